@@ -1,0 +1,83 @@
+# zwang: every command a developer needs. `make` alone lists them.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_WORKERS ?= 2
+
+# Debian packages that the library or its tests need beyond Python and make, separated by spaces.
+DEBIAN_PACKAGES :=
+
+# MathJax in one file, served beside the pages; fetched when they are first built.
+MATHJAX := docs/_static/mathjax/tex-svg-full.js
+MATHJAX_VERSION := 3.2.2
+MATHJAX_SHA256 := a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6
+
+.PHONY: help setup debian-packages run test test-slow check bench docs clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv with the library, every extra and every tool
+
+$(STAMP): pyproject.toml constraints.txt | debian-packages
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "zwang needs Python 3.11 or later; name one with: make setup PYTHON=/path/to/python3"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[all]'
+	touch $@
+
+debian-packages:
+	@missing=""; \
+	for package in $(DEBIAN_PACKAGES); do \
+		[ "$$(dpkg-query -W -f '$${db:Status-Status}' "$$package" 2>/dev/null || true)" = installed ] || missing="$$missing $$package"; \
+	done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "Please install these packages, or what your system calls them:$$missing"; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq $$missing; \
+	elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq $$missing; \
+	else echo "Please ask an administrator to run: apt-get install$$missing"; fi
+
+run: setup ## run two linkages through their singular configurations, with reports in results/
+	$(BIN)/zwang run n-four-bar --set N=2 --duration 10 --rtol 1e-10 --out results/n-four-bar
+	$(BIN)/zwang run five-bar --duration 20 --rtol 1e-10 --out results/five-bar
+
+test: setup ## the tests that take seconds
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m "not slow"
+
+test-slow: setup ## the tests that take longer
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m slow
+
+check: setup ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/architecture
+
+bench: setup ## time the pseudoinverses and the acceleration
+	$(BIN)/python -m benchmarks
+
+docs: setup $(MATHJAX) ## build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@if grep -rlE --include='*.html' '<(script|link|img)[^>]* (src|href)="(https?:)?//' docs/_build/html; then \
+		echo "These pages load something from the network."; exit 1; fi
+
+$(MATHJAX):
+	@command -v npm >/dev/null || { echo "make docs fetches MathJax through npm once: please install npm (or put MathJax $(MATHJAX_VERSION)'s es5/tex-svg-full.js at $@)."; exit 1; }
+	@mkdir -p $(@D)
+	@fetched=$$(mktemp -d); trap 'rm -rf "$$fetched"' EXIT; \
+	npm pack --silent --pack-destination "$$fetched" mathjax@$(MATHJAX_VERSION) >/dev/null; \
+	tar -xzf "$$fetched/mathjax-$(MATHJAX_VERSION).tgz" -C "$$fetched" package/es5/tex-svg-full.js package/LICENSE; \
+	echo "$(MATHJAX_SHA256)  $$fetched/package/es5/tex-svg-full.js" | sha256sum --check --quiet; \
+	cp "$$fetched/package/LICENSE" $(@D)/LICENSE; \
+	cp "$$fetched/package/es5/tex-svg-full.js" $@
+
+clean: ## remove builds, caches and results, but not .venv
+	rm -rf build dist docs/_build docs/jupyter_execute results .cache .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,43 @@
+"""Arrays in and out: float64, shapes checked in one sentence, host copies that cannot decay."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.errors import ModelError
+
+
+def require_float64() -> None:
+    """Raise unless JAX computes in float64; constraints cannot be kept to 1e-13 in float32."""
+    if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        raise ModelError(
+            "JAX is in float32, but zwang keeps constraints in float64: "
+            'call jax.config.update("jax_enable_x64", True) before you use it (the command line does it for you).'
+        )
+
+
+def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Array:
+    """`value` as a float64 vector of `size` entries.
+
+    Raises:
+        ModelError: if its shape differs or, where the value is known, an entry is not finite.
+    """
+    require_float64()
+    try:
+        array = jnp.asarray(value, dtype=jnp.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what}: expected {size} numbers, got {value!r} ({error}).") from None
+    if array.shape != (size,):
+        listed = f" ({', '.join(names)})" if names and len(names) <= 12 else ""
+        raise ModelError(f"{what} has shape {array.shape}, expected ({size},){listed}.")
+    if is_concrete(array) and not np.all(np.isfinite(array)):
+        bad = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ModelError(f"{what}[{bad}] is {float(array[bad])}, expected a finite number.")
+    return array
+
+
+def is_concrete(tree) -> bool:
+    """Whether every array in `tree` has a value now, i.e. is not being traced."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(tree))

@@ -1,0 +1,132 @@
+"""A v̇ = b for every kind of constraint, from functions, by one rule.
+
+With ψ = φ̇ for a holonomic constraint and ψ itself for a nonholonomic one,
+
+    A = ∂ψ/∂v,    b = −(dψ/dt at fixed v) = −(∂ψ/∂q · N v + ∂ψ/∂t),
+
+one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as they are. Rows keep the order of the constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.constraint.base import AbstractConstraint
+from zwang.errors import ModelError
+from zwang.system import System
+
+
+class Constraints(eqx.Module):
+    """All constraints of a model, in order, with their rows counted.
+
+    Attributes:
+        members: the constraints.
+        sizes: rows of each.
+        system: the system they act on.
+    """
+
+    members: tuple[AbstractConstraint, ...]
+    sizes: tuple[int, ...]
+    system: System
+
+    def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
+        self.members, self.system = tuple(members), system
+        names = [c.name for c in self.members]
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        if repeated:
+            raise ModelError(f"constraint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own name=.")
+        self.sizes = tuple(_rows(c, system, p) for c in self.members)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.members)
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return sum(self.sizes)
+
+    @property
+    def row_slices(self) -> dict[str, slice]:
+        """Rows of each constraint, by name."""
+        ends = np.cumsum((0, *self.sizes))
+        return {c.name: slice(int(i), int(j)) for c, i, j in zip(self.members, ends, ends[1:], strict=False)}
+
+    def rows_at(self, *levels: str) -> np.ndarray:
+        """Indices of the rows whose constraint is given at one of `levels`."""
+        keep = [np.arange(s.start, s.stop) for c, s in zip(self.members, self.row_slices.values(), strict=True) if c.level in levels]
+        return np.concatenate([np.zeros(0, int), *keep])
+
+    @property
+    def position_rows(self) -> np.ndarray:
+        return self.rows_at("position")
+
+    @property
+    def velocity_rows(self) -> np.ndarray:
+        return self.rows_at("position", "velocity")
+
+    def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
+        """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
+        parts = [c.position_residual(self.system, q, t, p) for c in self.members if c.level == "position"]
+        return jnp.concatenate([jnp.zeros(0), *parts])
+
+    def velocity_residual(self, q, v, t, p) -> Float[Array, " rows"]:
+        """`ψ(q, v, t)` of the holonomic and nonholonomic rows, shape (len(velocity_rows),)."""
+        parts = [c.velocity_residual(self.system, q, v, t, p) for c in self.members if c.level != "acceleration"]
+        return jnp.concatenate([jnp.zeros(0), *parts])
+
+    def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
+        """`A = ∂ψ/∂v`, shape (m, nv)."""
+        A = jax.jacfwd(self.velocity_residual, argnums=1)(q, v, t, p)
+        return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
+
+    def rhs(self, q, v, t, p) -> Float[Array, " m"]:
+        """`b = −(dψ/dt at fixed v)`, shape (m,)."""
+        along = (self.system.rate(q, v, t, p), jnp.ones_like(t))
+        drift = jax.jvp(lambda q, t: self.velocity_residual(q, v, t, p), (q, t), along)[1]
+        return self._stack(-drift, [b for _, b in self._outright(q, v, t, p)])
+
+    def _outright(self, q, v, t, p):
+        return [c.acceleration_rows(self.system, q, v, t, p) for c in self.members if c.level == "acceleration"]
+
+    def _stack(self, differentiated, outright):
+        if not outright:
+            return differentiated
+        order = np.argsort(np.concatenate([self.velocity_rows, self.rows_at("acceleration")]))
+        return jnp.concatenate([differentiated, *outright])[order]
+
+
+def _rows(constraint: AbstractConstraint, system: System, p) -> int:
+    """Number of rows, from shapes alone; errors in the user's function come back as one sentence."""
+    q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+    name, signature = constraint.name, {"position": "phi(q, t, p)", "velocity": "psi(q, v, t, p)", "acceleration": "A, b(q, v, t, p)"}
+    try:
+        if constraint.level == "position":
+            out = jax.eval_shape(lambda q, t: constraint.position_residual(system, q, t, p), q, t)
+        elif constraint.level == "velocity":
+            out = jax.eval_shape(lambda q, v, t: constraint.velocity_residual(system, q, v, t, p), q, v, t)
+        else:
+            A, out = jax.eval_shape(lambda q, v, t: constraint.acceleration_rows(system, q, v, t, p), q, v, t)
+            if A.shape != (*out.shape, system.nv):
+                raise ModelError(f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected (rows, {system.nv}) and (rows,).")
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape ({system.nq},) and v of shape ({system.nv},): {first_line(error)}"
+        ) from error
+    if len(out.shape) != 1:
+        raise ModelError(f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals.")
+    return out.shape[0]
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error of somebody else's code, as part of our sentence."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else 'no message'}"

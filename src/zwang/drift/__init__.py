@@ -1,0 +1,26 @@
+"""Drift: how the position residual φ and the velocity residual ψ are kept from growing.
+
+| member | stage | after a step | violation | use it for |
+|---|---|---|---|---|
+| `Projection` (default) | v projected | q, v and the error estimate projected | round-off | everything, singular configurations above all |
+| `Projection(stabilization=…)` | v projected, term in b | the same | round-off | stiff rheonomic problems |
+| `Baumgarte(α, β)` | `b − 2αψ − β²φ` | nothing | size of the integration error | comparison with the literature |
+| `Stabilized(BaumgarteGains(α, β))` | `b − αψ − βφ`, per row | nothing | the same | comparison with the literature |
+| `NoStabilization()` | nothing | nothing | grows | to see why the others exist |
+
+`consistent.py` finds a consistent state from an inconsistent one.
+"""
+
+from zwang.drift.base import AbstractDrift as AbstractDrift
+from zwang.drift.base import Settled as Settled
+from zwang.drift.baumgarte import AbstractStabilization as AbstractStabilization
+from zwang.drift.baumgarte import Baumgarte as Baumgarte
+from zwang.drift.baumgarte import BaumgarteGains as BaumgarteGains
+from zwang.drift.baumgarte import BaumgarteRates as BaumgarteRates
+from zwang.drift.baumgarte import NoStabilization as NoStabilization
+from zwang.drift.baumgarte import Stabilized as Stabilized
+from zwang.drift.consistent import Placement as Placement
+from zwang.drift.consistent import place as place
+from zwang.drift.projection import Projection as Projection
+
+ALL_DRIFTS = (Projection(), Projection(stabilization=BaumgarteRates(5.0, 5.0)), Baumgarte(5.0, 5.0), Stabilized(BaumgarteGains(10.0, 25.0)), NoStabilization())

@@ -1,0 +1,58 @@
+"""What every way to treat drift offers: the rate at a stage, and what happens to a finished step."""
+
+from __future__ import annotations
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from zwang.dynamics import Dynamics
+from zwang.state import State
+
+
+class Settled(eqx.Module):
+    """A step after its drift was treated.
+
+    Attributes:
+        state: the state to go on from.
+        error: the step's error estimate for q and v, without what is no error.
+        violation: dimensionless position violation that remains.
+        converged: whether the projection came to an end.
+        volume: log-determinant of the rows at unit length (`volume`).
+    """
+
+    state: State
+    error: tuple[Float[Array, " nq"], Float[Array, " nv"]]
+    violation: Float[Array, ""]
+    converged: Bool[Array, ""]
+    volume: Float[Array, ""]
+
+
+class AbstractDrift(eqx.Module):
+    """How φ and ψ are kept from growing."""
+
+    @abc.abstractmethod
+    def rate(self, dynamics: Dynamics, state: State) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        """`q̇, v̇` at a state that may be off the constraints."""
+
+    @abc.abstractmethod
+    def settle(self, dynamics: Dynamics, state: State, error, target: Float[Array, ""]) -> Settled:
+        """Treat a finished step; `target` is the violation below which it counts as zero."""
+
+
+def renormalized(dynamics: Dynamics, state: State) -> State:
+    """The state with its coordinates back on their manifold (unit quaternions), by an empty retraction."""
+    system = dynamics.system
+    if system.retract is None:
+        return state
+    return State(system.move(state.q, 0 * state.v, state.t, dynamics.p), state.v, state.t)
+
+
+def volume(C: Float[Array, "m n"]) -> Float[Array, ""]:
+    """`log det (C Cᵀ + 1e-10 I)` for rows of unit length: smooth, and about −23 lower for every rank that is lost."""
+    if not C.shape[0]:
+        return jnp.zeros(())
+    lower = jnp.linalg.cholesky(C @ C.T + 1e-10 * jnp.eye(len(C)), symmetrize_input=False)
+    return 2 * jnp.sum(jnp.log(jnp.diag(lower)))

@@ -1,0 +1,100 @@
+"""Baumgarte stabilization, in both conventions of the papers, and no treatment at all.
+
+A stabilized constraint obeys `φ̈ + (velocity gain) φ̇ + (position gain) φ = 0` instead of `φ̈ = 0`.
+"""
+
+from __future__ import annotations
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.drift.base import AbstractDrift, Settled, renormalized, volume
+from zwang.dynamics import Dynamics
+from zwang.state import State
+
+
+class AbstractStabilization(eqx.Module):
+    """A term added to b."""
+
+    @abc.abstractmethod
+    def gains(self) -> tuple:
+        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that level."""
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
+        """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        velocity_gain, position_gain = self.gains()
+        constraints = dynamics.constraints
+        term = jnp.zeros(constraints.m)
+        term = term.at[constraints.velocity_rows].add(-velocity_gain * dynamics.velocity_residual(state))
+        return term.at[constraints.position_rows].add(-position_gain * dynamics.position_residual(state))
+
+
+class BaumgarteGains(AbstractStabilization):
+    """`b ← b − α ψ − β φ` with gains per row if wanted (scara paper, eq. 52).
+
+    Attributes:
+        alpha: velocity gain α [1/s], a number or shape (velocity rows,).
+        beta: position gain β [1/s²], a number or shape (holonomic rows,).
+    """
+
+    alpha: Float[Array, "..."] | float
+    beta: Float[Array, "..."] | float
+
+    def gains(self):
+        return jnp.asarray(self.alpha), jnp.asarray(self.beta)
+
+
+class BaumgarteRates(AbstractStabilization):
+    """`b ← b − 2α ψ − β² φ`; critically damped for α = β (pseudoinverse paper, eq. 32).
+
+    Attributes:
+        alpha: α [1/s].
+        beta: β [1/s].
+    """
+
+    alpha: Float[Array, "..."] | float
+    beta: Float[Array, "..."] | float
+
+    def gains(self):
+        return 2 * jnp.asarray(self.alpha), jnp.asarray(self.beta) ** 2
+
+
+class Stabilized(AbstractDrift):
+    """Residuals are pulled towards zero by a term in b, and the state is left as integrated.
+
+    Violations stay at the size of the integrator's error. For an unconverged or singular case use `Projection`, which takes the
+    same `stabilization` as a combination of both.
+
+    Attributes:
+        stabilization: `BaumgarteGains` or `BaumgarteRates`; None enforces only `φ̈ = 0`, so that round-off and the start's
+            violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
+    """
+
+    stabilization: AbstractStabilization | None = None
+
+    def rate(self, dynamics: Dynamics, state: State):
+        A = dynamics.matrix(state)
+        weighted = dynamics.weighted(dynamics.mass(state, A), A)
+        extra = 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
+        acceleration = dynamics.acceleration(dynamics.equation(state, weighted), extra)
+        return dynamics.system.rate(state.q, state.v, state.t, dynamics.p), acceleration
+
+    def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
+        state = renormalized(dynamics, state)
+        size = dynamics.violation(dynamics.position_residual(state))
+        A = dynamics.matrix(state)
+        scaled = dynamics.weighted(dynamics.mass(state, A), A).C.C
+        return Settled(state, error, size, jnp.asarray(True), volume(scaled))
+
+
+def Baumgarte(alpha, beta) -> Stabilized:
+    """Drift treatment `b ← b − 2α ψ − β² φ` (pseudoinverse paper, eq. 32); α, β in 1/s."""
+    return Stabilized(BaumgarteRates(alpha, beta))
+
+
+def NoStabilization() -> Stabilized:
+    """No drift treatment: `φ̈ = 0` only."""
+    return Stabilized(None)

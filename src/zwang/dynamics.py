@@ -1,0 +1,186 @@
+"""The equation of motion of one model at any state: M, F, A, b → v̇, by the kernel in `kernel.py`."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.constraint import Constraints
+from zwang.mass import AbstractMass, DenseMass, factor_mass
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths, row_scale
+from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.state import State
+from zwang.system import System
+
+
+class Scales(eqx.Module):
+    """What "small" means for one model, free of units; measured once at the start of a run (`Dynamics.measure`).
+
+    Attributes:
+        row_length: typical length of each row in the metric of M⁻¹, shape (m,).
+        curvature: typical curvature of the constraints, 1/length in the mass metric [1/(m √kg) …]; a violation φ, divided by its
+            row's length and times this, is a dimensionless angle. 0 if all constraints are linear.
+    """
+
+    row_length: Float[Array, " m"]
+    curvature: Float[Array, ""]
+
+
+class Equation(eqx.Module):
+    """Everything that the kernel needs at one state.
+
+    Attributes:
+        state: the state.
+        mass: factored mass matrix.
+        weighted: A⊕ with A, shape (m, nv).
+        b: right-hand side of `A v̇ = b`, shape (m,).
+        force: F [N, N·m …], shape (nv,).
+    """
+
+    state: State
+    mass: AbstractMass
+    weighted: WeightedPseudoinverse
+    b: Float[Array, " m"]
+    force: Float[Array, " nv"]
+
+    @property
+    def free_acceleration(self) -> Float[Array, " nv"]:
+        return self.mass.solve(self.force)
+
+
+class Dynamics(eqx.Module):
+    """One model, ready to be evaluated: the functions with their parameters and the way A⊕ is computed.
+
+    Attributes:
+        system, constraints: the model's.
+        p: parameters, a pytree of arrays.
+        pseudoinverse: method for A⊕.
+        formulation: an `AbstractFormulation`, or None for the kernel.
+        scales: `Scales` of the run, or None for the rows' lengths at each state.
+        singular_mass: whether M may be singular; then M + AᵀDA takes its place, which changes nothing on `A v̇ = b`.
+    """
+
+    system: System
+    constraints: Constraints
+    p: PyTree
+    pseudoinverse: AbstractPseudoinverse
+    formulation: eqx.Module | None = None
+    scales: Scales | None = None
+    singular_mass: bool = eqx.field(static=True, default=False)
+
+    # --- residuals -----------------------------------------------------------------------------------------------
+
+    def position_residual(self, s: State) -> Float[Array, " holonomic"]:
+        """`φ(q, t)`."""
+        return self.constraints.position_residual(s.q, s.t, self.p)
+
+    def velocity_residual(self, s: State) -> Float[Array, " rows"]:
+        """`ψ(q, v, t)`."""
+        return self.constraints.velocity_residual(s.q, s.v, s.t, self.p)
+
+    def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
+        """Size of a position residual as a dimensionless angle: ‖φ / row length‖ · curvature."""
+        assert self.scales is not None
+        scaled = row_scale(self.scales.row_length)[self.constraints.position_rows] * phi
+        return self.scales.curvature * jnp.sqrt(jnp.sum(scaled**2))
+
+    # --- matrices ------------------------------------------------------------------------------------------------
+
+    def matrix(self, s: State) -> Float[Array, "m nv"]:
+        """A."""
+        return self.constraints.matrix(s.q, s.v, s.t, self.p)
+
+    def rhs(self, s: State) -> Float[Array, " m"]:
+        """b."""
+        return self.constraints.rhs(s.q, s.v, s.t, self.p)
+
+    def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
+        """M, factored; M + AᵀDA if M may be singular."""
+        mass = factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p), dtype=s.v.dtype))
+        if not self.singular_mass:
+            return mass
+        M = mass.dense()
+        augmented = M + A.T @ (_augmentation(M, A)[:, None] * A)
+        return DenseMass(augmented, jnp.linalg.cholesky(augmented, symmetrize_input=False))
+
+    def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
+        """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state allows, if given."""
+        method = self.pseudoinverse if violation is None else self.pseudoinverse.relaxed(violation)
+        length = None if self.scales is None else self.scales.row_length
+        if rows is not None and len(rows) < len(A):
+            A, length = A[rows], None if length is None else length[rows]
+        return WeightedPseudoinverse(mass, A, method, length)
+
+    def equation(self, s: State, weighted: WeightedPseudoinverse) -> Equation:
+        """F and b at a state whose A⊕ is known."""
+        b, mass, A = self.rhs(s), weighted.mass, weighted.A
+        force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        if self.singular_mass:
+            M = jnp.asarray(factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense())
+            force = force + A.T @ (_augmentation(M, A) * b)
+        return Equation(s, mass, weighted, b, force)
+
+    # --- the equation of motion ----------------------------------------------------------------------------------
+
+    def acceleration(self, eq: Equation, stabilization=0.0) -> Float[Array, " nv"]:
+        """`v̇`, with `b + stabilization` in place of b (Baumgarte)."""
+        b = eq.b + stabilization
+        nonideal = self.nonideal_force(eq, b)
+        if self.formulation is not None:
+            force = eq.force if nonideal is None else eq.force + eq.mass.apply(eq.weighted.tangent(eq.mass.solve(nonideal)))
+            return self.formulation.acceleration(eq.mass.dense(), force, eq.weighted.A, b, self.pseudoinverse)  # type: ignore
+        return constrained_acceleration(eq.free_acceleration, eq.weighted, b, nonideal)
+
+    def nonideal_force(self, eq: Equation, b: Float[Array, " m"]) -> Float[Array, " nv"] | None:
+        """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal."""
+        if all(c.nonideal is None for c in self.constraints.members):
+            return None
+        multipliers = eq.weighted.multipliers(b - eq.weighted.A @ eq.free_acceleration)
+        return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
+
+    def nonideal_forces(self, eq: Equation, multipliers: Float[Array, " m"]) -> dict[str, Float[Array, " nv"]]:
+        """c of each nonideal constraint, which may depend on that constraint's own ideal force `Aᵢᵀ λᵢ`."""
+        s, rows = eq.state, self.constraints.row_slices
+        return {
+            c.name: jnp.asarray(c.nonideal(s.q, s.v, s.t, self.p, eq.weighted.A[rows[c.name]].T @ multipliers[rows[c.name]]))
+            for c in self.constraints.members
+            if c.nonideal is not None
+        }
+
+    # --- scales --------------------------------------------------------------------------------------------------
+
+    def measure(self, s: State) -> Scales:
+        """Typical row lengths and curvature near a state, from A and from the quadratic form of each row's Hessian.
+
+        For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) − b(0) = −wᵀHᵢ w`, whose root
+        mean square estimates ‖Hᵢ‖. The typical curvature is the median of ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but
+        curved is given the length that it has nearby.
+        """
+        A = self.matrix(s)
+        mass = self.mass(s, A)
+        length = row_lengths(mass.weigh(A))
+        directions = jnp.asarray(np.random.default_rng(1992).standard_normal((8, self.system.nv)))
+        directions = jnp.concatenate([directions, -directions, jnp.zeros((1, self.system.nv))])
+        b = jax.lax.map(lambda w: self.rhs(State(s.q, mass.unweigh(w), s.t)), directions)
+        hessian = jnp.sqrt(jnp.mean((0.5 * (b[:8] + b[8:16]) - b[16]) ** 2, axis=0) / 2)
+        present = length > 0
+        ratio = jnp.where(present, hessian / jnp.where(present, length, 1.0), 0.0)
+        curved = ratio > 1e-12 * jnp.max(ratio, initial=0.0)
+        curvature = jnp.nan_to_num(jnp.nanmedian(jnp.where(curved, ratio, jnp.nan))) if len(A) else jnp.zeros(())
+        nearby = jnp.where(curvature > 0, hessian / jnp.where(curvature > 0, curvature, 1.0), 0.0)
+        return Scales(jnp.sqrt(length**2 + nearby**2), curvature)
+
+
+def _augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+    """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns first, then over all."""
+    scale = jnp.diag(M)
+    D = jnp.zeros(len(A))
+    for _ in range(2):
+        massive = scale > 1e-14 * jnp.max(scale)
+        mobility = jnp.sum(jnp.where(massive, A**2 / jnp.where(massive, scale, 1.0), 0.0), axis=1)
+        D = jnp.where(mobility > 0, 1 / jnp.where(mobility > 0, mobility, 1.0), 0.0)
+        scale = jnp.diag(M) + D @ A**2
+    return D

@@ -1,0 +1,61 @@
+"""What zwang says when it cannot go on: errors before tracing, result codes inside compiled programs."""
+
+from __future__ import annotations
+
+import enum
+
+
+class ModelError(ValueError):
+    """A model, a state or an argument is wrong; the sentence says what, got, expected and how to fix it."""
+
+
+class SimulationError(RuntimeError):
+    """A run stopped before its end.
+
+    Attributes:
+        result: the `Result` that stopped it.
+        run: the part of the trajectory that was reached (`zwang.Run`), never thrown away.
+    """
+
+    def __init__(self, message: str, result: Result, run=None):
+        super().__init__(message)
+        self.result = result
+        self.run = run
+
+
+class Result(enum.IntEnum):
+    """How an evaluation or a run ended, as an integer that fits into compiled programs; `.sentence` says it in words."""
+
+    SUCCESS = 0
+    NON_FINITE = 1
+    SINGULAR_MASS = 2
+    INCONSISTENT = 3
+    NOT_CONVERGED = 4
+    STEP_TOO_SMALL = 5
+    TOO_MANY_STEPS = 6
+    STOPPED = 7
+    INTERRUPTED = 8
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
+
+    @property
+    def is_failure(self) -> bool:
+        return self not in (Result.SUCCESS, Result.STOPPED)
+
+
+_SENTENCES = {
+    Result.SUCCESS: "reached the end",
+    Result.NON_FINITE: "the motion became NaN or infinite: check mass_matrix, force and the constraint functions at this state",
+    Result.SINGULAR_MASS: "the mass matrix is not positive definite: give Model(..., singular_mass=True) "
+    "if some directions have no mass but are held by constraints",
+    Result.INCONSISTENT: "the constraints contradict each other: no acceleration satisfies all of them at this state",
+    Result.NOT_CONVERGED: "the projection onto the constraints did not converge, whatever the step: the motion may have "
+    "reached a point where the constraints cannot be met",
+    Result.STEP_TOO_SMALL: "the step fell below the smallest one that time can resolve: the motion is too stiff for this "
+    "integrator or singular at this point; try zw.Kvaerno5() or a larger rtol",
+    Result.TOO_MANY_STEPS: "the step limit was reached: raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system",
+    Result.STOPPED: "a stop condition was met",
+    Result.INTERRUPTED: "interrupted by the user",
+}

@@ -1,0 +1,68 @@
+"""A model's motion as the flow that an integrator steps along: y = (q, v) as one vector."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.drift import AbstractDrift
+from zwang.dynamics import Dynamics
+from zwang.integrate.loop import Landing
+from zwang.state import State
+
+
+class MotionFlow(eqx.Module):
+    """`ẏ = f(t, y)` with its constraint manifold (`zwang.integrate.loop.ManifoldFlow`).
+
+    Attributes:
+        dynamics: the equation of motion, with its scales measured.
+        drift: how drift is treated.
+        target: violation that counts as zero after a projection.
+    """
+
+    dynamics: Dynamics
+    drift: AbstractDrift
+    target: Float[Array, ""]
+
+    def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        nq = self.dynamics.system.nq
+        return y[:nq], y[nq:]
+
+    def state(self, t: Float[Array, ""], y: Float[Array, " n"]) -> State:
+        return State(*self.split(y), t)
+
+    def rate(self, t, y):
+        return jnp.concatenate(self.drift.rate(self.dynamics, self.state(t, y)))
+
+    def settle(self, t, y, error) -> Landing:
+        landed = self.drift.settle(self.dynamics, self.state(t, y), self.split(error), self.target)
+        state = landed.state
+        return Landing(
+            jnp.concatenate([state.q, state.v]), jnp.concatenate(landed.error), landed.violation, landed.converged, landed.volume
+        )
+
+    def linearization(self, t, y):
+        """`J_q = P M⁻¹ F_q`, `J_v = P M⁻¹ F_v` with `P = I − A⊕A`, and N."""
+        dynamics, s = self.dynamics, self.state(t, y)
+        A = dynamics.matrix(s)
+        mass = dynamics.mass(s, A)
+        weighted = dynamics.weighted(mass, A)
+        F_q, F_v = jax.jacfwd(lambda q, v: dynamics.system.force(q, v, t, dynamics.p), argnums=(0, 1))(s.q, s.v)
+        tangent = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), in_axes=1, out_axes=1)
+        system = dynamics.system
+        N = None if system.velocity_map is None else system.velocity_map(s.q, t, dynamics.p)
+        return tangent(F_q), tangent(F_v), N
+
+
+class Events(eqx.Module):
+    """The stop conditions' functions as one vector-valued function of (t, y)."""
+
+    functions: tuple
+    p: object
+    nq: int
+
+    def __call__(self, t, y):
+        values = [jnp.asarray(f(y[: self.nq], y[self.nq :], t, self.p), jnp.float64).reshape(()) for f in self.functions]
+        return jnp.stack(values) if values else jnp.zeros(0)

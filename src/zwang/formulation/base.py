@@ -1,0 +1,3 @@
+import equinox as eqx
+class AbstractFormulation(eqx.Module):
+    pass

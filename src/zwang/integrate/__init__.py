@@ -1,0 +1,20 @@
+"""Integrators: one step with an error estimate; `loop.py` steps along the constraint manifold.
+
+| member | order | stages | implicit | use it for |
+|---|---|---|---|---|
+| `Dopri8` (default) | 8(7) | 13 | no | smooth motion, rtol 1e-6 and below |
+| `Tsit5` | 5(4) | 7 | no | loose tolerances, forces with kinks |
+| `Kvaerno5` | 5(4) | 7 | yes | stiff springs and dampers |
+
+A fixed step is a setting of the loop, not a method: `simulate(..., step=1e-3)`.
+"""
+
+from zwang.integrate.base import AbstractIntegrator as AbstractIntegrator
+from zwang.integrate.base import Step as Step
+from zwang.integrate.dopri8 import Dopri8 as Dopri8
+from zwang.integrate.explicit import AbstractExplicit as AbstractExplicit
+from zwang.integrate.kvaerno5 import Kvaerno5 as Kvaerno5
+from zwang.integrate.tableau import Tableau as Tableau
+from zwang.integrate.tsit5 import Tsit5 as Tsit5
+
+ALL_INTEGRATORS = (Dopri8(), Tsit5(), Kvaerno5())

@@ -1,0 +1,52 @@
+"""What an integrator is: one step of `ẏ = f(t, y)` with an error estimate, for y = (q, v)."""
+
+from __future__ import annotations
+
+import abc
+from typing import Protocol
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
+
+
+class Flow(Protocol):
+    """What an integrator may ask of the motion that it integrates; y = (q, v) as one vector of size nq + nv."""
+
+    def rate(self, t: Float[Array, ""], y: Float[Array, " n"]) -> Float[Array, " n"]:
+        """`ẏ`."""
+        ...
+
+    def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        """q and v."""
+        ...
+
+    def linearization(self, t: Float[Array, ""], y: Float[Array, " n"]):
+        """`∂v̇/∂q` (nv, nq), `∂v̇/∂v` (nv, nv) without the constraints' curvature, and N (nq, nv) or None."""
+        ...
+
+
+class Step(eqx.Module):
+    """One trial step.
+
+    Attributes:
+        y: solution at its end.
+        error: error estimate of y.
+        solved: whether its equations were solved (always, for an explicit method).
+    """
+
+    y: Float[Array, " n"]
+    error: Float[Array, " n"]
+    solved: Bool[Array, ""]
+
+
+class AbstractIntegrator(eqx.Module):
+    """A one-step method."""
+
+    @property
+    @abc.abstractmethod
+    def order(self) -> int:
+        """Order of the solution; the error estimate is one lower."""
+
+    @abc.abstractmethod
+    def step(self, flow: Flow, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""], weight: Float[Array, " n"]) -> Step:
+        """One step of length h; `weight` is the size of an acceptable error of each entry."""

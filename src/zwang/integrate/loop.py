@@ -1,0 +1,181 @@
+"""Stepping along the constraint manifold: one compiled program per model.
+
+`advance` runs a chunk of steps and gives every accepted step back; the host calls it again with where it ended. State, sample
+times, tolerances, step and parameters are all traced, so that none of them compiles anything anew; between chunks the host
+shows progress, collects the steps and may stop without losing what was reached.
+
+Samples are stepped to, not interpolated. The step is chosen by a PI controller, which rejects next to nothing on smooth motion.
+A step is rejected if its error is too large, if its equations were not solved, if it is not finite, or if the violation left
+after the projection exceeds `accept`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from zwang.errors import Result
+from zwang.integrate.base import AbstractIntegrator, Flow
+
+CHUNK = 256
+"""Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do not count."""
+SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
+"""Step controller: fraction of the step that would just be acceptable, and the limits of one change."""
+SMALLEST = 1e-13
+"""A step below this times |t| + duration cannot be resolved by time in float64."""
+
+
+class Landing(eqx.Module):
+    """A step brought back to its constraints.
+
+    Attributes:
+        y, error: state and error estimate.
+        violation: dimensionless position violation left.
+        converged: whether the projection came to an end.
+        volume: log-determinant of the rows at unit length, which dips where they lose rank.
+    """
+
+    y: Float[Array, " n"]
+    error: Float[Array, " n"]
+    violation: Float[Array, ""]
+    converged: Bool[Array, ""]
+    volume: Float[Array, ""]
+
+
+class ManifoldFlow(Flow, Protocol):
+    """A flow whose steps can be brought back to its constraints."""
+
+    def settle(self, t, y, error) -> Landing:
+        """The step after the drift treatment."""
+        ...
+
+
+class Tolerances(eqx.Module):
+    """Attributes: rtol; atol, shape (n,); accept, the violation that a step may leave; growth, (1, 1) for a fixed step."""
+
+    rtol: Float[Array, ""]
+    atol: Float[Array, " n"]
+    accept: Float[Array, ""]
+    growth: tuple[Float[Array, ""], Float[Array, ""]]
+    longest: Float[Array, ""]
+    duration: Float[Array, ""]
+
+
+class Progress(eqx.Module):
+    """Where a run is between two chunks."""
+
+    t: Float[Array, ""]
+    y: Float[Array, " n"]
+    h: Float[Array, ""]
+    ratio: Float[Array, ""]
+    ceiling: Float[Array, ""]
+    events: Float[Array, " e"]
+    accepted: Int[Array, ""]
+    rejected: Int[Array, ""]
+    refused: Int[Array, ""]
+    result: Int[Array, ""]
+    event: Int[Array, ""]
+
+
+class History(eqx.Module):
+    """The accepted steps of one chunk; `target` is the index of the sample that the step ended on, or −1."""
+
+    count: Int[Array, ""]
+    t: Float[Array, " chunk"]
+    y: Float[Array, "chunk n"]
+    target: Int[Array, " chunk"]
+    volume: Float[Array, " chunk"]
+    violation: Float[Array, " chunk"]
+
+
+@eqx.filter_jit
+def advance(
+    flow: ManifoldFlow,
+    integrator: AbstractIntegrator,
+    events: Callable[[Float[Array, ""], Float[Array, " n"]], Float[Array, " e"]],
+    progress: Progress,
+    targets: Float[Array, " chunk"],
+    tolerances: Tolerances,
+    limit: Int[Array, ""],
+) -> tuple[Progress, History]:
+    """At most `CHUNK` accepted steps towards the times `targets` (padded with inf), at most `limit` steps in all."""
+
+    def running(carry):
+        p, history, k = carry
+        pending = jnp.isfinite(targets[jnp.minimum(k, CHUNK - 1)]) & (k < CHUNK)
+        return (p.result == Result.SUCCESS) & (history.count < CHUNK) & pending
+
+    def attempt(carry):
+        p, history, k = carry
+        target = targets[k]
+        wanted = jnp.minimum(jnp.minimum(p.h, tolerances.longest), p.ceiling)
+        hit = p.t + wanted * (1 + 1e-9) >= target
+        h = jnp.where(hit, target - p.t, wanted)
+        weight = tolerances.atol + tolerances.rtol * jnp.abs(p.y)
+        step = integrator.step(flow, p.t, p.y, h, weight)
+        t = jnp.where(hit, target, p.t + h)
+        landing = flow.settle(t, step.y, step.error)
+        y, error, violation = landing.y, landing.error, landing.violation
+        weight = tolerances.atol + tolerances.rtol * jnp.maximum(jnp.abs(y), jnp.abs(p.y))
+        ratio = jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
+        finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & step.solved & landing.converged
+        kept = finite & (violation <= tolerances.accept)
+        fixed = tolerances.growth[1] == 1
+        close = (ratio <= 1) | fixed
+        values = events(t, y)
+        crossed = (p.events != 0) & (jnp.sign(values) * jnp.sign(p.events) < 0) if values.shape[0] else jnp.zeros(0, bool)
+        resolution = SMALLEST * (jnp.abs(p.t) + tolerances.duration)
+        found = jnp.any(crossed) & kept & close & (h <= 10 * resolution)
+        ok = kept & close & (~jnp.any(crossed) | found)
+
+        # step control: PI on the error; a crossing event is bracketed by `ceiling` and approached by the secant rule
+        low, high = tolerances.growth
+        growth = SAFETY * ratio ** (-0.7 / integrator.order) * p.ratio ** (0.4 / integrator.order)
+        growth = jnp.clip(growth, low, high)
+        growth = jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
+        secant = jnp.min(jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0), initial=1.0)
+        approach = jnp.any(crossed) & kept & close & ~found
+        h_next = jnp.where(approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.98) + resolution, h * growth)
+        h_next = jnp.where(hit & ok, jnp.maximum(p.h, h * growth), h_next)
+        h_next = jnp.where(fixed & ok, p.h, h_next)
+        ceiling = jnp.where(approach, h, jnp.where(ok, p.ceiling - h, p.ceiling))
+        ceiling = jnp.where(ceiling <= resolution, jnp.where(approach, h, 10 * resolution), ceiling)
+
+        refused = jnp.where(ok | approach, 0, p.refused + 1)
+        result = jnp.where(found, Result.STOPPED, Result.SUCCESS)
+        stuck = ~ok & ~approach & ((h_next <= resolution) | fixed)
+        reason = jnp.where(finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE)
+        reason = jnp.where(step.solved | ~jnp.all(jnp.isfinite(p.y)), reason, Result.STEP_TOO_SMALL)
+        result = jnp.where(stuck, reason, result)
+        result = jnp.where((p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS), Result.TOO_MANY_STEPS, result)
+
+        def keep(new, old):
+            return jnp.where(ok, new, old)
+
+        slot = history.count
+        history = History(
+            history.count + ok,
+            history.t.at[slot].set(keep(t, history.t[slot])),
+            history.y.at[slot].set(keep(y, history.y[slot])),
+            history.target.at[slot].set(jnp.where(ok & hit, k, -1)),
+            history.volume.at[slot].set(landing.volume),
+            history.violation.at[slot].set(violation),
+        )
+        progress = Progress(
+            keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling, keep(values, p.events),
+            p.accepted + ok, p.rejected + (~ok & ~approach), refused, jnp.asarray(result, p.result.dtype),
+            jnp.where(found, jnp.argmax(crossed) if values.shape[0] else -1, p.event),
+        )  # fmt: skip
+        return progress, history, k + (ok & hit)
+
+    n = len(progress.y)
+    empty = History(
+        jnp.asarray(0), jnp.zeros(CHUNK), jnp.zeros((CHUNK, n)), jnp.full(CHUNK, -1), jnp.zeros(CHUNK), jnp.zeros(CHUNK)
+    )
+    progress, history, _ = jax.lax.while_loop(running, attempt, (progress, empty, jnp.asarray(0)))
+    return progress, history

@@ -1,0 +1,253 @@
+"""A model: a free system, its constraints and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from zwang.arrays import is_concrete, require_float64, vector
+from zwang.constraint import AbstractConstraint, Constraints
+from zwang.constraint.equation import first_line
+from zwang.dynamics import Dynamics
+from zwang.errors import ModelError, Result
+from zwang.formulation.base import AbstractFormulation
+from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.state import State
+from zwang.system import System
+
+CONSISTENT = 1e-6
+"""Largest ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length, that counts as consistent. At singular configurations the
+damping leaves up to 1e-8; contradictory constraints leave their own disagreement."""
+
+
+class Model(eqx.Module):
+    """A constrained system.
+
+    Args:
+        system: the free system.
+        constraints: any number of constraints, each with its own name; redundant rows are welcome.
+        params: `p`, a pytree of numbers handed to every function last; numbers become float64 arrays, so that a run with other
+            values compiles nothing.
+        singular_mass: whether M may be singular; every direction without mass must then be held by constraints.
+        name: name in titles and reports.
+
+    Raises:
+        ModelError: if a function fails on the model's shapes or returns a wrong one.
+
+    Example:
+        >>> rod = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
+        >>> model = zw.Model(system, constraints=[rod], params={"m": 1.0, "length": 1.0})
+    """
+
+    system: System
+    constraints: Constraints
+    params: PyTree
+    singular_mass: bool
+    name: str
+
+    def __init__(
+        self,
+        system: System,
+        constraints: Sequence[AbstractConstraint] = (),
+        params: PyTree = None,
+        *,
+        singular_mass: bool = False,
+        name: str = "model",
+    ):
+        require_float64()
+        if isinstance(constraints, AbstractConstraint):
+            raise ModelError(f"Model: constraints is one constraint, expected a list: constraints=[{constraints.name}].")
+        for c in constraints:
+            if not isinstance(c, AbstractConstraint):
+                raise ModelError(
+                    f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
+                )
+        self.system, self.singular_mass, self.name = system, singular_mass, name
+        self.params = as_parameters(params)
+        _check_shapes(system, self.params)
+        self.constraints = Constraints(constraints, system, self.params)
+
+    def dynamics(
+        self,
+        params: PyTree = None,
+        pseudoinverse: AbstractPseudoinverse | None = None,
+        formulation: AbstractFormulation | None = None,
+    ) -> Dynamics:
+        """The model's equation of motion with given parameters and methods."""
+        p = self.params if params is None else self.merged(params)
+        method = Proximal() if pseudoinverse is None else pseudoinverse
+        if formulation is not None and self.singular_mass and not formulation.singular_mass:
+            raise ModelError(f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True.")
+        return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass)
+
+    def merged(self, params: PyTree) -> PyTree:
+        """The model's parameters with those of `params` in place; every name must exist."""
+        if isinstance(self.params, dict) and isinstance(params, dict):
+            for name in params:
+                if name not in self.params:
+                    known = ", ".join(map(str, self.params)) or "none"
+                    raise ModelError(f"unknown parameter {name!r}; {self.name} has: {known}.")
+            return {**self.params, **as_parameters(params)}
+        return as_parameters(params)
+
+    def state(self, q, v, t=0.0) -> State:
+        """q, v, t as a checked `State`."""
+        s = self.system
+        return State(vector(q, s.nq, "q", s.coordinates), vector(v, s.nv, "v", s.velocities), jnp.asarray(t, jnp.float64))
+
+
+class Motion(eqx.Module):
+    """The motion of a model at one instant; every member is an array, so it passes through `jit`, `vmap` and `grad`.
+
+    Attributes:
+        acceleration: v̇, shape (nv,).
+        free_acceleration: a = M⁻¹F, shape (nv,); of the augmented system if the mass is singular.
+        constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
+        ideal_force: Q_c = Aᵀλ, shape (nv,).
+        nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
+        by_constraint: generalized force of each constraint, by name, shape (nv,).
+        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length, where rows are redundant.
+        matrix, rhs: A and b.
+        rank: rank of A by the pseudoinverse's threshold.
+        residual: ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length.
+        result: a `Result` code.
+    """
+
+    acceleration: Float[Array, " nv"]
+    free_acceleration: Float[Array, " nv"]
+    constraint_force: Float[Array, " nv"]
+    ideal_force: Float[Array, " nv"]
+    nonideal_force: Float[Array, " nv"]
+    by_constraint: dict[str, Float[Array, " nv"]]
+    multipliers: Float[Array, " m"]
+    matrix: Float[Array, "m nv"]
+    rhs: Float[Array, " m"]
+    rank: Int[Array, ""]
+    residual: Float[Array, ""]
+    mass_is_positive: Bool[Array, ""]
+    result: Int[Array, ""]
+
+
+def motion(
+    model: Model,
+    q,
+    v,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+    formulation: AbstractFormulation | None = None,
+    throw: bool = True,
+) -> Motion:
+    """Acceleration and constraint forces of a model at one state.
+
+        v̇ = a + A⊕ (b − A a),    Q_c = M A⊕ (b − A a) = Aᵀλ
+
+    The state is taken as it is: nothing is projected (see `zw.consistent_state`).
+
+    Args:
+        model: the model.
+        q: coordinates, shape (nq,).
+        v: velocities, shape (nv,).
+        t: time [s].
+        params: parameters that differ from the model's.
+        pseudoinverse: method for A⊕; `zw.Proximal()` unless given.
+        formulation: equation of motion; the kernel's own, eq. (31), unless given.
+        throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad` nothing is raised.
+
+    Raises:
+        ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
+    """
+    dynamics = model.dynamics(params, pseudoinverse, formulation)
+    answer = motion_of(dynamics, model.state(q, v, t))
+    if throw and is_concrete(answer):
+        raise_on_failure(answer, model)
+    return answer
+
+
+@eqx.filter_jit
+def motion_of(dynamics: Dynamics, state: State) -> Motion:
+    """`motion` for a `Dynamics`, without checks."""
+    A = dynamics.matrix(state)
+    mass = dynamics.mass(state, A)
+    weighted = dynamics.weighted(mass, A)
+    eq = dynamics.equation(state, weighted)
+    free = eq.free_acceleration
+    acceleration = dynamics.acceleration(eq)
+    multipliers = weighted.multipliers(eq.b - A @ free)
+    impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in dynamics.nonideal_forces(eq, multipliers).items()}
+    zero = jnp.zeros_like(free)
+    by_constraint = {
+        name: A[rows].T @ multipliers[rows] + impressed.get(name, zero) for name, rows in dynamics.constraints.row_slices.items()
+    }
+    ideal, nonideal = A.T @ multipliers, sum(impressed.values(), zero)
+    scale = weighted.scale
+    asked = jnp.linalg.norm(scale * eq.b) + jnp.linalg.norm(scale * (A @ free))
+    residual = jnp.linalg.norm(scale * (A @ acceleration - eq.b)) / jnp.where(asked > 0, asked, 1.0)
+    finite = jnp.all(jnp.isfinite(acceleration))
+    positive = mass.is_positive()
+    result = jnp.where(finite, jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT), Result.NON_FINITE)
+    result = jnp.where(positive, result, Result.SINGULAR_MASS)
+    return Motion(
+        acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
+        A, eq.b, weighted.rank(), residual, positive, result,
+    )  # fmt: skip
+
+
+def raise_on_failure(answer: Motion, model: Model) -> None:
+    """Raise what `Motion.result` says, with the constraints concerned."""
+    result = Result(int(answer.result))
+    if result is Result.INCONSISTENT:
+        raise ModelError(f"{model.name}: {result.sentence} ({contradiction(answer, model)}).")
+    if result is not Result.SUCCESS:
+        raise ModelError(f"{model.name}: {result.sentence}.")
+
+
+def contradiction(answer: Motion, model: Model) -> str:
+    """Which constraints miss their acceleration, the worst first."""
+    miss = np.abs(np.asarray(answer.matrix @ answer.acceleration - answer.rhs))
+    worst = {name: float(np.max(miss[rows], initial=0.0)) for name, rows in model.constraints.row_slices.items()}
+    named = [f"{name!r} misses by {size:.3g}" for name, size in sorted(worst.items(), key=lambda x: -x[1]) if size > 1e-3 * max(worst.values())]
+    return ", ".join(named[:4])
+
+
+def as_parameters(params: PyTree) -> PyTree:
+    """Numbers and arrays as float64 arrays; anything else is refused."""
+
+    def convert(leaf):
+        if isinstance(leaf, bool) or not isinstance(leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)):
+            raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
+        return jnp.asarray(leaf, jnp.float64)
+
+    return jax.tree_util.tree_map(convert, params)
+
+
+def _check_shapes(system: System, p: PyTree) -> None:
+    """Evaluate the shapes of the system's functions, which costs no compilation."""
+    q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+    nq, nv = system.nq, system.nv
+
+    def shape(function, what, *args):
+        try:
+            return jax.eval_shape(lambda *a: jnp.asarray(function(*a, p)), *args).shape
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"{what} failed for q of shape ({nq},) and v of shape ({nv},): {first_line(error)}") from error
+
+    M = shape(system.mass_matrix, "mass_matrix(q, t, p)", q, t)
+    if not (M in ((nv,), (nv, nv)) or (len(M) == 3 and M[0] * M[1] == nv and M[1] == M[2])):
+        raise ModelError(f"mass_matrix(q, t, p) returns shape {M}, expected ({nv},) diagonal, ({nv}, {nv}) dense or (blocks, k, k) with blocks·k = {nv}.")
+    for function, what, args, expected in (
+        (system.force, "force(q, v, t, p)", (q, v, t), (nv,)),
+        (system.velocity_map, "velocity_map(q, t, p)", (q, t), (nq, nv)),
+        (system.retract, "retract(q, dv, t, p)", (q, v, t), (nq,)),
+        (system.potential, "potential(q, t, p)", (q, t), ()),
+    ):
+        if function is not None and (got := shape(function, what, *args)) != expected:
+            raise ModelError(f"{what} returns shape {got}, expected {expected}.")

@@ -1,0 +1,128 @@
+"""What every pseudoinverse method offers: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
+
+The derivative is the same for all methods and lives here. With x = C⁺ r (Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432,
+for C of locally constant rank),
+
+    dx = C⁺ (dr − dC x) + C⁺ C⁺ᵀ dCᵀ (r − C x) + (I − C⁺ C) dCᵀ C⁺ᵀ x,
+
+which contains only products with C⁺, so it stays finite wherever C⁺ does: at equal singular values and, with the rank
+threshold of the method, at rank loss.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+
+class AbstractFactor(eqx.Module):
+    """A factored matrix C (m × n) that applies its Moore-Penrose inverse."""
+
+    @abc.abstractmethod
+    def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r`."""
+
+    @abc.abstractmethod
+    def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
+        """`(C⁺)ᵀ x`."""
+
+    @abc.abstractmethod
+    def rank(self) -> Int[Array, ""]:
+        """Numerical rank of C by the method's threshold."""
+
+    @abc.abstractmethod
+    def matrix(self) -> Float[Array, "n m"]:
+        """`C⁺` itself, for all r, in the range of C or not."""
+
+
+class MatrixFactor(AbstractFactor):
+    """C⁺ formed as a matrix, with the rank that was decided on the way."""
+
+    pinv: Float[Array, "n m"]
+    decided_rank: Int[Array, ""]
+
+    def solve(self, r):
+        return self.pinv @ r
+
+    def solve_transpose(self, x):
+        return self.pinv.T @ x
+
+    def rank(self):
+        return self.decided_rank
+
+    def matrix(self):
+        return self.pinv
+
+
+class AbstractPseudoinverse(eqx.Module):
+    """A way to compute the Moore-Penrose inverse."""
+
+    @abc.abstractmethod
+    def factor(self, C: Float[Array, "m n"]) -> AbstractFactor:
+        """Factor C. Not differentiated: `Pseudoinverse` carries the derivative rule."""
+
+    @abc.abstractmethod
+    def relaxed(self, violation: Float[Array, ""]) -> AbstractPseudoinverse:
+        """The same method with a rank decision no finer than a state off its constraints by the dimensionless `violation` allows.
+
+        A state that is off the manifold by ε has false small singular values of order ε: rows that depend on each other on
+        the manifold do so no longer. Enforcing them stops a mechanism that should move.
+        """
+
+    @abc.abstractmethod
+    def flops(self, m: int, n: int) -> float:
+        """Floating-point operations to form C⁺ for C of shape (m, n)."""
+
+
+class Pseudoinverse(eqx.Module):
+    """C⁺ of one matrix by one method, differentiable in C and in what it is applied to.
+
+    Args:
+        method: any `AbstractPseudoinverse`.
+        C: matrix, shape (m, n).
+    """
+
+    C: Float[Array, "m n"]
+    factor: AbstractFactor
+
+    def __init__(self, method: AbstractPseudoinverse, C: Float[Array, "m n"]):
+        self.C = C
+        self.factor = method.factor(jax.lax.stop_gradient(C))
+
+    def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r`, shape (n,)."""
+        return _apply(self.factor.solve, self.factor.solve_transpose, self.C, r)
+
+    def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
+        """`(C⁺)ᵀ x`, shape (m,)."""
+        return _apply(self.factor.solve_transpose, self.factor.solve, self.C.T, x)
+
+    def rank(self) -> Int[Array, ""]:
+        return self.factor.rank()
+
+    def matrix(self) -> Float[Array, "n m"]:
+        """`C⁺`, shape (n, m); not differentiated."""
+        return self.factor.matrix()
+
+
+@eqx.filter_custom_jvp
+def _apply(solve: Callable, solve_transpose: Callable, C: Array, r: Array) -> Array:
+    return solve(r)
+
+
+@_apply.def_jvp
+def _apply_jvp(primals, tangents):
+    solve, solve_transpose, C, r = primals
+    _, _, dC, dr = tangents
+    x = solve(r)
+    dx = jnp.zeros_like(x) if dr is None else solve(dr)
+    if dC is not None:
+        dx = dx - solve(dC @ x) + solve(solve_transpose(dC.T @ (r - C @ x)))
+        turned = dC.T @ solve_transpose(x)
+        dx = dx + turned - solve(C @ turned)
+    return x, dx

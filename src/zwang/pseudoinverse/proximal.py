@@ -1,0 +1,92 @@
+"""Proximal sweeps on one Cholesky factor: the default."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
+
+
+SMALL = 32
+"""Up to this many rows L⁻¹ is formed: two triangular solves by LAPACK cost more in calls than two products (measured: 12 rows,
+23 µs against 8 µs for six of them; 60 rows, 84 µs against 129 µs)."""
+
+
+class ProximalFactor(AbstractFactor):
+    """Cholesky factor L of `C Cᵀ + μ I`, or L⁻¹ for few rows."""
+
+    C: Float[Array, "m n"]
+    gram: Float[Array, "m m"]
+    lower: Float[Array, "m m"]
+    mu: Float[Array, ""]
+    sweeps: int = eqx.field(static=True)
+    rank_threshold: float
+
+    def _solve(self, r):
+        if len(r) <= SMALL:
+            return self.lower.T @ (self.lower @ r)  # lower holds L⁻¹
+        return jax.scipy.linalg.cho_solve((self.lower, True), r)
+
+    def sweep(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
+        """λ with `C Cᵀ λ = r`, by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`; error μ/(σ²+μ) to the power of the sweeps."""
+        multipliers = self._solve(r)
+        for _ in range(self.sweeps - 1):
+            multipliers = multipliers + self._solve(r - self.gram @ multipliers)
+        return multipliers
+
+    def drop_null(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
+        """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
+        return x - self.mu**2 * self._solve(self._solve(x))
+
+    def solve(self, r):
+        return self.C.T @ self.sweep(r)
+
+    def solve_transpose(self, x):
+        # the sweeps leave round-off/μ in the null space: harmless to Cᵀλ, but not of least norm
+        return self.drop_null(self.sweep(self.C @ x))
+
+    def rank(self):
+        return jnp.sum(jnp.linalg.svd(self.C, compute_uv=False) > self.rank_threshold * jnp.sqrt(jnp.max(jnp.diag(self.gram))))
+
+    def matrix(self):
+        return jax.vmap(lambda unit: self.solve(self.drop_null(unit)), out_axes=1)(jnp.eye(len(self.gram)))
+
+
+class Proximal(AbstractPseudoinverse):
+    """Proximal-point iteration for `C Cᵀ λ = r`, `C⁺ r = Cᵀ λ`, on one Cholesky factor of `C Cᵀ + μ I`.
+
+    No rank decision is taken: a direction with singular value σ is corrected by `1 − (μ/(σ²+μ))^sweeps`, smoothly from full to
+    nothing around σ = √μ. For r in the range of C, redundant rows included, it converges to the minimum-norm result. For
+    contradictory r the multipliers grow like residual/μ: check the residual.
+
+    Attributes:
+        damping: μ, relative to the longest row squared; 1e-10 makes σ = 1e-5 the border and costs 1e-30 of the answer at σ = 1.
+        sweeps: number of sweeps; 3.
+        relaxation: κ in `μ + κ violation²` for states off the constraints (Levenberg-Marquardt); 1e3.
+        rank_threshold: singular values above this times the longest row count in `rank()`; 1e-8, for reports only.
+
+    Reference: Parikh and Boyd (2014), Proximal Algorithms, section 4.1 (iterative refinement).
+    """
+
+    damping: Float[Array, ""] | float = 1e-10
+    sweeps: int = eqx.field(static=True, default=3)
+    relaxation: float = 1e3
+    rank_threshold: float = 1e-8
+
+    def factor(self, C):
+        gram = C @ C.T
+        mu = self.damping * jnp.max(jnp.diag(gram), initial=1e-300)
+        lower = jnp.linalg.cholesky(gram + mu * jnp.eye(len(gram)), symmetrize_input=False)
+        if len(gram) <= SMALL:
+            lower = jax.lax.linalg.triangular_solve(lower, jnp.eye(len(gram)), left_side=True, lower=True)
+        return ProximalFactor(C, gram, lower, mu, self.sweeps, self.rank_threshold)
+
+    def relaxed(self, violation):
+        return Proximal(self.damping + self.relaxation * violation**2, self.sweeps, self.relaxation, self.rank_threshold)
+
+    def flops(self, m, n):
+        """`m²n` for C Cᵀ (symmetric), `m³/3` for Cholesky, then per column of C⁺ the sweeps and one product with Cᵀ."""
+        return m * m * n + m**3 / 3 + m * (self.sweeps * 2 * m * m + (self.sweeps - 1) * 2 * m * m + 2 * m * n)

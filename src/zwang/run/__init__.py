@@ -1,0 +1,13 @@
+"""Results: a run's steps, its dataset, its crossings of singular configurations.
+
+| file | what |
+|---|---|
+| `record.py` | `Run` and `Steps`: what was computed, `at`, `plot`, `save` |
+| `observe.py` | everything that is known at one instant, as arrays |
+| `dataset.py` | the xarray dataset with names and units |
+| `crossing.py` | where the constraints lose rank, and which rows |
+"""
+
+from zwang.run.crossing import Crossing as Crossing
+from zwang.run.record import Run as Run
+from zwang.run.record import Steps as Steps

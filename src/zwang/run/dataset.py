@@ -1,0 +1,64 @@
+"""A run as an xarray dataset, with names, units and long names on everything."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+from scipy.interpolate import CubicSpline
+
+from zwang.model import Model
+from zwang.run.observe import Observation
+
+FORCE_UNITS = {"m": "N", "rad": "N m", "m/s": "N", "rad/s": "N m"}
+
+
+def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Observation, attrs: dict) -> xr.Dataset:
+    """Coordinates `time`, `coordinate`, `velocity`, `constraint`, `row`; see the variables' `long_name` and `units`."""
+    system, constraints = model.system, model.constraints
+    motion, rows = seen.motion, constraints.row_slices
+
+    def per_constraint(x):
+        return np.stack([np.abs(x[:, s]).max(axis=1, initial=0.0) for s in rows.values()], axis=1) if rows else np.zeros((len(t), 0))
+
+    force = np.stack([motion.by_constraint[n] for n in rows], axis=1) if rows else np.zeros((len(t), 0, system.nv))
+    energy = seen.kinetic + seen.potential
+    power = seen.applied_power + seen.constraint_power + seen.nonideal_power
+    work = CubicSpline(t, power).antiderivative()(t) if len(t) > 1 else np.zeros(1)
+    labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
+    variables = {
+        "q": (("time", "coordinate"), q, "", "generalized coordinate"),
+        "v": (("time", "velocity"), v, "", "generalized velocity"),
+        "acceleration": (("time", "velocity"), motion.acceleration, "", "generalized acceleration"),
+        "free_acceleration": (("time", "velocity"), motion.free_acceleration, "", "acceleration without constraints"),
+        "constraint_force": (("time", "constraint", "velocity"), force, "", "generalized force of each constraint"),
+        "multipliers": (("time", "row"), motion.multipliers, "", "Lagrange multiplier, Q_c = +A^T lambda"),
+        "violation": (("time", "constraint"), per_constraint(seen.phi), "", "largest position residual |phi|"),
+        "velocity_violation": (("time", "constraint"), per_constraint(seen.psi), "", "largest velocity residual |psi|"),
+        "relative_violation": (("time", "constraint"), per_constraint(seen.relative), "1", "|phi| in row lengths times curvature"),
+        "rank": (("time",), motion.rank, "1", "rank of the constraint matrix"),
+        "residual": (("time",), motion.residual, "1", "relative residual of A vdot = b"),
+        "kinetic_energy": (("time",), seen.kinetic, "J", "kinetic energy"),
+        "potential_energy": (("time",), seen.potential, "J", "potential energy"),
+        "energy": (("time",), energy, "J", "energy"),
+        "applied_power": (("time",), seen.applied_power, "W", "power of forces without potential"),
+        "constraint_power": (("time",), seen.constraint_power, "W", "power of ideal constraint forces"),
+        "nonideal_power": (("time",), seen.nonideal_power, "W", "power of nonideal constraint forces"),
+        "energy_balance": (("time",), energy - energy[0] - work, "J", "energy minus start minus work (work by spline over the samples)"),
+    }
+    result = xr.Dataset(
+        {name: (dims, values, {"units": unit, "long_name": long}) for name, (dims, values, unit, long) in variables.items()},
+        coords={
+            "time": ("time", t, {"units": "s", "long_name": "time"}),
+            "coordinate": list(system.coordinates),
+            "velocity": list(system.velocities),
+            "constraint": list(constraints.names),
+            "row": labels,
+            "coordinate_unit": ("coordinate", list(system.units)),
+            "velocity_unit": ("velocity", list(system.velocity_units)),
+            "force_unit": ("velocity", [FORCE_UNITS.get(u, "") for u in system.velocity_units]),
+        },
+    )
+    result.attrs = {"model": model.name, **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()}}
+    return result

@@ -1,0 +1,74 @@
+"""Everything that is known at one instant of a run, as arrays; evaluated for blocks of instants of one fixed size."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.dynamics import Dynamics
+from zwang.model import Motion, motion_of
+from zwang.kernel import row_scale
+from zwang.state import State
+
+BLOCK = 64
+"""Instants per call; the last block is padded, so that another number of samples compiles nothing."""
+
+
+class Observation(eqx.Module):
+    """One instant.
+
+    Attributes:
+        motion: acceleration, forces, rank, residual.
+        phi, psi: residuals, shape (m,), 0 at rows that have none.
+        relative: φ at rows of unit length times curvature [dimensionless], shape (m,).
+        kinetic, potential: energy [J].
+        applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
+        constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have any.
+        nonideal_power: power of nonideal constraint forces [W].
+    """
+
+    motion: Motion
+    phi: Float[Array, " m"]
+    psi: Float[Array, " m"]
+    relative: Float[Array, " m"]
+    kinetic: Float[Array, ""]
+    potential: Float[Array, ""]
+    applied_power: Float[Array, ""]
+    constraint_power: Float[Array, ""]
+    nonideal_power: Float[Array, ""]
+
+
+def observe(dynamics: Dynamics, s: State) -> Observation:
+    """Evaluate one instant."""
+    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
+    phi = jnp.zeros(c.m).at[c.position_rows].set(dynamics.position_residual(s))
+    psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
+    scales = dynamics.scales
+    assert scales is not None
+    motion = motion_of(eqx.tree_at(lambda d: d.scales, dynamics, None), s)
+    kinetic, potential = system.energy(s.q, s.v, s.t, p)
+    along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
+    drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
+    force = jnp.asarray(system.force(s.q, s.v, s.t, p))
+    return Observation(
+        motion, phi, psi, phi * row_scale(scales.row_length) * scales.curvature, kinetic, potential,
+        s.v @ force + drift, s.v @ motion.ideal_force, s.v @ motion.nonideal_force,
+    )  # fmt: skip
+
+
+@eqx.filter_jit
+def _observe_block(dynamics: Dynamics, block: State) -> Observation:
+    return jax.lax.map(lambda s: observe(dynamics, s), block)
+
+
+def observe_all(dynamics: Dynamics, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> Observation:
+    """Evaluate many instants, block by block; every leaf gets a leading time axis and lives on the host."""
+    parts = []
+    for i in range(0, len(t), BLOCK):
+        index = np.minimum(np.arange(i, i + BLOCK), len(t) - 1)
+        part = _observe_block(dynamics, State(jnp.asarray(q[index]), jnp.asarray(v[index]), jnp.asarray(t[index])))
+        parts.append(jax.tree_util.tree_map(lambda x, n=min(BLOCK, len(t) - i): np.asarray(x)[:n], part))
+    return jax.tree_util.tree_map(lambda *x: np.concatenate(x), *parts)

@@ -1,0 +1,206 @@
+"""Simulation: a model, a start and a time span in, a trajectory on its constraints out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.arrays import vector
+from zwang.drift import AbstractDrift, Projection
+from zwang.errors import ModelError, Result, SimulationError
+from zwang.flow import Events, MotionFlow
+from zwang.formulation.base import AbstractFormulation
+from zwang.integrate import AbstractIntegrator, Dopri8
+from zwang.integrate.loop import CHUNK, Progress, Tolerances, advance
+from zwang.model import Model
+from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.run import Run, Steps
+from zwang.start import START_TOLERANCE, checked_start
+
+FIXED_STEP_ACCEPT = 1e-6
+"""Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
+ROUND_OFF_TARGET = 1e-15
+"""Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near its origin."""
+
+
+class Stop(eqx.Module):
+    """A condition that ends a run where a function crosses zero.
+
+    Attributes:
+        function: `(q, v, t, p)` → a number that changes sign; the crossing is found to 1e-12 of the run's duration.
+        name: name in messages.
+    """
+
+    function: Callable
+    name: str = "stop"
+
+
+def simulate(
+    model: Model,
+    q0,
+    v0,
+    *,
+    duration: float | None = None,
+    times: Sequence[float] | None = None,
+    samples: int = 201,
+    rtol: float = 1e-8,
+    atol=None,
+    params: PyTree = None,
+    stop: Sequence[Stop] = (),
+    integrator: AbstractIntegrator | None = None,
+    step: float | None = None,
+    longest_step: float = np.inf,
+    drift: AbstractDrift | None = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+    formulation: AbstractFormulation | None = None,
+    t0: float = 0.0,
+    start_tolerance: float = START_TOLERANCE,
+    max_steps: int = 1_000_000,
+    progress: Callable[[float], None] | None = None,
+    throw: bool = True,
+) -> Run:
+    """Integrate a model along its constraints.
+
+    **Main arguments**
+
+    Args:
+        model: the model.
+        q0, v0: start, shapes (nq,) and (nv,); must meet the constraints (see `start_tolerance`).
+        duration: length of the run [s], sampled at `samples` equal instants; or
+        times: increasing sample times [s], the first at or after `t0`. Samples are stepped to, not interpolated.
+        rtol: relative error of one step, per entry of q and v.
+        atol: absolute error of one step: a number, one per coordinate (nq,), or one per entry of (q, v); `rtol` in the model's
+            units unless given.
+        params: parameters that differ from the model's; no compilation.
+        stop: conditions that end the run early.
+
+    **Other arguments**
+
+    Args:
+        samples: number of sample times if only `duration` is given, both ends included.
+        integrator: `zw.Dopri8()`, `zw.Tsit5()`, or `zw.Kvaerno5()` for stiff systems.
+        step: fixed step [s] in place of error control; shortened only to end on samples.
+        longest_step: upper limit of the step [s].
+        drift: `zw.Projection()` unless given.
+        pseudoinverse: `zw.Proximal()` unless given.
+        formulation: another equation of motion at the stages; projections keep using A⊕.
+        t0: initial time [s].
+        start_tolerance: largest violation of the start [dimensionless]. A smaller one is projected away (by `Projection`) and
+            reported in `run.attrs`; a larger one is refused.
+        max_steps: limit of attempted steps.
+        progress: called with the fraction done, between chunks of steps.
+        throw: raise if the run does not reach its end; otherwise read `run.result`.
+
+    Returns:
+        A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.at(t)`.
+
+    Raises:
+        ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a singular mass matrix.
+        SimulationError: if the run stops early; its `.run` holds what was reached.
+    """
+    times = _sample_times(duration, times, samples, t0)
+    drift = Projection() if drift is None else drift
+    integrator = Dopri8() if integrator is None else integrator
+    state = model.state(q0, v0, t0)
+    dynamics = model.dynamics(params, pseudoinverse, formulation)
+    tolerances = _tolerances(model, rtol, atol, step, longest_step, times[-1] - t0)
+
+    start = checked_start(model, dynamics, state, start_tolerance, params)
+    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
+    projecting = isinstance(drift, Projection) and start_tolerance < np.inf
+    state = start.placement.state if projecting else state
+    floor = float(start.placement.violation_after)
+    flow = MotionFlow(dynamics, drift, jnp.asarray(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0), jnp.float64))
+    if isinstance(drift, Projection):
+        accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))
+    else:
+        accept = np.inf
+    tolerances = eqx.tree_at(lambda x: x.accept, tolerances, jnp.asarray(accept, jnp.float64))
+    events = Events(tuple(s.function for s in stop), dynamics.p, model.system.nq)
+
+    y0 = jnp.concatenate([state.q, state.v])
+    first = step if step is not None else 1e-4 * (times[-1] - t0) / max(len(times) - 1, 100)
+    number, count = (lambda x: jnp.asarray(x, jnp.float64)), (lambda x: jnp.asarray(x, jnp.int64))
+    here = Progress(
+        state.t, y0, number(first), number(1.0), number(np.inf), events(state.t, y0),
+        count(0), count(0), count(0), count(Result.SUCCESS), count(-1),
+    )  # fmt: skip
+    steps = Steps.begin(t0, np.asarray(y0), sample=0 if times[0] == t0 else -1)
+    result, here = _follow(flow, integrator, events, here, times, tolerances, max_steps, steps, progress)
+
+    attrs = {
+        "start_moved_q": float(start.placement.moved_q) if projecting else 0.0,
+        "start_moved_v": float(start.placement.moved_v) if projecting else 0.0,
+        "start_violation": float(start.placement.violation_before),
+        "steps_accepted": int(here.accepted),
+        "steps_rejected": int(here.rejected),
+        "rtol": float(rtol),
+        "integrator": type(integrator).__name__,
+        "drift": repr(drift),
+        "pseudoinverse": repr(dynamics.pseudoinverse),
+        "formulation": "kernel" if formulation is None else type(formulation).__name__,
+    }
+    stopped_by = stop[int(here.event)].name if result is Result.STOPPED else None
+    run = Run(model, flow, steps.finish(), times, result, attrs, stopped_by)
+    if throw and result.is_failure:
+        raise SimulationError(f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}.", result, run)
+    return run
+
+
+def _follow(flow, integrator, events, here: Progress, times, tolerances, max_steps, steps: Steps, progress):
+    """Call the compiled loop until the last sample, and keep every accepted step."""
+    done = 1 if times[0] == float(here.t) else 0
+    limit = jnp.asarray(max_steps, jnp.int64)
+    try:
+        while done < len(times):
+            window = np.full(CHUNK, np.inf)
+            ahead = times[done : done + CHUNK]
+            window[: len(ahead)] = ahead
+            here, history = advance(flow, integrator, events, here, jnp.asarray(window), tolerances, limit)
+            done += steps.append(history, done)
+            if progress is not None:
+                progress((float(here.t) - steps.t0) / (times[-1] - steps.t0))
+            if int(here.result) != Result.SUCCESS:
+                return Result(int(here.result)), here
+    except KeyboardInterrupt:
+        return Result.INTERRUPTED, here
+    return Result.SUCCESS, here
+
+
+def _sample_times(duration, times, samples, t0) -> np.ndarray:
+    if (duration is None) == (times is None):
+        raise ModelError("simulate needs either duration (s) or times (increasing instants, s), and not both.")
+    if times is None:
+        if not (np.isfinite(duration) and duration > 0):
+            raise ModelError(f"duration is {duration}, expected a positive number of seconds.")
+        if samples < 2:
+            raise ModelError(f"samples is {samples}, expected at least 2 (start and end).")
+        return t0 + np.linspace(0.0, duration, samples)
+    times = np.asarray(times, float)
+    if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0) or times[0] < t0:
+        raise ModelError(f"times must be finite, increasing and not before t0 = {t0}; got {np.array2string(times, threshold=6)}.")
+    if times[-1] == t0:
+        raise ModelError("times holds only the start; give at least one later instant.")
+    return times
+
+
+def _tolerances(model: Model, rtol, atol, step, longest_step, duration) -> Tolerances:
+    nq, nv = model.system.nq, model.system.nv
+    for name, value in (("rtol", rtol), ("step", step), ("longest_step", longest_step)):
+        if value is not None and not value > 0:
+            raise ModelError(f"{name} is {value}, expected a positive number.")
+    if atol is None or np.ndim(atol) == 0:
+        atol = jnp.full(nq + nv, float(rtol if atol is None else atol))
+    elif np.shape(atol) == (nq,) and nq == nv:
+        atol = jnp.concatenate([vector(atol, nq, "atol")] * 2)
+    else:
+        atol = vector(atol, nq + nv, "atol (q and v together)")
+    growth = (1.0, 1.0) if step is not None else (0.2, 10.0)
+    number = lambda x: jnp.asarray(x, jnp.float64)  # noqa: E731
+    return Tolerances(
+        number(rtol), atol, number(0.0), (number(growth[0]), number(growth[1])), number(longest_step), number(duration)
+    )

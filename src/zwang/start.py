@@ -1,0 +1,171 @@
+"""The start of a run: on its constraints, or refused with a reason."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.drift.consistent import CONVERGED, Placement, place, scaled_velocity_violation
+from zwang.dynamics import Dynamics, Scales
+from zwang.errors import ModelError, Result
+from zwang.model import CONSISTENT, Model, Motion, contradiction, motion_of
+from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.state import State
+
+START_TOLERANCE = 1e-6
+"""Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run takes without being told to."""
+
+
+class Start(eqx.Module):
+    """What is known before the first step: the state as given, where it would go on the constraints, scales, and the motion there."""
+
+    given: State
+    placement: Placement
+    velocity_violation: Float[Array, ""]
+    scales: Scales
+    motion: Motion
+    phi: Float[Array, " holonomic"]
+    psi: Float[Array, " rows"]
+
+
+@eqx.filter_jit
+def begin(dynamics: Dynamics, state: State) -> Start:
+    """Measure scales, place the state on its constraints, and evaluate the motion there; one compiled program."""
+    scales = dynamics.measure(state)
+    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None)
+    placement = place(dynamics, state)
+    moved = eqx.tree_at(lambda d: d.scales, dynamics, None)
+    return Start(
+        state, placement, scaled_velocity_violation(dynamics, state), scales, motion_of(moved, placement.state),
+        dynamics.position_residual(state), dynamics.velocity_residual(state),
+    )  # fmt: skip
+
+
+def consistent_state(
+    model: Model, q, v=None, t=0.0, *, params: PyTree = None, pseudoinverse: AbstractPseudoinverse | None = None
+) -> Placement:
+    """The state on the constraints that is near a guess, least moved in the mass metric.
+
+        q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
+
+    Args:
+        model: the model.
+        q: guess of the coordinates, shape (nq,).
+        v: guess of the velocities, shape (nv,); zero unless given.
+        t: time [s].
+        params, pseudoinverse: as in `zw.motion`.
+
+    Returns:
+        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and the violation before and after.
+
+    Raises:
+        ModelError: if no consistent state is found from this guess, with the constraint that is worst.
+    """
+    state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
+    start = begin(model.dynamics(params, pseudoinverse), state)
+    refuse_non_finite(model, start)
+    refuse_singular_mass(model, start, params)
+    if not bool(start.placement.converged):
+        raise ModelError(
+            f"{model.name}: no consistent state found from this guess: {worst_violation(model, start.placement.state, params)} remains; "
+            "start from a closer guess, or check whether the constraints can all hold at once."
+        )
+    return start.placement
+
+
+def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: float, params: PyTree) -> Start:
+    """`begin`, with every reason to refuse the start raised as one sentence."""
+    start = begin(dynamics, state)
+    refuse_non_finite(model, start)
+    refuse_singular_mass(model, start, params)
+    before, speed = float(start.placement.violation_before), float(start.velocity_violation)
+    if max(before, speed) > tolerance:
+        what = "constraints" if before > tolerance else "constraints' velocity level"
+        raise ModelError(
+            f"{model.name}: the start is off the {what}: {worst_violation(model, state, params)} "
+            f"(relative {max(before, speed):.1e}, start_tolerance {tolerance:.0e}); move it with "
+            "zw.consistent_state(model, q0, v0).state, or raise start_tolerance."
+        )
+    if tolerance < np.inf and not bool(start.placement.converged):
+        raise ModelError(
+            f"{model.name}: the start cannot be put on its constraints (relative violation {float(start.placement.violation_after):.1e} of "
+            f"{CONVERGED:.0e}): {worst_violation(model, start.placement.state, params)} remains."
+        )
+    if tolerance < np.inf and int(start.motion.result) == Result.INCONSISTENT:
+        raise ModelError(
+            f"{model.name}: {Result.INCONSISTENT.sentence}: {contradiction(start.motion, model)} "
+            f"(relative residual {float(start.motion.residual):.1e}, allowed {CONSISTENT:.0e})."
+        )
+    if int(start.motion.result) == Result.NON_FINITE:
+        raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
+    return start
+
+
+def refuse_non_finite(model: Model, start: Start) -> None:
+    """Name the function that returns NaN at the start."""
+    c = model.constraints
+    for residual, rows, what in ((start.phi, c.position_rows, "phi"), (start.psi, c.velocity_rows, "psi")):
+        bad = rows[~np.isfinite(np.asarray(residual))]
+        for name, where in c.row_slices.items():
+            if np.any((bad >= where.start) & (bad < where.stop)):
+                level = next(x.level for x in c.members if x.name == name)
+                shown = "phi" if level == "position" else what
+                raise ModelError(
+                    f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the start; "
+                    "check divisions, roots and inverse functions there."
+                )
+    if not np.all(np.isfinite(np.asarray(start.motion.matrix))):
+        raise ModelError(f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there.")
+
+
+def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
+    """Say which direction has no mass, and whether a constraint holds it."""
+    if bool(start.motion.mass_is_positive) and not model.singular_mass:
+        return
+    p = model.params if params is None else model.merged(params)
+    from zwang.mass import factor_mass
+
+    M = np.asarray(factor_mass(jnp.asarray(model.system.mass_matrix(start.given.q, start.given.t, p), jnp.float64)).dense())
+    if not np.all(np.isfinite(M)):
+        raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    value, vector = np.linalg.eigh(M / np.outer(scale, scale))
+    if value[0] < -1e-10 * max(abs(value[-1]), 1e-300):
+        raise ModelError(f"{model.name}: the mass matrix is not positive: along {_direction(model, vector[:, 0])} it is negative.")
+    A = np.asarray(start.motion.matrix)
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
+    _, sigma, Vt = np.linalg.svd(stacked)
+    if sigma[-1] < 1e-10 * sigma[0]:
+        raise ModelError(
+            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that holds it, so its acceleration is undefined; "
+            "give it mass or constrain it."
+        )
+    if not model.singular_mass:
+        raise ModelError(
+            f"{model.name}: the mass matrix is singular along {_direction(model, vector[:, 0])}, which constraints hold: "
+            "say so with zw.Model(..., singular_mass=True)."
+        )
+
+
+def worst_violation(model: Model, state: State, params: PyTree) -> str:
+    """The constraint with the largest residual, in its own units."""
+    c, p = model.constraints, model.params if params is None else model.merged(params)
+    phi = np.zeros(c.m)
+    phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, p))
+    psi = np.zeros(c.m)
+    psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, p))
+    size, symbol = (phi, "phi") if phi.max(initial=0.0) > 1e-12 else (psi, "psi")
+    name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"
+
+
+def _direction(model: Model, x: np.ndarray) -> str:
+    """A direction of velocities in words."""
+    order = np.argsort(-np.abs(x))
+    named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
+    return f"{'velocity' if len(named) == 1 else 'the combination of'} {', '.join(repr(n) for n in named[:4])}"
+
+

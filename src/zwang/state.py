@@ -1,0 +1,20 @@
+"""Where a system is: q, v and t."""
+
+from __future__ import annotations
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+
+class State(eqx.Module):
+    """An instant of a motion.
+
+    Attributes:
+        q: generalized coordinates, shape (nq,).
+        v: generalized velocities, shape (nv,), with `q̇ = N(q) v`.
+        t: time [s].
+    """
+
+    q: Float[Array, " nq"]
+    v: Float[Array, " nv"]
+    t: Float[Array, ""]

@@ -1,0 +1,103 @@
+"""The free system: M(q, t) v̇ = F(q, v, t), q̇ = N(q) v."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.errors import ModelError
+
+
+class System(eqx.Module):
+    """A system without its constraints, written down as plain functions.
+
+        M(q, t) v̇ = F(q, v, t),    q̇ = N(q) v
+
+    Args:
+        nq: number of coordinates.
+        mass_matrix: `(q, t, p)` → M [kg, kg·m² …] as diagonal (nv,), dense (nv, nv) or block diagonal (nb, k, k).
+        force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces, Coriolis terms included.
+        nv: number of velocities; nq unless given.
+        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity unless given.
+        retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of coordinates, e.g. with a
+            quaternion kept at unit length; `q + N dv` unless given. It is applied after every step and every projection.
+        potential: `(q, t, p)` → potential energy [J]; lets a run report energy and power balance.
+        coordinates, velocities: names, used in results and plots; `q0, q1 …` and the coordinates' names unless given.
+        units: unit of each coordinate ("m", "rad", …), used on axes; empty unless given.
+        velocity_units: unit of each velocity; the coordinate's unit per second unless given.
+
+    `p` is the model's parameters, any pytree of arrays; every function takes it last.
+
+    Example:
+        >>> System(nq=2, mass_matrix=lambda q, t, p: p["m"] * jnp.ones(2),
+        ...        force=lambda q, v, t, p: jnp.array([0.0, -p["m"] * 9.81]))
+    """
+
+    nq: int
+    mass_matrix: Callable
+    force: Callable
+    nv: int
+    velocity_map: Callable | None
+    retract: Callable | None
+    potential: Callable | None
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+    units: tuple[str, ...]
+    velocity_units: tuple[str, ...]
+
+    def __init__(
+        self,
+        nq: int,
+        mass_matrix: Callable,
+        force: Callable,
+        *,
+        nv: int | None = None,
+        velocity_map: Callable | None = None,
+        retract: Callable | None = None,
+        potential: Callable | None = None,
+        coordinates: Sequence[str] | None = None,
+        velocities: Sequence[str] | None = None,
+        units: Sequence[str] | None = None,
+        velocity_units: Sequence[str] | None = None,
+    ):
+        self.nq, self.nv = nq, nq if nv is None else nv
+        self.mass_matrix, self.force = mass_matrix, force
+        self.velocity_map, self.retract, self.potential = velocity_map, retract, potential
+        if self.nq != self.nv and velocity_map is None:
+            raise ModelError(
+                f"System has nq = {self.nq} and nv = {self.nv} but no velocity_map: "
+                "give velocity_map=(q, t, p) → N of shape (nq, nv), so that q̇ = N v is known."
+            )
+        self.coordinates = _names(coordinates, [f"q{i}" for i in range(self.nq)], "coordinates")
+        same = self.coordinates if self.nv == self.nq else [f"v{i}" for i in range(self.nv)]
+        self.velocities = _names(velocities, same, "velocities")
+        self.units = _names(units, [""] * self.nq, "units", unique=False)
+        per_second = [f"{u}/s" if u else "" for u in self.units] if self.nv == self.nq else [""] * self.nv
+        self.velocity_units = _names(velocity_units, per_second, "velocity_units", unique=False)
+
+    def rate(self, q: Float[Array, " nq"], v: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
+        """`q̇ = N(q) v`."""
+        return v if self.velocity_map is None else self.velocity_map(q, t, p) @ v
+
+    def move(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
+        """`q ⊕ dv`: q moved by the velocity direction dv."""
+        return q + self.rate(q, dv, t, p) if self.retract is None else self.retract(q, dv, t, p)
+
+    def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives none."""
+        M = jnp.asarray(self.mass_matrix(q, t, p))
+        momentum = {1: lambda: M * v, 2: lambda: M @ v, 3: lambda: jnp.einsum("bij,bj->bi", M, v.reshape(M.shape[:2])).ravel()}
+        potential = jnp.zeros(()) if self.potential is None else jnp.asarray(self.potential(q, t, p))
+        return 0.5 * v @ momentum[M.ndim](), potential
+
+
+def _names(given: Sequence[str] | None, default: Sequence[str], what: str, unique: bool = True) -> tuple[str, ...]:
+    names = tuple(default) if given is None else tuple(given)
+    if len(names) != len(default):
+        raise ModelError(f"System got {len(names)} {what}, expected {len(default)}.")
+    if unique and len(set(names)) != len(names):
+        raise ModelError(f"System got {what} that repeat a name: {', '.join(names)}; give each its own.")
+    return names

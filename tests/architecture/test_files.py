@@ -1,0 +1,69 @@
+"""Files stay short and well named, and nothing pins a download address."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "zwang"
+MOST_LINES = 330
+SAYS_NOTHING = {"utils", "util", "core", "helpers", "helper", "common", "manager", "misc"}
+ADDRESS = re.compile(r"\w+://|--(extra-)?index-url|--find-links|\s@\s")
+
+
+def source_files():
+    files = sorted(SOURCE.rglob("*.py"))
+    assert files, f"no Python file in {SOURCE}"
+    return files
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def canonical(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_a_file_fits_in_the_head():
+    lengths = {path.relative_to(ROOT): len(path.read_text().splitlines()) for path in source_files()}
+    too_long = {str(path): lines for path, lines in lengths.items() if lines > MOST_LINES}
+    assert not too_long, f"more than {MOST_LINES} lines: {too_long}"
+
+
+def test_a_name_says_what_is_inside():
+    paths = {path.relative_to(SOURCE) for path in source_files()}
+    wrong = sorted(
+        str(path) for path in paths if SAYS_NOTHING & {part.strip("_") for part in path.with_suffix("").parts}
+    )
+    assert not wrong, f"name these after what they hold: {wrong}"
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (SOURCE / "py.typed").is_file()
+
+
+def test_constraints_are_names_and_versions_only():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert lines
+    wrong = [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)]
+    assert not wrong, f"not `name==version`: {wrong}"
+
+
+def test_every_dependency_is_pinned():
+    table = project()["project"]
+    required = [*table["dependencies"], *(r for extra in table["optional-dependencies"].values() for r in extra)]
+    names = {canonical(re.match(r"[A-Za-z0-9._-]+", requirement)[0]) for requirement in required} - {"zwang"}
+    pinned = {canonical(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert names <= pinned, f"add to constraints.txt: {sorted(names - pinned)}"
+
+
+@pytest.mark.parametrize("name", ["constraints.txt", "pyproject.toml", "Makefile", ".ci/run"])
+def test_no_file_records_where_packages_are_downloaded(name):
+    text = (ROOT / name).read_text()
+    for homepage in project()["project"].get("urls", {}).values():
+        text = text.replace(homepage, "")
+    wrong = [line for line in text.splitlines() if ADDRESS.search(line) and not line.lstrip().startswith("@")]
+    assert not wrong, f"{name} names an address: {wrong}"

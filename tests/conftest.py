@@ -1,0 +1,19 @@
+"""What every test shares: float64, one compile cache, patient hypothesis."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import jax
+
+ROOT = Path(__file__).resolve().parents[1]
+
+jax.config.update("jax_enable_x64", True)
+
+# Compilation dominates test time, so compiled programs are kept between runs and shared by the workers.
+jax.config.update("jax_compilation_cache_dir", str(ROOT / ".cache" / "jax"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+# The first example of a property compiles, which no deadline allows for; CI repeats the same examples every time.
+hypothesis.settings.register_profile("zwang", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+hypothesis.settings.load_profile("zwang")
