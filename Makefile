@@ -57,7 +57,7 @@ check: setup ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest tests/architecture
 
 bench: setup ## time the pseudoinverses and the acceleration

@@ -1,6 +1,7 @@
 """Sphinx: pages in MyST Markdown, their code executed at every build, nothing loaded from the network by a reader."""
 
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 project = "zwang"
 author = "The zwang developers"
@@ -18,9 +19,9 @@ nitpicky = False
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-# Code in pages is executed when it changes; a page whose code raises fails the build.
+# Code in pages runs when a page changes (`make clean` runs all of it again); a page whose code raises fails the build.
 nb_execution_mode = "cache"
-nb_execution_cache_path = "_build/.jupyter_cache"
+nb_execution_cache_path = str(Path(__file__).parent / "_build" / ".jupyter_cache")
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_execution_timeout = 300

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.drift.projection import Projection
 from zwang.dynamics import Dynamics
+from zwang.mass import factor_mass
 from zwang.state import State
 
 
@@ -19,6 +20,7 @@ class Placement(eqx.Module):
         state: the consistent state.
         moved_q, moved_v: how far q and v were moved, largest entry.
         violation_before, violation_after: dimensionless position violation.
+        velocity_violation: velocity residual that remains, relative to the speed.
         converged: whether position and velocity residuals are round-off now.
     """
 
@@ -34,41 +36,46 @@ class Placement(eqx.Module):
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has stopped improving: round-off
 of φ in coordinates up to 1e4 times the size of the mechanism."""
+VELOCITY_CONVERGED = 1e-9
+"""Velocity residual, relative to the speed, that counts as zero."""
 
 
-def place(dynamics: Dynamics, state: State, iterations: int = 50) -> Placement:
-    """Move a state onto its constraints: q by damped Newton steps `q ← q ⊖ A⊕φ`, then v by `v ← v − A⊕ψ`, least in the mass metric."""
-    before = dynamics.violation(dynamics.position_residual(state))
+def place(dynamics: Dynamics, state: State, iterations: int = 100) -> Placement:
+    """Move a state onto its constraints, least in the mass metric.
+
+    Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall; then, up to four times, the projection that
+    ends every step of a run, `q ← q ⊖ A⊕φ` and `v ← v − A⊕ψ` (more than one only matters for constraints nonlinear in v).
+    """
+    rows = dynamics.constraints.position_rows
 
     def newton(carry):
-        q, size, i, _ = carry
-        here = State(q, state.v, state.t)
+        q, step, length, size, trial, i = carry
+        here = State(trial, state.v, state.t)
+        phi = dynamics.position_residual(here)
+        size_here = dynamics.violation(phi)
+        better = size_here < size
         A = dynamics.matrix(here)
-        rows = dynamics.constraints.position_rows
-        weighted = dynamics.weighted(dynamics.mass(here, A), A, rows)
-        step = weighted.correct(dynamics.position_residual(here))
+        fresh = dynamics.weighted(dynamics.mass(here, A), A, rows).correct(phi)
+        q, step = jnp.where(better, trial, q), jnp.where(better, fresh, step)
+        length = jnp.where(better, 1.0, 0.5 * length)
+        size = jnp.where(better, size_here, size)
+        return q, step, length, size, dynamics.system.move(q, -length * step, state.t, dynamics.p), i + 1
 
-        def shorter(trial):
-            length, _, _ = trial
-            q_new = dynamics.system.move(q, -0.5 * length * step, state.t, dynamics.p)
-            return 0.5 * length, q_new, dynamics.violation(dynamics.position_residual(State(q_new, state.v, state.t)))
+    def improving(carry):
+        _, _, length, size, _, i = carry
+        return (i < iterations) & (length > 1e-4) & (size > CONVERGED)
 
-        length, q_new, size_new = jax.lax.while_loop(
-            lambda trial: ~(trial[2] < size) & (trial[0] > 1e-3), shorter, (jnp.asarray(2.0), q, jnp.asarray(jnp.inf))
-        )
-        better = size_new < size
-        stop = ~better | ((size_new > 0.5 * size) & (size_new < CONVERGED))
-        return jnp.where(better, q_new, q), jnp.where(better, size_new, size), i + 1, stop
+    before = dynamics.violation(dynamics.position_residual(state))
+    nothing = jnp.zeros_like(state.v)
+    start = (state.q, nothing, jnp.asarray(1.0), jnp.asarray(jnp.inf), state.q, 0)
+    q, *_ = jax.lax.while_loop(improving, newton, start)
 
-    start = (state.q, before, 0, before == 0)
-    q, after, _, _ = jax.lax.while_loop(lambda carry: (carry[2] < iterations) & ~carry[3], newton, start)
-    exact = Projection(iterations=2)
-    zero = (jnp.zeros_like(q), jnp.zeros_like(state.v))
-    settled = exact.settle(dynamics, State(q, state.v, state.t), zero, jnp.asarray(0.0)).state
-    for _ in range(3):  # constraints nonlinear in v from far away
-        settled = exact.settle(dynamics, settled, zero, jnp.asarray(jnp.inf)).state
-    velocity_violation = scaled_velocity_violation(dynamics, settled)
+    projection, no_error = Projection(iterations=3), (jnp.zeros_like(state.q), nothing)
+    settled = jax.lax.fori_loop(
+        0, 4, lambda _, s: projection.settle(dynamics, s, no_error, jnp.asarray(0.0)).state, State(q, state.v, state.t)
+    )
     after = dynamics.violation(dynamics.position_residual(settled))
+    velocity_violation = scaled_velocity_violation(dynamics, settled)
     return Placement(
         settled,
         jnp.max(jnp.abs(settled.q - state.q), initial=0.0),
@@ -76,18 +83,17 @@ def place(dynamics: Dynamics, state: State, iterations: int = 50) -> Placement:
         before,
         after,
         velocity_violation,
-        (after <= CONVERGED) & (velocity_violation <= 1e-9),
+        (after <= CONVERGED) & (velocity_violation <= VELOCITY_CONVERGED),
     )
 
 
 def scaled_velocity_violation(dynamics: Dynamics, state: State) -> Float[Array, ""]:
-    """‖ψ / row length‖ relative to the velocity's own length in the mass metric plus the residual's; 0 at rest on scleronomic constraints."""
+    """‖ψ / row length‖ relative to the speed in the mass metric plus the speed that moving constraints impose."""
     rows = dynamics.constraints.velocity_rows
-    A = dynamics.matrix(state)
-    mass = dynamics.mass(state, A)
+    M = factor_mass(jnp.asarray(dynamics.system.mass_matrix(state.q, state.t, dynamics.p)))
     assert dynamics.scales is not None
     length = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)[rows]
     residual = jnp.sqrt(jnp.sum((dynamics.velocity_residual(state) / length) ** 2))
     fixed = dynamics.velocity_residual(State(state.q, 0 * state.v, state.t)) / length
-    speed = jnp.sqrt(jnp.abs(state.v @ mass.apply(state.v))) + jnp.sqrt(jnp.sum(fixed**2))
+    speed = jnp.sqrt(jnp.abs(state.v @ M.apply(state.v))) + jnp.sqrt(jnp.sum(fixed**2))
     return jnp.where(residual > 0, residual / jnp.where(speed > 0, speed, 1.0), 0.0)

@@ -56,18 +56,20 @@ class Projection(AbstractDrift):
             A = dynamics.matrix(state)
             mass = dynamics.mass(state, A)
             moving = dynamics.weighted(mass, A, constraints.velocity_rows)
-            placed = dynamics.weighted(mass, A, constraints.position_rows) if mixed else moving
-            phi = dynamics.position_residual(state)
+            phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
             size = dynamics.violation(phi)
             stagnant = (i >= 2) & (size > 0.5 * before)
             done = ~(size > target) | stagnant | (i >= self.iterations)  # a NaN is done
-            v = state.v
-            for _ in range(self.velocity_corrections if mixed else 1):
+
+            residuals = [psi, moving.A @ error_v, *([moving.A @ error_q] if identity_map else []), *([] if mixed else [phi])]
+            corrections = jax.vmap(moving.correct, in_axes=1)(jnp.stack(residuals, axis=1))
+            v, error_v = state.v - corrections[0], error_v - corrections[1]
+            error_q = error_q - corrections[2] if identity_map else error_q
+            for _ in range(self.velocity_corrections - 1 if mixed else 0):
                 v = v - moving.correct(dynamics.velocity_residual(State(state.q, v, state.t)))
-            moved = system.move(state.q, -placed.correct(phi), state.t, dynamics.p)
-            q = jnp.where(done, state.q, moved)
-            error_q = moving.tangent(error_q) if identity_map else error_q
-            return State(q, v, state.t), (error_q, moving.tangent(error_v)), size, i + 1, moving.C.C, done
+            dq = dynamics.weighted(mass, A, constraints.position_rows).correct(phi) if mixed else corrections[-1]
+            q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
+            return State(q, v, state.t), (error_q, error_v), size, i + 1, moving.C.C, done
 
         rows = jnp.zeros((len(constraints.velocity_rows), system.nv))
         start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, rows, jnp.asarray(False))

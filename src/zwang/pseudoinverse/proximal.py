@@ -32,8 +32,9 @@ class ProximalFactor(AbstractFactor):
 
     def sweep(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ with `C Cᵀ λ = r`, by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`; error μ/(σ²+μ) to the power of the sweeps."""
+
         multipliers = self._solve(r)
-        for _ in range(self.sweeps - 1):
+        for _ in range(self.sweeps - 1):  # unrolled: as a loop it copies the factor and takes 2 µs more at 12 rows
             multipliers = multipliers + self._solve(r - self.gram @ multipliers)
         return multipliers
 
@@ -49,7 +50,7 @@ class ProximalFactor(AbstractFactor):
         return self.drop_null(self.sweep(self.C @ x))
 
     def rank(self):
-        return jnp.sum(jnp.linalg.svd(self.C, compute_uv=False) > self.rank_threshold * jnp.sqrt(jnp.max(jnp.diag(self.gram))))
+        return jnp.sum(jnp.linalg.svd(self.C, compute_uv=False) > self.rank_threshold * jnp.sqrt(jnp.max(jnp.diag(self.gram), initial=0.0)))
 
     def matrix(self):
         return jax.vmap(lambda unit: self.solve(self.drop_null(unit)), out_axes=1)(jnp.eye(len(self.gram)))
@@ -65,7 +66,7 @@ class Proximal(AbstractPseudoinverse):
     Attributes:
         damping: μ, relative to the longest row squared; 1e-10 makes σ = 1e-5 the border and costs 1e-30 of the answer at σ = 1.
         sweeps: number of sweeps; 3.
-        relaxation: κ in `μ + κ violation²` for states off the constraints (Levenberg-Marquardt); 1e3.
+        relaxation: κ in `μ + κ violation²` (Levenberg-Marquardt); 1: a singular value below the violation is not trusted.
         rank_threshold: singular values above this times the longest row count in `rank()`; 1e-8, for reports only.
 
     Reference: Parikh and Boyd (2014), Proximal Algorithms, section 4.1 (iterative refinement).
@@ -73,11 +74,13 @@ class Proximal(AbstractPseudoinverse):
 
     damping: Float[Array, ""] | float = 1e-10
     sweeps: int = eqx.field(static=True, default=3)
-    relaxation: float = 1e3
+    relaxation: float = 1.0
     rank_threshold: float = 1e-8
 
     def factor(self, C):
-        gram = C @ C.T
+        C = jax.lax.optimization_barrier(C)  # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
+        # for few rows a fused sum beats the call of a matrix product (12 rows: 0.6 µs against 1.2 µs)
+        gram = jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SMALL else C @ C.T
         mu = self.damping * jnp.max(jnp.diag(gram), initial=1e-300)
         lower = jnp.linalg.cholesky(gram + mu * jnp.eye(len(gram)), symmetrize_input=False)
         if len(gram) <= SMALL:

@@ -1,0 +1,232 @@
+"""One report on a model at a state: rank, redundant rows, degrees of freedom, consistency, kind of each constraint."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.constraint import AbstractConstraint
+from zwang.dynamics import Dynamics
+from zwang.kernel import row_lengths, row_scale
+from zwang.model import CONSISTENT, Model
+from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
+from zwang.state import State
+
+RANK_THRESHOLD = 1e-8
+"""Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
+NEAR_SINGULAR = 1e-3
+"""A nonzero singular value below this is reported as a singular configuration nearby."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstraintReport:
+    """One constraint.
+
+    Attributes:
+        name, kind, rows: the constraint.
+        redundant: rows that the constraints before it already imply.
+        shares: whether its rows take part in a dependency at all.
+        unique_force: whether its generalized force is determined; its multipliers are if `shares` is False.
+        phi, psi: largest position and velocity residual, in the rows' own units; None where it has none.
+    """
+
+    name: str
+    kind: str
+    rows: int
+    redundant: int
+    shares: bool
+    unique_force: bool
+    phi: float | None
+    psi: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """What `zw.check` found; `str()` prints it.
+
+    Attributes:
+        model, nq, nv, m: name and sizes.
+        rank: rank of A by `RANK_THRESHOLD`.
+        position_rank: rank of the holonomic rows alone.
+        singular_values: of A with rows at unit length, largest first.
+        constraints: a `ConstraintReport` each.
+        independent: velocities that may be chosen freely, one choice among several.
+        position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ = b`.
+        singular_mass: whether M is singular here.
+        consistent: whether state and constraints agree.
+    """
+
+    model: str
+    nq: int
+    nv: int
+    m: int
+    rank: int
+    position_rank: int
+    singular_values: np.ndarray
+    constraints: tuple[ConstraintReport, ...]
+    independent: tuple[str, ...]
+    position_violation: float
+    velocity_violation: float
+    residual: float
+    singular_mass: bool
+    consistent: bool
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Independent velocities, nv − rank."""
+        return self.nv - self.rank
+
+    @property
+    def redundant_rows(self) -> int:
+        return self.m - self.rank
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
+    """Diagnose a model at a state, which need not meet the constraints.
+
+    Args:
+        model: the model.
+        q, v: state, shapes (nq,) and (nv,); v is zero unless given.
+        t: time [s].
+        params: parameters that differ from the model's.
+
+    Raises:
+        ModelError: for functions that return NaN, and for a direction with neither mass nor constraint.
+    """
+    state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
+    dynamics = model.dynamics(params)
+    start = begin(dynamics, state)
+    refuse_non_finite(model, start)
+    refuse_singular_mass(model, start, params)
+    return _diagnose(model, dynamics, state, start)
+
+
+def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
+    c = model.constraints
+    A = dynamics.matrix(state)
+    C = dynamics.mass(state, A).weigh(A)
+    C = np.asarray(row_scale(row_lengths(C))[:, None] * C)
+    U, sigma, Vt = np.linalg.svd(C)
+    rank = _rank(sigma)
+    null = U[:, rank:]
+    phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
+    phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.phi), np.abs(start.psi)
+    reports, before = [], 0
+    for member, (name, rows) in zip(c.members, c.row_slices.items(), strict=True):
+        upto = _rank(np.linalg.svd(C[: rows.stop], compute_uv=False)) if rows.stop else 0
+        share = null[rows]
+        reports.append(
+            ConstraintReport(
+                name, _kind(member, dynamics, state), rows.stop - rows.start, (rows.stop - rows.start) - (upto - before),
+                bool(np.any(np.abs(share) > 1e-6)), bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
+                _largest(phi[rows]), _largest(psi[rows]),
+            )
+        )  # fmt: skip
+        before = upto
+    violation, speed = float(start.placement.violation_before), float(start.velocity_violation)
+    residual = float(start.motion.residual)
+    return Diagnosis(
+        model.name, model.system.nq, model.system.nv, c.m, rank, _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)), sigma,
+        tuple(reports), _independent(Vt[rank:], model.system.velocities), violation, speed, residual,
+        model.singular_mass, violation < 1e-6 and speed < 1e-6 and residual < CONSISTENT,
+    )  # fmt: skip
+
+
+def _rank(sigma: np.ndarray) -> int:
+    return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+
+
+def _largest(x: np.ndarray) -> float | None:
+    return None if np.all(np.isnan(x)) else float(np.nanmax(x))
+
+
+def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Velocities that span the free directions best: pivots of the basis of A's null space."""
+    chosen, left = [], basis.copy()
+    for _ in range(len(basis)):
+        size = np.linalg.norm(left, axis=0)
+        chosen.append(int(np.argmax(size)))
+        unit = left[:, chosen[-1]] / size[chosen[-1]]
+        left = left - np.outer(unit, unit @ left)
+    return tuple(names[i] for i in sorted(chosen))
+
+
+def _kind(constraint: AbstractConstraint, dynamics: Dynamics, s: State) -> str:
+    """Kind of a constraint, told by evaluating it at random states and times nearby."""
+    system, p = dynamics.system, dynamics.p
+    random = np.random.default_rng(1996)
+    ideal = "" if constraint.nonideal is None else ", nonideal"
+    if constraint.level == "acceleration":
+        return "acceleration" + ideal
+
+    def differs(function, a, b):
+        x, y = (np.asarray(function(*args)) for args in (a, b))
+        return bool(np.any(np.abs(x - y) > 1e-10 * (1 + np.abs(x))))
+
+    if constraint.level == "position":
+        def residual(q, t):
+            return constraint.position_residual(system, q, jnp.asarray(t), p)
+
+        trials = [s.q] + [system.move(s.q, jnp.asarray(0.1 * random.standard_normal(system.nv)), s.t, p) for _ in range(2)]
+        moving = any(differs(residual, (q, float(s.t)), (q, float(s.t) + 0.37 * (k + 1))) for q in trials for k in range(2))
+        return ("rheonomic" if moving else "scleronomic") + " holonomic" + ideal
+
+    def matrix(v):
+        return jax.jacfwd(lambda v: constraint.velocity_residual(system, s.q, v, s.t, p))(v)
+
+    trials = [s.v + jnp.asarray(random.standard_normal(system.nv)) for _ in range(3)]
+    nonlinear = any(differs(matrix, (a,), (b,)) for a, b in zip(trials, trials[1:], strict=False))
+    return ("nonlinear" if nonlinear else "linear") + " nonholonomic" + ideal
+
+
+def _lines(d: Diagnosis):
+    yield f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
+    yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
+        f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by nonholonomic rows)"
+        if d.position_rank != d.rank else ""
+    )  # fmt: skip
+    if d.independent:
+        shown = ", ".join(d.independent[:8]) + (f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else "")
+        yield f"  free to choose       {shown}"
+    yield f"  redundant rows       {d.redundant_rows}"
+    if d.rank:
+        small = d.singular_values[d.rank - 1]
+        near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
+        yield f"  singular values      {d.singular_values[0]:.3g} … {small:.3g} (threshold {RANK_THRESHOLD:.0e}, rows at unit length){near}"
+    yield f"  mass matrix          {'singular, held by constraints' if d.singular_mass else 'positive definite'}"
+    yield f"  violation            position {d.position_violation:.1e}, velocity {d.velocity_violation:.1e} (relative)"
+    yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
+    yield f"  verdict              {_verdict(d)}"
+    if d.constraints:
+        yield ""
+        rows = [("constraint", "kind", "rows", "redundant", "force", "|phi|", "|psi|")]
+        rows += [
+            (c.name, c.kind, str(c.rows), str(c.redundant), _force(c), *("–" if x is None else f"{x:.1e}" for x in (c.phi, c.psi)))
+            for c in d.constraints
+        ]
+        widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+        for r in rows:
+            yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+
+
+def _force(c: ConstraintReport) -> str:
+    if not c.shares:
+        return "unique"
+    return "unique, multipliers not" if c.unique_force else "not unique"
+
+
+def _verdict(d: Diagnosis) -> str:
+    if d.consistent:
+        return "consistent"
+    if d.position_violation >= 1e-6:
+        return "the state is off its constraints: move it with zw.consistent_state"
+    if d.velocity_violation >= 1e-6:
+        return "the velocity does not obey the constraints: move it with zw.consistent_state"
+    return "the constraints contradict each other at this state"

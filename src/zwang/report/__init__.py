@@ -1,0 +1,14 @@
+"""The report of a run: one HTML file that needs nothing beside it, and its curves as CSV files.
+
+| file | what |
+|---|---|
+| `summary.py` | the numbers that a reader wants first; the command line's closing table shows the same |
+| `figures.py` | which figures a run gets, and of what |
+| `svg.py` | matplotlib figures as inline SVG in the page's colors, light and dark |
+| `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
+| `page.py` | everything put into `page.html` and `page.css` |
+"""
+
+from zwang.report.page import write_report as write_report
+from zwang.report.summary import Summary as Summary
+from zwang.report.summary import summarize as summarize

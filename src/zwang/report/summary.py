@@ -1,0 +1,138 @@
+"""The numbers of a run that a reader wants first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from zwang.run import Crossing, Run
+
+CONSERVED = 1e-9
+"""Work of applied and nonideal forces, relative to the largest energy, below which the energy counts as conserved."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Worst:
+    """The largest value of a quantity along a run, and where it is."""
+
+    value: float
+    constraint: str
+    time: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Energy:
+    """How well the energy was kept.
+
+    Attributes:
+        drift: max |E − E₀| [J]; of a conservative system it is the integrator's error.
+        balance: max |E − E₀ − work| [J]; the work by a spline over the samples, so that its accuracy is theirs.
+        scale: largest kinetic energy [J].
+        conserved: whether the system has a potential and nothing else does work.
+    """
+
+    drift: float
+    balance: float
+    scale: float
+    conserved: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What the closing table and the report's first lines say.
+
+    Attributes:
+        model, sentence: name, and how the run ended.
+        failed: whether it ended before its end for a reason that is none of the user's wishes.
+        reached, asked: simulated time, and the time asked for [s].
+        samples, accepted, rejected: counts.
+        violation: largest |φ| in its constraint's own unit; None without holonomic constraints.
+        relative_violation: largest |φ| in row lengths times curvature [1]; None likewise.
+        velocity_violation: largest |ψ| in its constraint's own unit per second; None without constraints.
+        energy: how well the energy was kept.
+        rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run, crossings included.
+        crossings: singular configurations passed.
+        moved_q, moved_v: largest change of an entry of the start by its projection.
+        errors: largest |q − exact| by coordinate, where an exact solution is known.
+    """
+
+    model: str
+    sentence: str
+    failed: bool
+    reached: float
+    asked: float
+    samples: int
+    accepted: int
+    rejected: int
+    violation: Worst | None
+    relative_violation: Worst | None
+    velocity_violation: Worst | None
+    energy: Energy
+    rows: int
+    lowest_rank: int
+    highest_rank: int
+    crossings: tuple[Crossing, ...]
+    moved_q: float
+    moved_v: float
+    errors: dict[str, float]
+
+
+def summarize(run: Run, exact: Callable | None = None) -> Summary:
+    """The summary of a run.
+
+    Args:
+        run: the run.
+        exact: `t (samples,)` → dict of exact values (samples,) by coordinate name, or None.
+    """
+    data, constraints = run.dataset, run.model.constraints
+    ranks = [int(r) for r in data["rank"].values] + [c.rank for c in run.crossings]
+    stopped = f": {run.stopped_by}" if run.stopped_by else ""
+    return Summary(
+        model=run.model.name,
+        sentence=run.result.sentence + stopped,
+        failed=run.result.is_failure,
+        reached=float(run.t[-1] - run.steps.t0),
+        asked=float(run.times[-1] - run.steps.t0),
+        samples=len(run.t),
+        accepted=int(run.attrs["steps_accepted"]),
+        rejected=int(run.attrs["steps_rejected"]),
+        violation=_worst(data["violation"], len(constraints.position_rows)),
+        relative_violation=_worst(data["relative_violation"], len(constraints.position_rows)),
+        velocity_violation=_worst(data["velocity_violation"], len(constraints.velocity_rows)),
+        energy=_energy(run),
+        rows=constraints.m,
+        lowest_rank=min(ranks),
+        highest_rank=max(ranks),
+        crossings=tuple(run.crossings),
+        moved_q=float(run.attrs["start_moved_q"]),
+        moved_v=float(run.attrs["start_moved_v"]),
+        errors=exact_errors(run, exact),
+    )
+
+
+def exact_errors(run: Run, exact: Callable | None) -> dict[str, float]:
+    """Largest |q − exact| by coordinate name; empty without an exact solution."""
+    if exact is None:
+        return {}
+    q = run.dataset["q"]
+    return {name: float(np.max(np.abs(q.sel(coordinate=name).values - values))) for name, values in exact(run.t).items()}
+
+
+def _worst(variable, rows: int) -> Worst | None:
+    if not rows or not variable.size:
+        return None
+    values = np.where(np.isnan(variable.values), np.inf, variable.values)
+    at = np.unravel_index(int(np.argmax(values)), values.shape)
+    return Worst(float(variable.values[at]), str(variable["constraint"].values[at[1]]), float(variable["time"].values[at[0]]))
+
+
+def _energy(run: Run) -> Energy:
+    data = run.dataset
+    energy, balance = data["energy"].values, data["energy_balance"].values
+    scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
+    span = float(run.t[-1] - run.t[0])
+    working = sum(np.max(np.abs(data[name].values)) for name in ("applied_power", "constraint_power", "nonideal_power")) * span
+    conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
+    return Energy(float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))), scale, conserved)
