@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from zwang.errors import ModelError
 
@@ -40,4 +41,4 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
 
 def is_concrete(tree) -> bool:
     """Whether every array in `tree` has a value now, i.e. is not being traced."""
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(tree))
+    return not any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(tree))

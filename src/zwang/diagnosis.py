@@ -133,7 +133,8 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
     violation, speed = float(start.placement.violation_before), float(start.velocity_violation)
     residual = float(start.motion.residual)
     return Diagnosis(
-        model.name, model.system.nq, model.system.nv, c.m, rank, _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)), sigma,
+        model.name, model.system.nq, model.system.nv, c.m, rank,
+        _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)), sigma,
         tuple(reports), _independent(Vt[rank:], model.system.velocities), violation, speed, residual,
         model.singular_mass, violation < 1e-6 and speed < 1e-6 and residual < CONSISTENT,
     )  # fmt: skip
@@ -171,6 +172,7 @@ def _kind(constraint: AbstractConstraint, dynamics: Dynamics, s: State) -> str:
         return bool(np.any(np.abs(x - y) > 1e-10 * (1 + np.abs(x))))
 
     if constraint.level == "position":
+
         def residual(q, t):
             return constraint.position_residual(system, q, jnp.asarray(t), p)
 
@@ -199,7 +201,8 @@ def _lines(d: Diagnosis):
     if d.rank:
         small = d.singular_values[d.rank - 1]
         near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
-        yield f"  singular values      {d.singular_values[0]:.3g} … {small:.3g} (threshold {RANK_THRESHOLD:.0e}, rows at unit length){near}"
+        span = f"{d.singular_values[0]:.3g} … {small:.3g}"
+        yield f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit length){near}"
     yield f"  mass matrix          {'singular, held by constraints' if d.singular_mass else 'positive definite'}"
     yield f"  violation            position {d.position_violation:.1e}, velocity {d.velocity_violation:.1e} (relative)"
     yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
@@ -208,7 +211,14 @@ def _lines(d: Diagnosis):
         yield ""
         rows = [("constraint", "kind", "rows", "redundant", "force", "|phi|", "|psi|")]
         rows += [
-            (c.name, c.kind, str(c.rows), str(c.redundant), _force(c), *("–" if x is None else f"{x:.1e}" for x in (c.phi, c.psi)))
+            (
+                c.name,
+                c.kind,
+                str(c.rows),
+                str(c.redundant),
+                _force(c),
+                *("–" if x is None else f"{x:.1e}" for x in (c.phi, c.psi)),
+            )
             for c in d.constraints
         ]
         widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
-from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths, row_scale
+from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 from zwang.system import System
@@ -125,7 +125,7 @@ class Dynamics(eqx.Module):
 
     # --- the equation of motion ----------------------------------------------------------------------------------
 
-    def acceleration(self, eq: Equation, stabilization=0.0) -> Float[Array, " nv"]:
+    def acceleration(self, eq: Equation, stabilization: Float[Array, " m"] | float = 0.0) -> Float[Array, " nv"]:
         """`v̇`, with `b + stabilization` in place of b (Baumgarte)."""
         b = eq.b + stabilization
         nonideal = self.nonideal_force(eq, b)

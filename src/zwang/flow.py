@@ -40,7 +40,11 @@ class MotionFlow(eqx.Module):
         landed = self.drift.settle(self.dynamics, self.state(t, y), self.split(error), self.target)
         state = landed.state
         return Landing(
-            jnp.concatenate([state.q, state.v]), jnp.concatenate(landed.error), landed.violation, landed.converged, landed.volume
+            jnp.concatenate([state.q, state.v]),
+            jnp.concatenate(landed.error),
+            landed.violation,
+            landed.converged,
+            landed.volume,
         )
 
     def linearization(self, t, y):

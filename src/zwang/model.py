@@ -82,7 +82,9 @@ class Model(eqx.Module):
         p = self.params if params is None else self.merged(params)
         method = Proximal() if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
-            raise ModelError(f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True.")
+            raise ModelError(
+                f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True."
+            )
         return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass)
 
     def merged(self, params: PyTree) -> PyTree:
@@ -180,7 +182,9 @@ def motion_of(dynamics: Dynamics, state: State) -> Motion:
     free = eq.free_acceleration
     acceleration = dynamics.acceleration(eq)
     multipliers = weighted.multipliers(eq.b - A @ free)
-    impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in dynamics.nonideal_forces(eq, multipliers).items()}
+    impressed = {
+        name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in dynamics.nonideal_forces(eq, multipliers).items()
+    }
     zero = jnp.zeros_like(free)
     by_constraint = {
         name: A[rows].T @ multipliers[rows] + impressed.get(name, zero) for name, rows in dynamics.constraints.row_slices.items()
@@ -212,7 +216,11 @@ def contradiction(answer: Motion, model: Model) -> str:
     """Which constraints miss their acceleration, the worst first."""
     miss = np.abs(np.asarray(answer.matrix @ answer.acceleration - answer.rhs))
     worst = {name: float(np.max(miss[rows], initial=0.0)) for name, rows in model.constraints.row_slices.items()}
-    named = [f"{name!r} misses by {size:.3g}" for name, size in sorted(worst.items(), key=lambda x: -x[1]) if size > 1e-3 * max(worst.values())]
+    named = [
+        f"{name!r} misses by {size:.3g}"
+        for name, size in sorted(worst.items(), key=lambda x: -x[1])
+        if size > 1e-3 * max(worst.values())
+    ]
     return ", ".join(named[:4])
 
 
@@ -242,7 +250,10 @@ def _check_shapes(system: System, p: PyTree) -> None:
 
     M = shape(system.mass_matrix, "mass_matrix(q, t, p)", q, t)
     if not (M in ((nv,), (nv, nv)) or (len(M) == 3 and M[0] * M[1] == nv and M[1] == M[2])):
-        raise ModelError(f"mass_matrix(q, t, p) returns shape {M}, expected ({nv},) diagonal, ({nv}, {nv}) dense or (blocks, k, k) with blocks·k = {nv}.")
+        raise ModelError(
+            f"mass_matrix(q, t, p) returns shape {M}, expected ({nv},) diagonal, ({nv}, {nv}) dense "
+            f"or (blocks, k, k) with blocks·k = {nv}."
+        )
     for function, what, args, expected in (
         (system.force, "force(q, v, t, p)", (q, v, t), (nv,)),
         (system.velocity_map, "velocity_map(q, t, p)", (q, t), (nq, nv)),

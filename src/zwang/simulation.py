@@ -102,12 +102,12 @@ def simulate(
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a singular mass matrix.
         SimulationError: if the run stops early; its `.run` holds what was reached.
     """
-    times = _sample_times(duration, times, samples, t0)
+    instants = _sample_times(duration, times, samples, t0)
     drift = Projection() if drift is None else drift
     integrator = Dopri8() if integrator is None else integrator
     state = model.state(q0, v0, t0)
     dynamics = model.dynamics(params, pseudoinverse, formulation)
-    tolerances = _tolerances(model, rtol, atol, step, longest_step, times[-1] - t0)
+    tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
 
     start = checked_start(model, dynamics, state, start_tolerance, params)
     dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
@@ -123,14 +123,14 @@ def simulate(
     events = Events(tuple(s.function for s in stop), dynamics.p, model.system.nq)
 
     y0 = jnp.concatenate([state.q, state.v])
-    first = step if step is not None else 1e-4 * (times[-1] - t0) / max(len(times) - 1, 100)
+    first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
     number, count = (lambda x: jnp.asarray(x, jnp.float64)), (lambda x: jnp.asarray(x, jnp.int64))
     here = Progress(
         state.t, y0, number(first), number(1.0), number(np.inf), events(state.t, y0),
         count(0), count(0), count(0), count(Result.SUCCESS), count(-1),
     )  # fmt: skip
-    steps = Steps.begin(t0, np.asarray(y0), sample=0 if times[0] == t0 else -1)
-    result, here = _follow(flow, integrator, events, here, times, tolerances, max_steps, steps, progress)
+    parts = [Steps.start(t0, np.asarray(y0), sample=0 if instants[0] == t0 else -1)]
+    result, here = _follow(flow, integrator, events, here, instants, tolerances, max_steps, parts, progress)
 
     attrs = {
         "start_moved_q": float(start.placement.moved_q) if projecting else 0.0,
@@ -145,25 +145,25 @@ def simulate(
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
     stopped_by = stop[int(here.event)].name if result is Result.STOPPED else None
-    run = Run(model, flow, steps.finish(), times, result, attrs, stopped_by)
+    run = Run(model, flow, Steps.joined(parts), instants, result, attrs, stopped_by)
     if throw and result.is_failure:
         raise SimulationError(f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}.", result, run)
     return run
 
 
-def _follow(flow, integrator, events, here: Progress, times, tolerances, max_steps, steps: Steps, progress):
-    """Call the compiled loop until the last sample, and keep every accepted step."""
-    done = 1 if times[0] == float(here.t) else 0
-    limit = jnp.asarray(max_steps, jnp.int64)
+def _follow(flow, integrator, events, here: Progress, instants, tolerances, max_steps, parts: list[Steps], progress):
+    """Call the compiled loop until the last sample, and keep every accepted step in `parts`."""
+    done, limit, t0 = parts[0].samples, jnp.asarray(max_steps, jnp.int64), float(here.t)
     try:
-        while done < len(times):
+        while done < len(instants):
             window = np.full(CHUNK, np.inf)
-            ahead = times[done : done + CHUNK]
+            ahead = instants[done : done + CHUNK]
             window[: len(ahead)] = ahead
             here, history = advance(flow, integrator, events, here, jnp.asarray(window), tolerances, limit)
-            done += steps.append(history, done)
+            parts.append(Steps.of(history, done))
+            done += parts[-1].samples
             if progress is not None:
-                progress((float(here.t) - steps.t0) / (times[-1] - steps.t0))
+                progress((float(here.t) - t0) / (instants[-1] - t0))
             if int(here.result) != Result.SUCCESS:
                 return Result(int(here.result)), here
     except KeyboardInterrupt:
@@ -200,7 +200,7 @@ def _tolerances(model: Model, rtol, atol, step, longest_step, duration) -> Toler
     else:
         atol = vector(atol, nq + nv, "atol (q and v together)")
     growth = (1.0, 1.0) if step is not None else (0.2, 10.0)
-    number = lambda x: jnp.asarray(x, jnp.float64)  # noqa: E731
+    number = lambda x: jnp.asarray(x, jnp.float64)
     return Tolerances(
         number(rtol), atol, number(0.0), (number(growth[0]), number(growth[1])), number(longest_step), number(duration)
     )

@@ -19,7 +19,7 @@ START_TOLERANCE = 1e-6
 
 
 class Start(eqx.Module):
-    """What is known before the first step: the state as given, where it would go on the constraints, scales, and the motion there."""
+    """What is known before the first step: the state as given, its place on the constraints, scales, and the motion there."""
 
     given: State
     placement: Placement
@@ -58,7 +58,8 @@ def consistent_state(
         params, pseudoinverse: as in `zw.motion`.
 
     Returns:
-        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and the violation before and after.
+        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and the
+        violation before and after.
 
     Raises:
         ModelError: if no consistent state is found from this guess, with the constraint that is worst.
@@ -69,7 +70,8 @@ def consistent_state(
     refuse_singular_mass(model, start, params)
     if not bool(start.placement.converged):
         raise ModelError(
-            f"{model.name}: no consistent state found from this guess: {worst_violation(model, start.placement.state, params)} remains; "
+            f"{model.name}: no consistent state found from this guess: "
+            f"{worst_violation(model, start.placement.state, params)} remains; "
             "start from a closer guess, or check whether the constraints can all hold at once."
         )
     return start.placement
@@ -90,8 +92,9 @@ def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: flo
         )
     if tolerance < np.inf and not bool(start.placement.converged):
         raise ModelError(
-            f"{model.name}: the start cannot be put on its constraints (relative violation {float(start.placement.violation_after):.1e} of "
-            f"{CONVERGED:.0e}): {worst_violation(model, start.placement.state, params)} remains."
+            f"{model.name}: the start cannot be put on its constraints "
+            f"(relative violation {float(start.placement.violation_after):.1e} of {CONVERGED:.0e}): "
+            f"{worst_violation(model, start.placement.state, params)} remains."
         )
     if tolerance < np.inf and int(start.motion.result) == Result.INCONSISTENT:
         raise ModelError(
@@ -117,7 +120,9 @@ def refuse_non_finite(model: Model, start: Start) -> None:
                     "check divisions, roots and inverse functions there."
                 )
     if not np.all(np.isfinite(np.asarray(start.motion.matrix))):
-        raise ModelError(f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there.")
+        raise ModelError(
+            f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there."
+        )
 
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
@@ -133,15 +138,17 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     value, vector = np.linalg.eigh(M / np.outer(scale, scale))
     if value[0] < -1e-10 * max(abs(value[-1]), 1e-300):
-        raise ModelError(f"{model.name}: the mass matrix is not positive: along {_direction(model, vector[:, 0])} it is negative.")
+        raise ModelError(
+            f"{model.name}: the mass matrix is not positive: along {_direction(model, vector[:, 0])} it is negative."
+        )
     A = np.asarray(start.motion.matrix)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
     _, sigma, Vt = np.linalg.svd(stacked)
     if sigma[-1] < 1e-10 * sigma[0]:
         raise ModelError(
-            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that holds it, so its acceleration is undefined; "
-            "give it mass or constrain it."
+            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that holds it, "
+            "so its acceleration is undefined; give it mass or constrain it."
         )
     if not model.singular_mass:
         raise ModelError(
@@ -167,5 +174,3 @@ def _direction(model: Model, x: np.ndarray) -> str:
     order = np.argsort(-np.abs(x))
     named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
     return f"{'velocity' if len(named) == 1 else 'the combination of'} {', '.join(repr(n) for n in named[:4])}"
-
-

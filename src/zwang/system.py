@@ -89,7 +89,11 @@ class System(eqx.Module):
     def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives none."""
         M = jnp.asarray(self.mass_matrix(q, t, p))
-        momentum = {1: lambda: M * v, 2: lambda: M @ v, 3: lambda: jnp.einsum("bij,bj->bi", M, v.reshape(M.shape[:2])).ravel()}
+        momentum = {
+            1: lambda: M * v,
+            2: lambda: M @ v,
+            3: lambda: jnp.einsum("bij,bj->bi", M, v.reshape(M.shape[:2])).ravel(),
+        }
         potential = jnp.zeros(()) if self.potential is None else jnp.asarray(self.potential(q, t, p))
         return 0.5 * v @ momentum[M.ndim](), potential
 

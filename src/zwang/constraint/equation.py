@@ -40,7 +40,9 @@ class Constraints(eqx.Module):
         names = [c.name for c in self.members]
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
-            raise ModelError(f"constraint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own name=.")
+            raise ModelError(
+                f"constraint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own name=."
+            )
         self.sizes = tuple(_rows(c, system, p) for c in self.members)
 
     @property
@@ -60,7 +62,9 @@ class Constraints(eqx.Module):
 
     def rows_at(self, *levels: str) -> np.ndarray:
         """Indices of the rows whose constraint is given at one of `levels`."""
-        keep = [np.arange(s.start, s.stop) for c, s in zip(self.members, self.row_slices.values(), strict=True) if c.level in levels]
+        keep = [
+            np.arange(s.start, s.stop) for c, s in zip(self.members, self.row_slices.values(), strict=True) if c.level in levels
+        ]
         return np.concatenate([np.zeros(0, int), *keep])
 
     @property
@@ -105,7 +109,10 @@ class Constraints(eqx.Module):
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
     """Number of rows, from shapes alone; errors in the user's function come back as one sentence."""
     q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
-    name, signature = constraint.name, {"position": "phi(q, t, p)", "velocity": "psi(q, v, t, p)", "acceleration": "A, b(q, v, t, p)"}
+    name, signature = (
+        constraint.name,
+        {"position": "phi(q, t, p)", "velocity": "psi(q, v, t, p)", "acceleration": "A, b(q, v, t, p)"},
+    )
     try:
         if constraint.level == "position":
             out = jax.eval_shape(lambda q, t: constraint.position_residual(system, q, t, p), q, t)
@@ -114,12 +121,15 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
         else:
             A, out = jax.eval_shape(lambda q, v, t: constraint.acceleration_rows(system, q, v, t, p), q, v, t)
             if A.shape != (*out.shape, system.nv):
-                raise ModelError(f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected (rows, {system.nv}) and (rows,).")
+                raise ModelError(
+                    f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected (rows, {system.nv}) and (rows,)."
+                )
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(
-            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape ({system.nq},) and v of shape ({system.nv},): {first_line(error)}"
+            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape ({system.nq},) "
+            f"and v of shape ({system.nv},): {first_line(error)}"
         ) from error
     if len(out.shape) != 1:
         raise ModelError(f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals.")

@@ -2,7 +2,7 @@
 
 | member | stage | after a step | violation | use it for |
 |---|---|---|---|---|
-| `Projection` (default) | v projected | q, v and the error estimate projected | round-off | everything, singular configurations above all |
+| `Projection` (default) | v projected | q, v and the error projected | round-off | everything, singular configurations |
 | `Projection(stabilization=…)` | v projected, term in b | the same | round-off | stiff rheonomic problems |
 | `Baumgarte(α, β)` | `b − 2αψ − β²φ` | nothing | size of the integration error | comparison with the literature |
 | `Stabilized(BaumgarteGains(α, β))` | `b − αψ − βφ`, per row | nothing | the same | comparison with the literature |
@@ -23,4 +23,10 @@ from zwang.drift.consistent import Placement as Placement
 from zwang.drift.consistent import place as place
 from zwang.drift.projection import Projection as Projection
 
-ALL_DRIFTS = (Projection(), Projection(stabilization=BaumgarteRates(5.0, 5.0)), Baumgarte(5.0, 5.0), Stabilized(BaumgarteGains(10.0, 25.0)), NoStabilization())
+ALL_DRIFTS = (
+    Projection(),
+    Projection(stabilization=BaumgarteRates(5.0, 5.0)),
+    Baumgarte(5.0, 5.0),
+    Stabilized(BaumgarteGains(10.0, 25.0)),
+    NoStabilization(),
+)

@@ -61,7 +61,12 @@ class Projection(AbstractDrift):
             stagnant = (i >= 2) & (size > 0.5 * before)
             done = ~(size > target) | stagnant | (i >= self.iterations)  # a NaN is done
 
-            residuals = [psi, moving.A @ error_v, *([moving.A @ error_q] if identity_map else []), *([] if mixed else [phi])]
+            residuals = [
+                psi,
+                moving.A @ error_v,
+                *([moving.A @ error_q] if identity_map else []),
+                *([] if mixed else [phi]),
+            ]
             corrections = jax.vmap(moving.correct, in_axes=1)(jnp.stack(residuals, axis=1))
             v, error_v = state.v - corrections[0], error_v - corrections[1]
             error_q = error_q - corrections[2] if identity_map else error_q
@@ -75,4 +80,3 @@ class Projection(AbstractDrift):
         start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, rows, jnp.asarray(False))
         state, error, size, _, rows, _ = jax.lax.while_loop(lambda carry: ~carry[-1], correct, start)
         return Settled(state, error, size, jnp.isfinite(size), volume(rows))
-

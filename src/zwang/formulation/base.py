@@ -1,3 +1,5 @@
 import equinox as eqx
+
+
 class AbstractFormulation(eqx.Module):
     pass

@@ -14,15 +14,15 @@ class Flow(Protocol):
 
     def rate(self, t: Float[Array, ""], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """`ẏ`."""
-        ...
+        raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         """q and v."""
-        ...
+        raise NotImplementedError
 
     def linearization(self, t: Float[Array, ""], y: Float[Array, " n"]):
         """`∂v̇/∂q` (nv, nq), `∂v̇/∂v` (nv, nv) without the constraints' curvature, and N (nq, nv) or None."""
-        ...
+        raise NotImplementedError
 
 
 class Step(eqx.Module):
@@ -48,5 +48,7 @@ class AbstractIntegrator(eqx.Module):
         """Order of the solution; the error estimate is one lower."""
 
     @abc.abstractmethod
-    def step(self, flow: Flow, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""], weight: Float[Array, " n"]) -> Step:
+    def step(
+        self, flow: Flow, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""], weight: Float[Array, " n"]
+    ) -> Step:
         """One step of length h; `weight` is the size of an acceptable error of each entry."""

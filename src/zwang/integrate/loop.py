@@ -52,7 +52,7 @@ class ManifoldFlow(Flow, Protocol):
 
     def settle(self, t, y, error) -> Landing:
         """The step after the drift treatment."""
-        ...
+        raise NotImplementedError
 
 
 class Tolerances(eqx.Module):

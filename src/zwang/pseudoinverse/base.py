@@ -1,7 +1,7 @@
 """What every pseudoinverse method offers: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
 
-The derivative is the same for all methods and lives here. With x = C⁺ r (Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432,
-for C of locally constant rank),
+The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant rank
+(Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432),
 
     dx = C⁺ (dr − dC x) + C⁺ C⁺ᵀ dCᵀ (r − C x) + (I − C⁺ C) dCᵀ C⁺ᵀ x,
 

@@ -9,7 +9,6 @@ from jaxtyping import Array, Float
 
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 
-
 SMALL = 32
 """Up to this many rows L⁻¹ is formed: two triangular solves by LAPACK cost more in calls than two products (measured: 12 rows,
 23 µs against 8 µs for six of them; 60 rows, 84 µs against 129 µs)."""
@@ -50,7 +49,9 @@ class ProximalFactor(AbstractFactor):
         return self.drop_null(self.sweep(self.C @ x))
 
     def rank(self):
-        return jnp.sum(jnp.linalg.svd(self.C, compute_uv=False) > self.rank_threshold * jnp.sqrt(jnp.max(jnp.diag(self.gram), initial=0.0)))
+        return jnp.sum(
+            jnp.linalg.svd(self.C, compute_uv=False) > self.rank_threshold * jnp.sqrt(jnp.max(jnp.diag(self.gram), initial=0.0))
+        )
 
     def matrix(self):
         return jax.vmap(lambda unit: self.solve(self.drop_null(unit)), out_axes=1)(jnp.eye(len(self.gram)))

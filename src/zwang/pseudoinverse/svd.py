@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from zwang.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
 
@@ -13,11 +13,11 @@ class SVD(AbstractPseudoinverse):
 
     Attributes:
         threshold: singular values at most this times the largest are zero; 1e-10 (about √eps times a margin).
-        relaxation: the threshold becomes at least this times the violation of the state; 30.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
     """
 
-    threshold: float = 1e-10
-    relaxation: float = eqx.field(default=30.0)
+    threshold: Float[Array, ""] | float = 1e-10
+    relaxation: float = 1.0
 
     def factor(self, C):
         U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -61,18 +62,20 @@ def find_crossings(t: np.ndarray, volume: np.ndarray, scaled_rows: Callable[[flo
         return []
     found = []
     for i in find_peaks(-volume, prominence=PROMINENCE)[0]:
-        before, after = _rank(scaled_rows(t[i - 1])), _rank(scaled_rows(t[i + 1]))
+        before, after = _rank(scaled_rows(float(t[i - 1]))), _rank(scaled_rows(float(t[i + 1])))
         generic = max(before, after)
 
         def smallest(time, generic=generic):
             return np.log(np.linalg.svd(scaled_rows(time), compute_uv=False)[generic - 1] + 1e-16)
 
-        best = minimize_scalar(smallest, bounds=(t[i - 1], t[i + 1]), method="bounded", options={"xatol": 1e-9 * max(t[-1], 1e-3)})
+        best: Any = minimize_scalar(
+            smallest, bounds=(t[i - 1], t[i + 1]), method="bounded", options={"xatol": 1e-9 * max(t[-1], 1e-3)}
+        )
         rows = scaled_rows(best.x)
         rank = _rank(rows)
         if rank >= generic:
             continue
-        lost = np.flatnonzero(_null_share(rows) - _null_share(scaled_rows(t[i - 1])) > 0.05)
+        lost = np.flatnonzero(_null_share(rows) - _null_share(scaled_rows(float(t[i - 1]))) > 0.05)
         found.append(
             Crossing(
                 float(best.x), before, rank, after, tuple(labels[k][1] for k in lost),

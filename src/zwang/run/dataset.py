@@ -20,7 +20,9 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
     motion, rows = seen.motion, constraints.row_slices
 
     def per_constraint(x):
-        return np.stack([np.abs(x[:, s]).max(axis=1, initial=0.0) for s in rows.values()], axis=1) if rows else np.zeros((len(t), 0))
+        return (
+            np.stack([np.abs(x[:, s]).max(axis=1, initial=0.0) for s in rows.values()], axis=1) if rows else np.zeros((len(t), 0))
+        )
 
     force = np.stack([motion.by_constraint[n] for n in rows], axis=1) if rows else np.zeros((len(t), 0, system.nv))
     energy = seen.kinetic + seen.potential
@@ -36,7 +38,12 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
         "multipliers": (("time", "row"), motion.multipliers, "", "Lagrange multiplier, Q_c = +A^T lambda"),
         "violation": (("time", "constraint"), per_constraint(seen.phi), "", "largest position residual |phi|"),
         "velocity_violation": (("time", "constraint"), per_constraint(seen.psi), "", "largest velocity residual |psi|"),
-        "relative_violation": (("time", "constraint"), per_constraint(seen.relative), "1", "|phi| in row lengths times curvature"),
+        "relative_violation": (
+            ("time", "constraint"),
+            per_constraint(seen.relative),
+            "1",
+            "|phi| in row lengths times curvature",
+        ),
         "rank": (("time",), motion.rank, "1", "rank of the constraint matrix"),
         "residual": (("time",), motion.residual, "1", "relative residual of A vdot = b"),
         "kinetic_energy": (("time",), seen.kinetic, "J", "kinetic energy"),
@@ -45,7 +52,12 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
         "applied_power": (("time",), seen.applied_power, "W", "power of forces without potential"),
         "constraint_power": (("time",), seen.constraint_power, "W", "power of ideal constraint forces"),
         "nonideal_power": (("time",), seen.nonideal_power, "W", "power of nonideal constraint forces"),
-        "energy_balance": (("time",), energy - energy[0] - work, "J", "energy minus start minus work (work by spline over the samples)"),
+        "energy_balance": (
+            ("time",),
+            energy - energy[0] - work,
+            "J",
+            "energy minus start minus work (work by spline over the samples)",
+        ),
     }
     result = xr.Dataset(
         {name: (dims, values, {"units": unit, "long_name": long}) for name, (dims, values, unit, long) in variables.items()},
@@ -60,5 +72,8 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
             "force_unit": ("velocity", [FORCE_UNITS.get(u, "") for u in system.velocity_units]),
         },
     )
-    result.attrs = {"model": model.name, **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()}}
+    result.attrs = {
+        "model": model.name,
+        **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()},
+    }
     return result

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.dynamics import Dynamics
-from zwang.model import Motion, motion_of
 from zwang.kernel import row_scale
+from zwang.model import Motion, motion_of
 from zwang.state import State
 
 BLOCK = 64

@@ -1,67 +1,183 @@
-"""Figures of a run's dataset."""
+"""Figures of a run's dataset: a panel per variable and unit, at most `MOST_LINES` lines in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import matplotlib
 import numpy as np
 import xarray as xr
+from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from zwang.errors import ModelError
 
 LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual")
 MOST_LINES = 12
+MOST_POINTS = 800
+"""Points of a line; a longer one keeps the smallest and the largest of each interval, so that no peak is lost."""
+WIDTH, PANEL = 9.2, 2.15
+"""Width of a figure and height of one panel [inch]."""
+
+INK, MUTED, RULE, MARK = "#1f2328", "#59636e", "#d8dee4", "#8250df"
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Colors of Okabe and Ito, distinct for all kinds of color vision; dashed where a seventh line begins."""
+
+STYLE = {
+    "axes.prop_cycle": cycler(linestyle=["-", (0, (4, 1.5))]) * cycler(color=PALETTE),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.5,
+    "axes.formatter.useoffset": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8.5,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
 
 
-def plot(data: xr.Dataset, variables: tuple[str, ...]) -> Figure:
-    """One panel per variable over time; residuals on a logarithmic axis."""
+def plot(data: xr.Dataset, variables: Sequence[str]) -> Figure:
+    """One panel per variable and unit over time; residuals on a logarithmic axis."""
     unknown = [v for v in variables if v not in data]
     if unknown:
         raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(map(str, data.data_vars))}.")
-    figure = Figure(figsize=(8, 2.4 * len(variables)), layout="constrained")
-    for axes, name in zip(np.atleast_1d(figure.subplots(len(variables), 1, sharex=True)), variables, strict=True):
-        draw(axes, data, name)
-    axes.set_xlabel("time [s]")
-    figure.suptitle(data.attrs.get("model", ""))
+    wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
+    with matplotlib.rc_context(STYLE):
+        figure, panels = stacked(len(wanted))
+        for axes, (name, unit) in zip(panels, wanted, strict=True):
+            draw(axes, data, name, unit)
+        figure.suptitle(data.attrs.get("model", ""), fontsize=10)
     return figure
 
 
-def draw(axes, data: xr.Dataset, name: str) -> None:
-    """Draw one variable into axes, a line per entry, with names in the legend and units on the axis."""
+def stacked(count: int, height: float = PANEL) -> tuple[Figure, list]:
+    """A figure of panels above each other that share their time axis."""
+    figure = Figure(figsize=(WIDTH, height * count + 0.25), layout="constrained")
+    panels = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]) if count else []
+    if panels:
+        panels[-1].set_xlabel("time [s]")
+    figure.align_ylabels(panels)
+    return figure, panels
+
+
+def draw(axes, data: xr.Dataset, name: str, unit: str | None = None) -> None:
+    """Draw one variable into axes, or those of its entries that have one unit; a line per entry.
+
+    Args:
+        axes: matplotlib axes.
+        data: a run's dataset.
+        name: a variable with a time axis.
+        unit: which entries, by unit; all unless given.
+    """
+    units, labels = units_of(data, name), labels_of(data[name])
+    values = data[name].values.reshape(len(data["time"]), -1)
+    chosen = [i for i, u in enumerate(units) if unit is None or u == unit]
+    shown_unit = unit if unit is not None else ", ".join(dict.fromkeys(u for u in units if u))
+    lines(
+        axes, data["time"].values, values[:, chosen], [labels[i] for i in chosen],
+        f"{name.replace('_', ' ')} [{shown_unit or 'SI'}]", logarithmic=name in LOGARITHMIC,
+    )  # fmt: skip
+
+
+def lines(axes, t: np.ndarray, values: np.ndarray, labels: Sequence[str], ylabel: str, *, logarithmic: bool = False) -> None:
+    """Draw columns of values over time with a legend above the axes; those that vary most, where there are too many."""
+    shown = most_varying(values)
+    handles = []
+    for i in shown:
+        x, y = thinned(t, values[:, i])
+        y = np.where(y > 0, y, np.nan) if logarithmic else y
+        alone = ~np.isnan(y) & np.isnan(np.r_[np.nan, y[:-1]]) & np.isnan(np.r_[y[1:], np.nan])  # a line would not show it
+        handles += axes.plot(x, y, marker="." if alone.any() else None, markevery=list(np.flatnonzero(alone)), ms=3)
+    if logarithmic:
+        decades(axes, values)
+    axes.set_ylabel(plain(ylabel))
+    if len(labels) > 1 or (labels and not ylabel.startswith(labels[0])):
+        legend(axes, handles, [labels[i] for i in shown])
+    if len(shown) < values.shape[1]:
+        axes.set_title(f"{len(shown)} of {values.shape[1]}, those that vary most", fontsize=7.5, loc="right", color=MUTED)
+    axes.margins(x=0.01)
+
+
+def legend(axes, handles: Sequence, labels: Sequence[str]) -> None:
+    """A legend above the axes, where it covers no data, in as many columns as fit."""
+    widest = max((len(label) for label in labels), default=1)
+    columns = max(1, min(len(labels), int(118 / (widest + 7))))
+    axes.legend(
+        handles, [plain(label) for label in labels], loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2,
+        handlelength=1.8, columnspacing=1.4, labelspacing=0.25,
+    )  # fmt: skip
+
+
+def decades(axes, values: np.ndarray) -> None:
+    """A logarithmic axis over whole decades, labeled as 1e-15."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    if not positive.size:
+        axes.text(0.5, 0.5, "zero at every sample", transform=axes.transAxes, ha="center", va="center", color=MUTED)
+        axes.set_yticks([])
+        return
+    low, high = np.floor(np.log10(positive.min())), np.ceil(np.log10(positive.max()))
+    axes.set_yscale("log")
+    axes.set_ylim(10.0**low, 10.0 ** max(high, low + 1))
+    axes.yaxis.set_major_locator(LogLocator(numticks=7))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"1e{np.log10(x):.0f}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def most_varying(values: np.ndarray) -> list[int]:
+    """Indices of the columns to show, in their order."""
+    if values.shape[1] <= MOST_LINES:
+        return list(range(values.shape[1]))
+    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_LINES])
+
+
+def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At most about `MOST_POINTS` points of a line, with the smallest and largest of each interval among them."""
+    if len(t) <= MOST_POINTS:
+        return t, y
+    edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
+    low, high = np.where(np.isnan(y), np.inf, y), np.where(np.isnan(y), -np.inf, y)
+    spans = list(zip(edges[:-1], edges[1:], strict=True))
+    index = [a + int(np.argmin(low[a:b])) for a, b in spans] + [a + int(np.argmax(high[a:b])) for a, b in spans]
+    index = np.unique([0, *index, len(t) - 1])
+    return t[index], y[index]
+
+
+def units_of(data: xr.Dataset, name: str) -> list[str]:
+    """The unit of each entry of a variable; empty where none was given."""
     variable = data[name]
-    lines = variable.stack(line=[d for d in variable.dims if d != "time"]) if variable.ndim > 1 else variable
-    values = lines.values.reshape(len(data.time), -1)
-    labels = _labels(variable)
-    shown = np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_LINES] if values.shape[1] > MOST_LINES else range(values.shape[1])
-    for i in sorted(shown):
-        axes.plot(data.time, np.where(values[:, i] > 0, values[:, i], np.nan) if name in LOGARITHMIC else values[:, i], label=labels[i], lw=1.2)
-    if name in LOGARITHMIC:
-        axes.set_yscale("log")
-    if variable.ndim > 1:
-        axes.legend(fontsize=7, ncols=3, loc="best")
-    units = unit_of(data, name)
-    left_out = values.shape[1] - len(list(shown))
-    axes.set_ylabel(f"{name}{f' [{units}]' if units else ''}")
-    if left_out:
-        axes.set_title(f"{len(list(shown))} of {values.shape[1]} shown, those that vary most", fontsize=8, loc="right")
-    axes.grid(alpha=0.3)
+    count = int(np.prod(variable.shape[1:], dtype=int))
+    source = {"q": "coordinate_unit", "constraint_force": "force_unit"}.get(name, "velocity_unit")
+    if variable.attrs.get("units") or data[source].dims[0] not in variable.dims:
+        return [variable.attrs.get("units", "")] * count
+    units = [str(u) for u in data[source].values]
+    if name in ("acceleration", "free_acceleration"):
+        units = [f"{u}²" if u.endswith("/s") else u for u in units]
+    return units * (count // max(len(units), 1))
 
 
-def unit_of(data: xr.Dataset, name: str) -> str:
-    """The unit of a variable, or of its entries where they share a few."""
-    own = data[name].attrs.get("units", "")
-    for dim, source in (("coordinate", "coordinate_unit"), ("velocity", "velocity_unit")):
-        if not own and dim in data[name].dims:
-            units = list(dict.fromkeys(str(u) for u in data[source].values if u))
-            suffix = "/s" if name in ("acceleration", "free_acceleration") else ""
-            if name == "constraint_force":
-                units, suffix = list(dict.fromkeys(str(u) for u in data["force_unit"].values if u)), ""
-            own = ", ".join(u.replace("/s", "/s²") if suffix and u.endswith("/s") else u + suffix for u in units)
-    return own
-
-
-def _labels(variable: xr.DataArray) -> list[str]:
-    dims = [d for d in variable.dims if d != "time"]
-    if not dims:
-        return [str(variable.name)]
-    names = [[str(x) for x in variable[d].values] for d in dims]
+def labels_of(variable: xr.DataArray) -> list[str]:
+    """A name for each entry of a variable."""
+    names = [[str(x) for x in variable[d].values] for d in variable.dims if d != "time"]
+    if not names:
+        return [str(variable.name).replace("_", " ")]
     return names[0] if len(names) == 1 else [f"{a}: {b}" for a in names[0] for b in names[1]]
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib takes as it is: no formulas."""
+    return text.replace("$", r"\$")

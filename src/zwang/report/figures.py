@@ -1,0 +1,200 @@
+"""Which figures a run gets in its report, and the numbers behind each."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from zwang.report.tables import Table
+from zwang.run import Run
+from zwang.run.plot import MARK, MUTED, draw, labels_of, lines, stacked, units_of
+
+NOISE = 1e-12
+"""Power below this times the largest energy per second is not drawn."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chart:
+    """A figure with its numbers.
+
+    Attributes:
+        key: file name of its numbers, and identifier in the page.
+        title, caption: heading, and what to see.
+        figure: None where there is nothing to draw; the caption then says why.
+        tables: by file name.
+    """
+
+    key: str
+    title: str
+    caption: str
+    figure: Figure | None
+    tables: dict[str, Table]
+
+
+def charts(run: Run) -> list[Chart]:
+    """Every figure that makes sense for a run, in reading order; call it within `matplotlib.rc_context(STYLE)`."""
+    made = [coordinates(run), velocities(run)]
+    if run.model.constraints.m:
+        made += [violation(run)]
+    made += [energy(run)]
+    if run.model.constraints.m:
+        made += [forces(run), rank(run)]
+    return [*made, step_size(run)]
+
+
+def coordinates(run: Run) -> Chart:
+    return _drawn(run, "q", "coordinates", "Coordinates", "Generalized coordinates q.")
+
+
+def velocities(run: Run) -> Chart:
+    return _drawn(run, "v", "velocities", "Velocities", "Generalized velocities v.")
+
+
+def violation(run: Run) -> Chart:
+    """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
+    constraints, data = run.model.constraints, run.dataset
+    names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
+    names += ["velocity_violation"] if len(constraints.velocity_rows) else []
+    labels = {"violation": "|φ| [own unit]", "relative_violation": "relative |φ| [1]", "velocity_violation": "|ψ| [own unit/s]"}
+    if not names:
+        return Chart("violation", "Violation", "The constraints are given at the acceleration level only: they have no φ and no ψ.", None, {})
+    figure, panels = stacked(len(names))
+    for axes, name in zip(panels, names, strict=True):
+        lines(axes, data["time"].values, data[name].values, labels_of(data[name]), labels[name], logarithmic=True)
+    caption = (
+        "Largest residual of each constraint at every sample: position φ in the constraint's own unit and relative to the size of its "
+        "rows, velocity ψ. Round-off of the coordinates is the least that can be reached; exact zeros are not drawn."
+    )
+    return _finish(run, Chart("violation", "Violation", caption, figure, {n: _table(data, n) for n in names}), panels)
+
+
+def energy(run: Run) -> Chart:
+    """Energy, its balance, and powers where there are any."""
+    data, t = run.dataset, run.dataset["time"].values
+    total = data["energy"].values
+    powers = ["applied_power", "constraint_power", "nonideal_power"]
+    loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
+    powers = [p for p in powers if np.max(np.abs(data[p].values)) > loud]
+    has_potential = run.model.system.potential is not None
+    shown = ["kinetic_energy", "potential_energy", "energy"] if has_potential else ["kinetic_energy"]
+    figure, panels = stacked(3 if powers else 2)
+    lines(panels[0], t, _columns(data, shown), [s.replace("_energy", "").replace("energy", "total") for s in shown], "energy [J]")
+    change = np.column_stack([total - total[0], data["energy_balance"].values])
+    names = ["E − E₀", "E − E₀ − work"] if powers else ["E − E₀"]
+    lines(panels[1], t, change[:, : len(names)], names, "change [J]")
+    if powers:
+        lines(panels[2], t, _columns(data, powers), [p.replace("_power", "") for p in powers], "power [W]")
+    caption = "Energy and its change since the start. "
+    caption += (
+        "Forces without potential, moving constraints or nonideal constraints do work; what is left after subtracting it (by a spline over "
+        "the samples) is numerical."
+        if powers
+        else "Nothing does work on this system, so that any change is the integrator's error."
+    )
+    shown = [*shown, "energy_balance", *powers]
+    table = Table(t, [(s.replace("_", " "), str(data[s].attrs["units"])) for s in shown], _columns(data, shown))
+    return _finish(run, Chart("energy", "Energy and power balance", caption, figure, {"energy": table}), panels)
+
+
+def forces(run: Run) -> Chart:
+    """Norm of each constraint's generalized force, entries of one unit together, and the multipliers."""
+    data = run.dataset
+    force = data["constraint_force"].values
+    units = [str(u) for u in data["force_unit"].values]
+    names = [str(c) for c in data["constraint"].values]
+    kinds = [u for u in dict.fromkeys(units) if np.any(np.abs(force[:, :, [x == u for x in units]]) > 0)] or [""]
+    figure, panels = stacked(len(kinds) + 1)
+    columns, values = [], []
+    for axes, kind in zip(panels, kinds, strict=False):
+        norm = np.linalg.norm(force[:, :, [x == kind for x in units]], axis=2)
+        lines(axes, data["time"].values, norm, names, f"norm of force [{kind or 'SI'}]")
+        columns += [(f"{n} norm", kind) for n in names]
+        values.append(norm)
+    draw(panels[-1], data, "multipliers")
+    panels[-1].set_ylabel("multipliers λ [SI]")
+    caption = (
+        "Generalized force of each constraint, ideal and nonideal part together, as the norm of its entries of one unit, and the multipliers λ "
+        "of Q_c = +Aᵀλ; where rows are redundant the multipliers are those of least norm."
+    )
+    norms = Table(data["time"].values, columns, np.concatenate(values, axis=1))
+    tables = {"constraint_force_norm": norms, "constraint_force": _table(data, "constraint_force"), "multipliers": _table(data, "multipliers")}
+    return _finish(run, Chart("forces", "Constraint forces", caption, figure, tables), panels)
+
+
+def rank(run: Run) -> Chart:
+    """Rank over time, with a notch at each crossing."""
+    data = run.dataset
+    figure, panels = stacked(1, height=1.5)
+    t, values = data["time"].values, data["rank"].values.astype(float)
+    for c in run.crossings:
+        at = int(np.searchsorted(t, c.time))
+        t = np.insert(t, at, [c.time] * 3)
+        values = np.insert(values, at, [c.rank_before, c.rank, c.rank_after])
+    panels[0].plot(t, values, drawstyle="steps-post")
+    panels[0].set_ylabel("rank of A [1]")
+    panels[0].set_ylim(min(values) - 0.6, max(run.model.constraints.m, max(values)) + 0.6)
+    panels[0].yaxis.get_major_locator().set_params(integer=True)
+    panels[0].axhline(run.model.constraints.m, color=MUTED, lw=0.8, ls=(0, (5, 3)))
+    caption = (
+        f"Rank of the constraint matrix; the dashed line is its number of rows, {run.model.constraints.m}. "
+        "A notch is a singular configuration, found between the steps."
+    )
+    return _finish(run, Chart("rank", "Rank and crossings", caption, figure, {"rank": _table(data, "rank")}), panels, marks=False)
+
+
+def step_size(run: Run) -> Chart:
+    """Length of every accepted step."""
+    t = np.asarray(run.steps.t)
+    h = np.diff(t)
+    figure, panels = stacked(1)
+    if len(h):
+        lines(panels[0], t[1:], h[:, None], [], "step [s]", logarithmic=True)
+        panels[0].lines[0].set_linewidth(0.7)
+    caption = "Length of every accepted step. Samples are stepped to, so that a step is shortened to end on one."
+    tables = {"steps": Table(t[1:], [("step", "s")], h[:, None])} if len(h) else {}
+    return _finish(run, Chart("steps", "Steps", caption, figure if len(h) else None, tables), panels)
+
+
+def exact_error(run: Run, exact) -> Chart:
+    """Difference from a known solution."""
+    q, known = run.dataset["q"], exact(run.t)
+    difference = np.column_stack([np.abs(q.sel(coordinate=name).values - values) for name, values in known.items()])
+    unit_of = dict(zip(map(str, q["coordinate"].values), units_of(run.dataset, "q"), strict=True))
+    units = list(dict.fromkeys(unit_of[name] for name in known))
+    figure, panels = stacked(1)
+    lines(panels[0], run.t, difference, list(known), f"|q − exact| [{', '.join(u for u in units if u) or 'SI'}]", logarithmic=True)
+    table = Table(run.t, [(f"error of {name}", unit_of[name]) for name in known], difference)
+    chart = Chart("exact", "Error against the exact solution", "Difference from the known solution at every sample.", figure, {"exact_error": table})
+    return _finish(run, chart, panels)
+
+
+def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
+    """A variable of the dataset, a panel per unit."""
+    data = run.dataset
+    units = list(dict.fromkeys(units_of(data, name)))
+    figure, panels = stacked(len(units))
+    for axes, unit in zip(panels, units, strict=True):
+        draw(axes, data, name, unit)
+    return _finish(run, Chart(key, title, caption, figure, {key: _table(data, name)}), panels)
+
+
+def _finish(run: Run, chart: Chart, panels: list, marks: bool = True) -> Chart:
+    """Mark the crossings in every panel."""
+    for crossing in run.crossings if marks else ():
+        for axes in panels:
+            axes.axvline(crossing.time, color=MARK, lw=0.9, ls=(0, (1, 2)), zorder=0.5)
+    if marks and run.crossings and chart.figure is not None:
+        return dataclasses.replace(chart, caption=f"{chart.caption} Dotted: singular configurations.")
+    return chart
+
+
+def _table(data: xr.Dataset, name: str) -> Table:
+    values = data[name].values.reshape(len(data["time"]), -1)
+    return Table(data["time"].values, list(zip(labels_of(data[name]), units_of(data, name), strict=True)), values)
+
+
+def _columns(data: xr.Dataset, names: list[str]) -> np.ndarray:
+    return np.column_stack([data[n].values for n in names])

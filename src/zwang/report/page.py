@@ -1,0 +1,167 @@
+"""The page: headline numbers, settings, figures with their numbers, crossings, attributes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import jinja2
+import matplotlib
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+import zwang
+from zwang.report.figures import Chart, charts, exact_error
+from zwang.report.summary import Summary, summarize
+from zwang.report.svg import inline_svg
+from zwang.report.tables import Table
+from zwang.run import Run
+from zwang.run.plot import STYLE
+
+HERE = Path(__file__).parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One headline number: what it is, the number, and a remark."""
+
+    title: str
+    value: str
+    remark: str = ""
+    alarming: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A figure in the page: its SVG, a thinned table for each of its `tables`, and links to the complete ones."""
+
+    key: str
+    title: str
+    caption: str
+    svg: Markup | None
+    tables: list[tuple[str, Table, str | None]]
+
+
+def write_report(
+    run: Run,
+    path: Path,
+    *,
+    summary: Summary | None = None,
+    figures: Mapping[str, Callable[[Run], Figure]] | None = None,
+    exact: Callable | None = None,
+    description: str = "",
+    settings: Mapping[str, Mapping[str, str]] | None = None,
+    command: str = "",
+    wall_time: Mapping[str, float] | None = None,
+    results: str = "run.nc",
+) -> list[str]:
+    """Write the report of a run, and its curves into the folder `data` beside it.
+
+    Args:
+        run: the run, complete or not.
+        path: the HTML file.
+        summary: of the run; made here unless given.
+        figures: the model's own figures by name, shown first.
+        exact: known solution, `t (samples,)` → dict of values (samples,) by coordinate name.
+        description: a paragraph about the model.
+        settings: what the run was made with, as tables by heading.
+        command: the command line that repeats the run.
+        wall_time: seconds by what they went into.
+        results: name of the file with all results, beside the page.
+
+    Returns:
+        A sentence for each of the model's own figures that could not be drawn.
+    """
+    path = Path(path)
+    summary = summarize(run, exact) if summary is None else summary
+    with matplotlib.rc_context(STYLE):
+        own, complaints = _own_charts(run, figures or {})
+        exact_chart = [exact_error(run, exact)] if exact is not None else []
+        sections = [_section(chart, path.parent / "data") for chart in own + exact_chart + charts(run)]
+    template = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    ).get_template("page.html")
+    text = template.render(
+        summary=summary, cards=cards(summary, wall_time), sections=sections, description=description, settings=settings or {},
+        command=command, wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results,
+        css=Markup((HERE / "page.css").read_text(encoding="utf-8")), version=zwang.__version__,
+    )  # fmt: skip
+    path.write_text(text, encoding="utf-8")
+    return complaints
+
+
+def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card]:
+    """The headline numbers."""
+    end = "" if s.reached >= s.asked else f"of {s.asked:.6g} s asked for"
+    made = [
+        Card("Simulated", f"{s.reached:.6g} s", end or f"{s.samples} samples", s.failed),
+        Card("Steps", f"{s.accepted}", f"{s.rejected} rejected"),
+    ]
+    if s.violation is not None and s.relative_violation is not None:
+        made.append(Card("Largest violation", f"{s.violation.value:.2g}", f"{s.violation.constraint}; relative {s.relative_violation.value:.2g}"))
+    if s.velocity_violation is not None:
+        made.append(Card("Velocity violation", f"{s.velocity_violation.value:.2g}", s.velocity_violation.constraint))
+    if s.energy.conserved:
+        made.append(Card("Energy drift", f"{s.energy.drift:.2g} J", f"kinetic energy up to {s.energy.scale:.3g} J"))
+    else:
+        made.append(Card("Energy balance", f"{s.energy.balance:.2g} J", f"kinetic energy up to {s.energy.scale:.3g} J"))
+    if s.rows:
+        made.append(Card("Rank", rank_range(s), f"of {s.rows} rows"))
+        made.append(Card("Crossings", f"{len(s.crossings)}", "singular configurations" if s.crossings else "no singular configuration"))
+    if s.errors:
+        name = max(s.errors, key=lambda n: s.errors[n])
+        made.append(Card("Error", f"{s.errors[name]:.2g}", f"{name} against the exact solution"))
+    if wall_time:
+        integration = wall_time.get("integration")
+        remark = "" if integration is None else f"integration {seconds(integration)}"
+        made.append(Card("Wall time", seconds(sum(wall_time.values())), remark))
+    return made
+
+
+def rank_range(s: Summary) -> str:
+    """The rank along a run, as "14" or "12 … 14"."""
+    return f"{s.highest_rank}" if s.lowest_rank == s.highest_rank else f"{s.lowest_rank} … {s.highest_rank}"
+
+
+def seconds(x: float) -> str:
+    """A wall time with a fitting unit."""
+    return f"{1e3 * x:.0f} ms" if x < 0.9995 else f"{x:.1f} s"
+
+
+def _own_charts(run: Run, figures: Mapping[str, Callable[[Run], Figure]]) -> tuple[list[Chart], list[str]]:
+    """The model's own figures; one that fails costs the report nothing but itself."""
+    made, complaints = [], []
+    for i, (name, draw) in enumerate(figures.items()):
+        try:
+            figure = draw(run)
+            made.append((name, inline_check(figure), f"own{i}"))
+        except Exception as error:  # a model's own code, which may not expect a run that stopped early
+            complaints.append(f"figure {name!r} could not be drawn: {type(error).__name__}: {error}")
+    return [Chart(key, name[:1].upper() + name[1:], "", figure, {}) for name, figure, key in made], complaints
+
+
+def inline_check(figure) -> Figure:
+    """The figure, if it is one."""
+    if not isinstance(figure, Figure):
+        raise TypeError(f"expected a matplotlib Figure, got {type(figure).__name__}")
+    return figure
+
+
+def _section(chart: Chart, folder: Path) -> Section:
+    svg = None if chart.figure is None else Markup(inline_svg(chart.figure, chart.key, chart.title))
+    tables = []
+    for name, table in chart.tables.items():
+        folder.mkdir(exist_ok=True)
+        saved = table.save(folder / f"{name}.csv")
+        tables.append((name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None))
+    return Section(chart.key, chart.title, chart.caption, svg, tables)
+
+
+def _attributes(run: Run) -> dict[str, str]:
+    hidden = ("crossings", "settings", "command")
+    return {name.replace("_", " "): _shown(value) for name, value in run.dataset.attrs.items() if name not in hidden}
+
+
+def _shown(value) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
