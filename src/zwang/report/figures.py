@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from zwang.report.tables import Table
 from zwang.run import Run
-from zwang.run.plot import MARK, MUTED, draw, labels_of, lines, stacked, units_of
+from zwang.run.plot import MARK, MUTED, PANEL, arrange, draw, labels_of, lines, stacked, units_of
 
 NOISE = 1e-12
 """Power below this times the largest energy per second is not drawn."""
@@ -127,7 +127,7 @@ def forces(run: Run) -> Chart:
 def rank(run: Run) -> Chart:
     """Rank over time, with a notch at each crossing."""
     data = run.dataset
-    figure, panels = stacked(1, height=1.5)
+    figure, panels = stacked(1)
     t, values = data["time"].values, data["rank"].values.astype(float)
     for c in run.crossings:
         at = int(np.searchsorted(t, c.time))
@@ -135,6 +135,7 @@ def rank(run: Run) -> Chart:
         values = np.insert(values, at, [c.rank_before, c.rank, c.rank_after])
     panels[0].plot(t, values, drawstyle="steps-post")
     panels[0].set_ylabel("rank of A [1]")
+    panels[0].margins(x=0.01)
     panels[0].set_ylim(min(values) - 0.6, max(run.model.constraints.m, max(values)) + 0.6)
     panels[0].yaxis.get_major_locator().set_params(integer=True)
     panels[0].axhline(run.model.constraints.m, color=MUTED, lw=0.8, ls=(0, (5, 3)))
@@ -142,7 +143,7 @@ def rank(run: Run) -> Chart:
         f"Rank of the constraint matrix; the dashed line is its number of rows, {run.model.constraints.m}. "
         "A notch is a singular configuration, found between the steps."
     )
-    return _finish(run, Chart("rank", "Rank and crossings", caption, figure, {"rank": _table(data, "rank")}), panels, marks=False)
+    return _finish(run, Chart("rank", "Rank and crossings", caption, figure, {"rank": _table(data, "rank")}), panels, height=0.95, marks=False)
 
 
 def step_size(run: Run) -> Chart:
@@ -181,8 +182,10 @@ def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
     return _finish(run, Chart(key, title, caption, figure, {key: _table(data, name)}), panels)
 
 
-def _finish(run: Run, chart: Chart, panels: list, marks: bool = True) -> Chart:
-    """Mark the crossings in every panel."""
+def _finish(run: Run, chart: Chart, panels: list, *, height: float = PANEL, marks: bool = True) -> Chart:
+    """Arrange the panels and mark the crossings in each."""
+    if chart.figure is not None:
+        arrange(chart.figure, panels, height=height)
     for crossing in run.crossings if marks else ():
         for axes in panels:
             axes.axvline(crossing.time, color=MARK, lw=0.9, ls=(0, (1, 2)), zorder=0.5)

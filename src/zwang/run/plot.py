@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from cycler import cycler
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from zwang.errors import ModelError
 
@@ -17,8 +17,13 @@ LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residua
 MOST_LINES = 12
 MOST_POINTS = 800
 """Points of a line; a longer one keeps the smallest and the largest of each interval, so that no peak is lost."""
-WIDTH, PANEL = 9.2, 2.15
-"""Width of a figure and height of one panel [inch]."""
+SPAN = 6
+"""Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean nothing."""
+WIDTH, PANEL = 9.2, 1.75
+"""Width of a figure and height of one panel's data area [inch]."""
+LEFT, RIGHT, BOTTOM, GAP, LEGEND_ROW = 0.72, 0.08, 0.42, 0.2, 0.165
+"""Room beside and below the data areas, between two of them, and for one row of a legend [inch]; fixed, so that the time axes
+of all figures are aligned, and because letting matplotlib search for room takes as long as drawing."""
 
 INK, MUTED, RULE, MARK = "#1f2328", "#59636e", "#d8dee4", "#8250df"
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -61,18 +66,37 @@ def plot(data: xr.Dataset, variables: Sequence[str]) -> Figure:
         figure, panels = stacked(len(wanted))
         for axes, (name, unit) in zip(panels, wanted, strict=True):
             draw(axes, data, name, unit)
-        figure.suptitle(data.attrs.get("model", ""), fontsize=10)
+        arrange(figure, panels, title=plain(str(data.attrs.get("model", ""))))
     return figure
 
 
-def stacked(count: int, height: float = PANEL) -> tuple[Figure, list]:
-    """A figure of panels above each other that share their time axis."""
-    figure = Figure(figsize=(WIDTH, height * count + 0.25), layout="constrained")
-    panels = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]) if count else []
-    if panels:
-        panels[-1].set_xlabel("time [s]")
-    figure.align_ylabels(panels)
-    return figure, panels
+def stacked(count: int) -> tuple[Figure, list]:
+    """A figure of panels above each other that share their time axis; `arrange` it when they are drawn."""
+    figure = Figure(figsize=(WIDTH, PANEL * count))
+    first = figure.add_subplot(count, 1, 1)
+    return figure, [first] + [figure.add_subplot(count, 1, i, sharex=first) for i in range(2, count + 1)]
+
+
+def arrange(figure: Figure, panels: Sequence, *, title: str = "", height: float = PANEL) -> None:
+    """Give every panel its place, with room for the legends as they are; label the time axis below the last one."""
+    heads = [GAP / 2 + LEGEND_ROW * _legend_rows(axes) for axes in panels]
+    total = sum(heads) + len(panels) * height + (len(panels) - 1) * GAP + BOTTOM + (0.25 if title else 0)
+    figure.set_size_inches(WIDTH, total)
+    top = total - (0.25 if title else 0)
+    for axes, head in zip(panels, heads, strict=True):
+        top -= head + height
+        axes.set_position((LEFT / WIDTH, top / total, (WIDTH - LEFT - RIGHT) / WIDTH, height / total))
+        axes.yaxis.set_label_coords(-0.56 / (WIDTH - LEFT - RIGHT), 0.5)
+        axes.tick_params(labelbottom=axes is panels[-1])
+        top -= GAP
+    panels[-1].set_xlabel("time [s]")
+    if title:
+        figure.text(LEFT / WIDTH, 1 - 0.18 / total, title, fontsize=10)
+
+
+def _legend_rows(axes) -> int:
+    box = axes.get_legend()
+    return -(-len(box.get_texts()) // box._ncols) if box else int(bool(axes.get_title(loc="right")))
 
 
 def draw(axes, data: xr.Dataset, name: str, unit: str | None = None) -> None:
@@ -101,15 +125,20 @@ def lines(axes, t: np.ndarray, values: np.ndarray, labels: Sequence[str], ylabel
     for i in shown:
         x, y = thinned(t, values[:, i])
         y = np.where(y > 0, y, np.nan) if logarithmic else y
-        alone = ~np.isnan(y) & np.isnan(np.r_[np.nan, y[:-1]]) & np.isnan(np.r_[y[1:], np.nan])  # a line would not show it
-        handles += axes.plot(x, y, marker="." if alone.any() else None, markevery=list(np.flatnonzero(alone)), ms=3)
+        missing = np.r_[True, np.isnan(y), True]
+        alone = np.flatnonzero(~missing[1:-1] & missing[:-2] & missing[2:])  # points that a line would not show
+        handles += axes.plot(x, y, marker="." if len(alone) else None, markevery=list(alone), ms=3)
     if logarithmic:
         decades(axes, values)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
     axes.set_ylabel(plain(ylabel))
     if len(labels) > 1 or (labels and not ylabel.startswith(labels[0])):
         legend(axes, handles, [labels[i] for i in shown])
     if len(shown) < values.shape[1]:
-        axes.set_title(f"{len(shown)} of {values.shape[1]}, those that vary most", fontsize=7.5, loc="right", color=MUTED)
+        note = f"{len(shown)} of {values.shape[1]}, those that vary most"
+        axes.set_title(note, fontsize=7.5, loc="right", color=MUTED, pad=3)
     axes.margins(x=0.01)
 
 
@@ -118,7 +147,7 @@ def legend(axes, handles: Sequence, labels: Sequence[str]) -> None:
     widest = max((len(label) for label in labels), default=1)
     columns = max(1, min(len(labels), int(118 / (widest + 7))))
     axes.legend(
-        handles, [plain(label) for label in labels], loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2,
+        handles, [plain(label) for label in labels], loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.1,
         handlelength=1.8, columnspacing=1.4, labelspacing=0.25,
     )  # fmt: skip
 
@@ -131,11 +160,12 @@ def decades(axes, values: np.ndarray) -> None:
         axes.set_yticks([])
         return
     low, high = np.floor(np.log10(positive.min())), np.ceil(np.log10(positive.max()))
+    low = max(low, np.floor(np.log10(np.median(positive))) - SPAN)
     axes.set_yscale("log")
     axes.set_ylim(10.0**low, 10.0 ** max(high, low + 1))
-    axes.yaxis.set_major_locator(LogLocator(numticks=7))
+    axes.yaxis.set_major_locator(LogLocator(numticks=6))
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"1e{np.log10(x):.0f}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def most_varying(values: np.ndarray) -> list[int]:

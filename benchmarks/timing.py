@@ -1,0 +1,50 @@
+"""Timing of compiled evaluations: many in one compiled loop, repeated, interleaved between the things compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import jax
+import numpy as np
+
+
+def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
+    """A call that returns seconds per evaluation of `function` (shape of x to shape of x), `count` in one compiled loop.
+
+    Each evaluation's argument depends on the one before, so that none can be left out or moved.
+    """
+
+    @jax.jit
+    def loop(x):
+        return jax.lax.fori_loop(0, count, lambda _, s: s + 1e-30 * function(x + 1e-30 * s), jax.numpy.zeros_like(x))
+
+    jax.block_until_ready(loop(x))
+
+    def once() -> float:
+        start = time.perf_counter()
+        jax.block_until_ready(loop(x))
+        return (time.perf_counter() - start) / count
+
+    return once
+
+
+def called(function: Callable, count: int) -> Callable[[], float]:
+    """A call that returns seconds per plain Python call of `function`."""
+
+    def once() -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            function()
+        return (time.perf_counter() - start) / count
+
+    return once
+
+
+def interleaved(calls: dict[str, Callable[[], float]], repeats: int = 9) -> dict[str, dict[str, float]]:
+    """Median, smallest and largest seconds of each, measured in turn so that a drift of the machine's speed meets all alike."""
+    seen: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, once in calls.items():
+            seen[name].append(once())
+    return {n: {"median": float(np.median(x)), "min": min(x), "max": max(x)} for n, x in seen.items()}

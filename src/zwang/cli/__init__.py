@@ -1,0 +1,76 @@
+"""The command line: `zwang COMMAND …`. Nothing here imports JAX before a command runs that needs it.
+
+| file | what |
+|---|---|
+| `listing.py`, `run.py`, `check.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
+| `values.py` | `--set name=value` |
+| `options.py` | names of methods → methods |
+| `startup.py` | float64 and the compile cache |
+| `progress.py`, `wall.py`, `closing.py` | progress bar, where the time goes, closing table |
+| `failure.py` | one sentence and an exit code |
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import zwang
+from zwang.cli import check, listing, run
+from zwang.cli.failure import explain
+
+COMMANDS = {"list": listing.command, "run": run.command, "check": check.command}
+
+app = typer.Typer(
+    name="zwang",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: [bold]zwang list[/], then [bold]zwang run five-bar[/] and open results/five-bar/report.html",
+)
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"zwang {zwang.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full trace of an error. May stand anywhere.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Constrained motion, constraint forces and drift-free trajectories by the Udwadia-Kalaba equation."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line.
+
+    Args:
+        arguments: words after `zwang`; the process's own unless given.
+
+    Returns:
+        Exit code: 0 done, 2 wrong input, 3 the run stopped early, 130 interrupted, 1 a fault of zwang's.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        return app(words, prog_name="zwang", standalone_mode=False, obj={"started": time.perf_counter(), "words": words}) or 0
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            raise
+        sentence, code = explain(error)
+        print(f"zwang: {sentence}", file=sys.stderr)
+        return code

@@ -1,0 +1,40 @@
+"""`zwang check`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from zwang.cli.failure import WRONG_INPUT
+from zwang.cli.target import load_target, locate
+from zwang.cli.values import assignments
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A gallery name (see [bold]zwang list[/]) or a .py file.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
+    ] = None,
+) -> int:
+    """Diagnose a model at its start: rank, redundant rows, degrees of freedom, consistency, kind of each constraint.
+
+    Exit code 0 if the start is consistent, 2 if it is not.
+
+    Examples:
+
+    [cyan]zwang check five-bar[/]
+
+    [cyan]zwang check my_model.py --set length=2[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    target = load_target(model, given)
+    from zwang.diagnosis import check
+
+    diagnosis = check(target.model, target.q0, target.v0, params=target.params or None)
+    print(diagnosis)
+    return 0 if diagnosis.consistent else WRONG_INPUT

@@ -1,0 +1,61 @@
+"""The table that ends a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zwang.cli.wall import WallTime
+    from zwang.report import Summary
+
+MOST_CROSSINGS = 12
+"""Crossings listed; the report lists all."""
+
+
+def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
+    """Heading and content of each line."""
+    from zwang.report.page import rank_range, seconds
+
+    yield "end", s.sentence
+    asked = "" if s.reached >= s.asked else f" of {s.asked:.6g} s"
+    yield "simulated time", f"{s.reached:.6g} s{asked}, {s.samples} samples"
+    yield "wall time", f"{seconds(wall.total)}: " + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items())
+    yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
+    if s.violation is not None and s.relative_violation is not None:
+        where = f"constraint {s.violation.constraint}, t = {s.violation.time:.4g} s"
+        yield "largest violation", f"|phi| {s.violation.value:.2e} in its own unit ({where}); relative {s.relative_violation.value:.2e}"
+    if s.velocity_violation is not None:
+        w = s.velocity_violation
+        yield "velocity violation", f"|psi| {w.value:.2e} in its own unit/s (constraint {w.constraint}, t = {w.time:.4g} s)"
+    if s.energy.conserved:
+        yield "energy drift", f"{s.energy.drift:.2e} J (kinetic energy up to {s.energy.scale:.4g} J)"
+    else:
+        yield "energy balance", f"{s.energy.balance:.2e} J off (energy changes by up to {s.energy.drift:.4g} J; work by a spline over the samples)"
+    for name, error in s.errors.items():
+        yield f"error of {name}", f"{error:.2e} against the exact solution"
+    if s.rows:
+        yield "rank", f"{rank_range(s)} of {s.rows} rows"
+    for i, crossing in enumerate(s.crossings[:MOST_CROSSINGS]):
+        yield ("crossings" if i == 0 else ""), str(crossing)
+    if len(s.crossings) > MOST_CROSSINGS:
+        yield "", f"and {len(s.crossings) - MOST_CROSSINGS} more, in the report"
+    yield "start moved by", f"q {s.moved_q:.2g}, v {s.moved_v:.2g} (largest entry)"
+
+
+def print_closing(s: Summary, wall: WallTime) -> None:
+    """Print the table to stdout."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(s.model), title_justify="left")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for heading, content in closing_lines(s, wall):
+        style = "bold red" if heading == "end" and s.failed else ""
+        table.add_row(Text(heading), Text(content, style=style))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 160)
+    console.print(table)

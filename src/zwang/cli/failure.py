@@ -1,0 +1,40 @@
+"""What the command line says when it cannot go on: one sentence on stderr, and an exit code."""
+
+from __future__ import annotations
+
+import traceback
+
+WRONG_INPUT, RUN_FAILED, INTERRUPTED, FAULT = 2, 3, 130, 1
+LONGEST = 600
+"""Characters of a sentence; JAX's own messages can be pages."""
+
+
+class UserError(Exception):
+    """The command line, a file or a value is wrong; the sentence says how to put it right."""
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    """The sentence and the exit code for an error."""
+    from zwang.errors import ModelError
+
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted before there were results.", INTERRUPTED
+    if isinstance(error, (UserError, ModelError)):
+        return one_line(str(error)), WRONG_INPUT
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # the command line parser's own
+        return one_line(error.format_message()), WRONG_INPUT
+    where = traceback.extract_tb(error.__traceback__)
+    place = f" at {where[-1].filename}, line {where[-1].lineno}" if where else ""
+    return f"unexpected {type(error).__name__}{place}: {one_line(str(error))} (--debug shows the trace)", FAULT
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks, shortened."""
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+def where_in(file: str, error: BaseException) -> int | None:
+    """The last line of `file` that led to an error."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] if lines else None

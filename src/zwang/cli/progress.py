@@ -1,0 +1,60 @@
+"""A progress bar on stderr, for what takes more than a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+DELAY = 1.0
+"""Seconds before the bar appears."""
+
+
+class Bar:
+    """Says what is going on, and how far it is; nothing where stderr is no terminal.
+
+    Use as a context manager. The bar is drawn by its own thread, so that it moves while the main one compiles.
+    """
+
+    def __init__(self, wanted: bool):
+        self._lock = threading.Lock()
+        self._shown = self._closed = False
+        self._progress = None
+        if wanted and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[reached]}"))
+            self._progress = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("loading", total=None, reached="")
+            self._timer = threading.Timer(DELAY, self._show)
+            self._timer.daemon = True
+
+    def __enter__(self) -> Bar:
+        if self._progress is not None:
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._progress is None:
+            return
+        self._timer.cancel()
+        with self._lock:
+            self._closed = True
+            if self._shown:
+                self._progress.stop()
+
+    def says(self, what: str) -> None:
+        """Something of unknown length begins."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=what, total=None, reached="")
+
+    def reaches(self, fraction: float, text: str) -> None:
+        """Part of something is done."""
+        if self._progress is not None:
+            self._progress.update(self._task, description="running", total=1.0, completed=fraction, reached=text)
+
+    def _show(self) -> None:
+        with self._lock:
+            if not self._closed and self._progress is not None:
+                self._progress.start()
+                self._shown = True

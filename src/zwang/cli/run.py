@@ -1,0 +1,175 @@
+"""`zwang run`."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
+from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
+from zwang.cli.progress import Bar
+from zwang.cli.target import Target, load_target, locate
+from zwang.cli.values import assignments, number_or_list
+from zwang.cli.wall import WallTime
+
+METHODS, OUTPUT = "Methods", "Output"
+
+
+def command(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A gallery name (see [bold]zwang list[/]) or a .py file.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S")] = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R")
+    ] = None,
+    atol: Annotated[
+        str | None,
+        typer.Option(help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. Default: rtol.", metavar="A"),
+    ] = None,
+    samples: Annotated[int | None, typer.Option(help="Number of saved instants. Default: 201.", metavar="N")] = None,
+    start_tolerance: Annotated[
+        float | None,
+        typer.Option(help="Largest relative violation of the start that is projected away. Default: 1e-6.", metavar="X"),
+    ] = None,
+    integrator: Annotated[
+        Integrator | None,
+        typer.Option(help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems.", rich_help_panel=METHODS),
+    ] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS)
+    ] = None,
+    drift: Annotated[Drift | None, typer.Option(help="Default: projection.", rich_help_panel=METHODS)] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Baumgarte: b − 2α ψ − β² φ \\[1/s].", metavar="α", rich_help_panel=METHODS)
+    ] = None,
+    beta: Annotated[float | None, typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS)] = None,
+    pseudoinverse: Annotated[Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for what is written. Default: results/MODEL.", metavar="DIR", rich_help_panel=OUTPUT)
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)] = False,
+) -> int:
+    """Simulate a model and write run.nc, report.html and its curves as CSV.
+
+    A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/], [bold]rtol[/], [bold]atol[/],
+    [bold]samples[/], [bold]stop[/], [bold]integrator[/], [bold]figures[/].
+
+    Examples:
+
+    [cyan]zwang run five-bar[/]
+
+    [cyan]zwang run n-four-bar --set N=3 --duration 10 --rtol 1e-10[/]
+
+    [cyan]zwang run my_model.py --set length=2 --out results/long[/]
+
+    Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted (likewise).
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    wall = WallTime(ctx.obj["started"])
+    asked = {"duration": duration, "rtol": rtol, "samples": samples, "step": step, "start_tolerance": start_tolerance}
+    asked["atol"] = None if atol is None else number_or_list(atol, "--atol")
+    with Bar(not quiet) as bar, contextlib.ExitStack() as stack:
+        from zwang.cli.startup import start_jax
+
+        warnings = [start_jax()]
+        threading.Thread(target=_import_ahead, daemon=True).start()
+        stack.enter_context(wall.watching_compilation())
+        target = load_target(model, given)
+        asked |= {"integrator": method(integrator), "drift": drift_treatment(drift, alpha, beta), "pseudoinverse": method(pseudoinverse)}
+        options = {**target.options, **{name: value for name, value in asked.items() if value is not None}}
+        if "duration" not in options:
+            raise UserError(f"{target.name} does not say how long to run: give --duration S, or define duration in the file.")
+        folder = _folder(out, target.name)
+        run = _simulated(target, options, bar, wall)
+        run.attrs |= {"settings": {k: _shown(x) for k, x in target.settings.items()}, "command": shlex.join(["zwang", *ctx.obj["words"]])}
+        summary = _write(run, target, options, folder, not no_report, bar, wall, warnings)
+    _say(summary, wall, folder, not no_report, quiet, warnings)
+    if not run.result.is_failure:
+        return 0
+    here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
+    print(f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in {folder}.", file=sys.stderr)
+    return INTERRUPTED if run.result.name == "INTERRUPTED" else RUN_FAILED
+
+
+def _import_ahead() -> None:
+    """Import what is needed after the integration while the compiler, which does not hold Python up, is busy."""
+    import h5netcdf  # noqa: F401
+    import xarray  # noqa: F401
+
+    import zwang.report  # noqa: F401
+
+
+def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime):
+    from zwang.simulation import simulate
+
+    wall.ends("start-up")
+    bar.says("compiling")
+
+    def reached(fraction: float) -> None:
+        bar.reaches(fraction, f"t = {fraction * options['duration']:.4g} of {options['duration']:.4g} s")
+
+    run = simulate(target.model, target.q0, target.v0, params=target.params or None, progress=reached, throw=False, **options)
+    wall.ends("integration")
+    return run
+
+
+def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, wall: WallTime, warnings: list[str]):
+    """Write run.nc and, if wanted, the report."""
+    bar.says("writing results")
+    from zwang.report import summarize, write_report
+
+    summary = summarize(run, target.exact)
+    run.save(folder / "run.nc")
+    wall.ends("results")
+    if wanted:
+        settings = {
+            "Model": {name: _shown(value) for name, value in target.settings.items()},
+            "Run": {name.replace("_", " "): _shown(value) for name, value in options.items()},
+        }
+        warnings += write_report(
+            run, folder / "report.html", summary=summary, figures=target.figures, exact=target.exact, description=target.description,
+            settings=settings, command=run.attrs["command"], wall_time=wall.phases,
+        )  # fmt: skip
+        wall.ends("report")
+    return summary
+
+
+def _say(summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warnings: list[str]) -> None:
+    for warning in filter(None, warnings):
+        print(f"zwang: warning: {warning}", file=sys.stderr)
+    if quiet:
+        return
+    from zwang.cli.closing import print_closing
+
+    print_closing(summary, wall)
+    written = [folder / "run.nc"] + [folder / "report.html"] * report
+    print(f"\nwritten: {', '.join(map(str, written))}")
+
+
+def _folder(out: Path | None, name: str) -> Path:
+    folder = Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model") if out is None else out
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {folder}: {error.strerror}.") from None
+    return folder
+
+
+def _shown(value) -> str:
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_shown(x) for x in value)
+    return str(getattr(value, "name", value))

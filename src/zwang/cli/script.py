@@ -1,0 +1,69 @@
+"""A user's `.py` file: a program that defines `model`, `q0` and `v0`."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+from zwang.cli.failure import UserError, one_line, where_in
+from zwang.cli.target import Target
+
+NEEDED = {
+    "model": "model = zw.Model(system, constraints=[...])",
+    "q0": "q0 = [...], the coordinates at the start",
+    "v0": "v0 = [...], the velocities at the start",
+}
+OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "integrator")
+"""Variables that are handed to `zw.simulate`, if the file defines them."""
+
+
+def load_script(path: Path) -> Target:
+    """Run a user's file and take what it defines.
+
+    It runs as `zwang_model`, not as `__main__`, with its folder first on the import path.
+
+    Raises:
+        UserError: if it fails, with file, line and error, or lacks a name.
+    """
+    names = _run(path)
+    for name, line in NEEDED.items():
+        if name not in names:
+            raise UserError(f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}.")
+    from zwang.model import Model
+
+    model = names["model"]
+    if not isinstance(model, Model):
+        raise UserError(f"{path}: model is a {type(model).__name__}, expected a zw.Model.")
+    options = {name: names[name] for name in OPTIONS if names.get(name) is not None}
+    if "stop" in options and not isinstance(options["stop"], (list, tuple)):
+        options["stop"] = (options["stop"],)
+    name = model.name if model.name != "model" else path.stem
+    description = one_line(names.get("__doc__") or "")
+    return Target(name, model, names["q0"], names["v0"], options, description=description, figures=names.get("figures") or {})
+
+
+def _run(path: Path) -> dict[str, Any]:
+    from zwang.errors import ModelError
+
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        return runpy.run_path(str(path), run_name="zwang_model")
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}, line {error.lineno}: syntax error: {error.msg}.") from error
+    except (Exception, SystemExit) as error:
+        line = where_in(str(path), error)
+        place = f"{path}, line {line}" if line else str(path)
+        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}".rstrip(": ")
+        raise UserError(f"{place}: {what}") from error
+
+
+def _sizes(name: str, model) -> str:
+    """How many numbers a start needs, where the model is known."""
+    system = getattr(model, "system", None)
+    if system is None or name == "model":
+        return ""
+    names = system.coordinates if name == "q0" else system.velocities
+    listed = f" ({', '.join(names)})" if len(names) <= 8 else ""
+    return f", {len(names)} numbers{listed}"

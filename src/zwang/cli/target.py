@@ -1,0 +1,120 @@
+"""MODEL on the command line: a gallery name or a user's `.py` file, with its `--set` values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from zwang.cli.failure import UserError
+from zwang.cli.values import did_you_mean, like, number_or_list
+
+
+@dataclasses.dataclass
+class Target:
+    """What a command works on.
+
+    Attributes:
+        name: short name, for folders.
+        model, q0, v0: the model and its start.
+        options: keyword arguments of `zw.simulate` that the model brings along.
+        params: parameters set on the command line.
+        settings: all that was set, by name.
+        description: a sentence or two.
+        figures, exact: as in `zwang.report.write_report`.
+    """
+
+    name: str
+    model: Any
+    q0: Any
+    v0: Any
+    options: dict[str, Any]
+    params: dict[str, Any] = dataclasses.field(default_factory=dict)
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    description: str = ""
+    figures: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
+    exact: Callable | None = None
+
+
+def locate(model: str) -> Path | None:
+    """The file that MODEL is, or None for a gallery name; needs no JAX, so that a misspelling is told at once.
+
+    Raises:
+        UserError: for a missing file, a file of another kind, or an unknown name.
+    """
+    path = Path(model)
+    if path.suffix == ".py" or path.is_file() or len(path.parts) > 1:
+        if not path.is_file():
+            raise UserError(f"there is no file {model}.")
+        if path.suffix != ".py":
+            raise UserError(f"{model} is no .py file; MODEL is a gallery name or a .py file that defines model, q0 and v0.")
+        return path
+    from zwang.gallery.index import ENTRIES
+
+    if model not in ENTRIES:
+        raise UserError(f"unknown model {model!r}{did_you_mean(model, ENTRIES)} `zwang list` shows all; a file's name ends in .py")
+    return None
+
+
+def load_target(model: str, given: Mapping[str, str]) -> Target:
+    """The target of a command; JAX must be ready.
+
+    Args:
+        model: MODEL as typed.
+        given: `--set` values by name, as text.
+
+    Raises:
+        UserError, ModelError: if anything is wrong with it.
+    """
+    path = locate(model)
+    if path is not None:
+        from zwang.cli.script import load_script
+
+        target, names, rest = load_script(path), {}, given
+    else:
+        target, names, rest = _from_gallery(model, given)
+    target.params = _parameters(target, rest, names)
+    target.settings |= target.params
+    return target
+
+
+def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping, dict[str, str]]:
+    """A gallery member, the names of its settings, and the values that are none of them."""
+    import zwang.gallery
+    from zwang.gallery.index import ENTRIES
+
+    entry = ENTRIES[name]
+    chosen = {key: like(text, entry.settings[key].default, f"--set {key}") for key, text in given.items() if key in entry.settings}
+    example = zwang.gallery.load(name, **chosen)
+    options = {"duration": example.duration, "rtol": example.rtol, **(example.simulate or {})}
+    target = Target(
+        name, example.model, example.q0, example.v0, {k: x for k, x in options.items() if x is not None},
+        settings={**{key: setting.default for key, setting in entry.settings.items()}, **chosen},
+        description=example.description or entry.summary, figures=example.figures or {}, exact=example.exact,
+    )  # fmt: skip
+    return target, entry.settings, {key: text for key, text in given.items() if key not in entry.settings}
+
+
+def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:
+    """Parameters of the model, of the shapes that it has."""
+    import numpy as np
+
+    own = target.model.params if isinstance(target.model.params, dict) else {}
+    params = {}
+    for name, text in given.items():
+        if name not in own:
+            known = [*settings, *map(str, own)]
+            raise UserError(
+                f"unknown setting {name!r} of {target.name}{did_you_mean(name, known)} "
+                f"{'It has: ' + ', '.join(known) if known else 'It has none'}."
+            )
+        value = number_or_list(text, f"--set {name}")
+        try:
+            shape = np.shape(value)
+        except ValueError:
+            raise UserError(f"--set {name} is {text!r}, expected rows of equal length.") from None
+        if shape != np.shape(own[name]):
+            raise UserError(f"--set {name} has shape {shape}, expected {np.shape(own[name])}.")
+        params[name] = value
+    return params

@@ -1,0 +1,84 @@
+"""`--set name=value`: names and values from words."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+
+from zwang.cli.failure import UserError
+
+
+def assignments(words: Sequence[str]) -> dict[str, str]:
+    """`name=value` words as a dict.
+
+    Raises:
+        UserError: for a word without `=`, an empty name, or a name given twice.
+    """
+    given: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        name, value = name.strip(), value.strip()
+        if not (equals and name and value):
+            raise UserError(f"--set {word!r} is not of the form name=value, for example --set length=2.5")
+        if name in given:
+            raise UserError(f"--set {name} is given twice.")
+        given[name] = value
+    return given
+
+
+def number_or_list(text: str, what: str):
+    """A number, or a list of numbers: `2.5`, `1,2,3`, `[[1,0],[0,1]]`.
+
+    Raises:
+        UserError: if it is anything else.
+    """
+    for read in (float, json.loads, lambda x: json.loads(f"[{x}]")):
+        try:
+            value = read(text)
+        except ValueError:
+            continue
+        if _numeric(value):
+            return value
+    raise UserError(f"{what} is {text!r}, expected a number or a list of numbers such as 1,2,3")
+
+
+def like(text: str, default, what: str):
+    """A value of the same type as `default`.
+
+    Raises:
+        UserError: if it is none.
+    """
+    if isinstance(default, bool):
+        known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if text.lower() not in known:
+            raise UserError(f"{what} is {text!r}, expected true or false.")
+        return known[text.lower()]
+    if isinstance(default, int):
+        try:
+            return int(text)
+        except ValueError:
+            raise UserError(f"{what} is {text!r}, expected a whole number.") from None
+    if isinstance(default, str):
+        return text
+    value = number_or_list(text, what)
+    if isinstance(default, float) and isinstance(value, list):
+        raise UserError(f"{what} is {text!r}, expected one number.")
+    if isinstance(default, (list, tuple)):
+        value = value if isinstance(value, list) else [value]
+        if len(value) != len(default):
+            raise UserError(f"{what} has {len(value)} numbers, expected {len(default)}.")
+        return type(default)(value)
+    return value
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`: did you mean 'x'?`, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.55)
+    return f": did you mean {' or '.join(map(repr, close))}?" if close else "."
+
+
+def _numeric(value) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(map(_numeric, value))
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
