@@ -123,6 +123,11 @@ class Dynamics(eqx.Module):
             force = force + A.T @ (_augmentation(M, A) * b)
         return Equation(s, mass, weighted, b, force)
 
+    def equation_at(self, s: State) -> Equation:
+        """`equation`, with A⊕ computed at the same state."""
+        A = self.matrix(s)
+        return self.equation(s, self.weighted(self.mass(s, A), A))
+
     # --- the equation of motion ----------------------------------------------------------------------------------
 
     def acceleration(self, eq: Equation, stabilization: Float[Array, " m"] | float = 0.0) -> Float[Array, " nv"]:

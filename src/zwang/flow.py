@@ -5,6 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.drift import AbstractDrift
@@ -68,5 +69,7 @@ class Events(eqx.Module):
     nq: int
 
     def __call__(self, t, y):
-        values = [jnp.asarray(f(y[: self.nq], y[self.nq :], t, self.p), jnp.float64).reshape(()) for f in self.functions]
-        return jnp.stack(values) if values else jnp.zeros(0)
+        if not self.functions:
+            return np.zeros(0)
+        q, v = jnp.asarray(y[: self.nq]), jnp.asarray(y[self.nq :])
+        return jnp.stack([jnp.asarray(f(q, v, t, self.p), jnp.float64).reshape(()) for f in self.functions])

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.arrays import is_concrete, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
-from zwang.dynamics import Dynamics
+from zwang.dynamics import Dynamics, Equation
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
@@ -172,34 +172,47 @@ def motion(
     return answer
 
 
+class Verdict(eqx.Module):
+    """What is needed to tell whether a state has a motion; attributes as in `Motion`."""
+
+    acceleration: Float[Array, " nv"]
+    matrix: Float[Array, "m nv"]
+    rhs: Float[Array, " m"]
+    residual: Float[Array, ""]
+    mass_is_positive: Bool[Array, ""]
+    result: Int[Array, ""]
+
+
+def verdict_of(dynamics: Dynamics, eq: Equation) -> Verdict:
+    """The acceleration at a state, how well it meets `A v̇ = b`, and what went wrong if anything did."""
+    A, b, scale = eq.weighted.A, eq.b, eq.weighted.scale
+    acceleration = dynamics.acceleration(eq)
+    asked = jnp.linalg.norm(scale * b) + jnp.linalg.norm(scale * (A @ eq.free_acceleration))
+    residual = jnp.linalg.norm(scale * (A @ acceleration - b)) / jnp.where(asked > 0, asked, 1.0)
+    positive = eq.mass.is_positive()
+    result = jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT)
+    result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
+    result = jnp.where(positive, result, Result.SINGULAR_MASS)
+    return Verdict(acceleration, A, b, residual, positive, result)
+
+
 @eqx.filter_jit
 def motion_of(dynamics: Dynamics, state: State) -> Motion:
     """`motion` for a `Dynamics`, without checks."""
-    A = dynamics.matrix(state)
-    mass = dynamics.mass(state, A)
-    weighted = dynamics.weighted(mass, A)
-    eq = dynamics.equation(state, weighted)
-    free = eq.free_acceleration
-    acceleration = dynamics.acceleration(eq)
+    eq = dynamics.equation_at(state)
+    mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
     multipliers = weighted.multipliers(eq.b - A @ free)
-    impressed = {
-        name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in dynamics.nonideal_forces(eq, multipliers).items()
-    }
+    nonideal = dynamics.nonideal_forces(eq, multipliers)
+    impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
     zero = jnp.zeros_like(free)
     by_constraint = {
         name: A[rows].T @ multipliers[rows] + impressed.get(name, zero) for name, rows in dynamics.constraints.row_slices.items()
     }
     ideal, nonideal = A.T @ multipliers, sum(impressed.values(), zero)
-    scale = weighted.scale
-    asked = jnp.linalg.norm(scale * eq.b) + jnp.linalg.norm(scale * (A @ free))
-    residual = jnp.linalg.norm(scale * (A @ acceleration - eq.b)) / jnp.where(asked > 0, asked, 1.0)
-    finite = jnp.all(jnp.isfinite(acceleration))
-    positive = mass.is_positive()
-    result = jnp.where(finite, jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT), Result.NON_FINITE)
-    result = jnp.where(positive, result, Result.SINGULAR_MASS)
+    verdict = verdict_of(dynamics, eq)
     return Motion(
-        acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
-        A, eq.b, weighted.rank(), residual, positive, result,
+        verdict.acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
+        A, eq.b, weighted.rank(), verdict.residual, verdict.mass_is_positive, verdict.result,
     )  # fmt: skip
 
 
@@ -212,9 +225,9 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
         raise ModelError(f"{model.name}: {result.sentence}.")
 
 
-def contradiction(answer: Motion, model: Model) -> str:
+def contradiction(answer: Motion | Verdict, model: Model) -> str:
     """Which constraints miss their acceleration, the worst first."""
-    miss = np.abs(np.asarray(answer.matrix @ answer.acceleration - answer.rhs))
+    miss = np.abs(np.asarray(answer.matrix) @ np.asarray(answer.acceleration) - np.asarray(answer.rhs))
     worst = {name: float(np.max(miss[rows], initial=0.0)) for name, rows in model.constraints.row_slices.items()}
     named = [
         f"{name!r} misses by {size:.3g}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from zwang.arrays import vector
 from zwang.drift import AbstractDrift, Projection
@@ -15,7 +15,7 @@ from zwang.errors import ModelError, Result, SimulationError
 from zwang.flow import Events, MotionFlow
 from zwang.formulation.base import AbstractFormulation
 from zwang.integrate import AbstractIntegrator, Dopri8
-from zwang.integrate.loop import CHUNK, Progress, Tolerances, advance
+from zwang.integrate.loop import CHUNK, GROW, SHRINK, Progress, Tolerances, advance
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.run import Run, Steps
@@ -114,20 +114,19 @@ def simulate(
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
     floor = float(start.placement.violation_after)
-    flow = MotionFlow(dynamics, drift, jnp.asarray(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0), jnp.float64))
+    flow = MotionFlow(dynamics, drift, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)))
     if isinstance(drift, Projection):
         accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))
     else:
         accept = np.inf
-    tolerances = eqx.tree_at(lambda x: x.accept, tolerances, jnp.asarray(accept, jnp.float64))
+    tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))
     events = Events(tuple(s.function for s in stop), dynamics.p, model.system.nq)
 
-    y0 = jnp.concatenate([state.q, state.v])
+    y0 = _number(np.concatenate([state.q, state.v]))
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
-    number, count = (lambda x: jnp.asarray(x, jnp.float64)), (lambda x: jnp.asarray(x, jnp.int64))
     here = Progress(
-        state.t, y0, number(first), number(1.0), number(np.inf), events(state.t, y0),
-        count(0), count(0), count(0), count(Result.SUCCESS), count(-1),
+        state.t, y0, _number(first), _number(1.0), _number(np.inf), _number(events(state.t, y0)),
+        _count(0), _count(0), _count(0), _count(Result.SUCCESS), _count(-1),
     )  # fmt: skip
     parts = [Steps.start(t0, np.asarray(y0), sample=0 if instants[0] == t0 else -1)]
     result, here = _follow(flow, integrator, events, here, instants, tolerances, max_steps, parts, progress)
@@ -153,13 +152,13 @@ def simulate(
 
 def _follow(flow, integrator, events, here: Progress, instants, tolerances, max_steps, parts: list[Steps], progress):
     """Call the compiled loop until the last sample, and keep every accepted step in `parts`."""
-    done, limit, t0 = parts[0].samples, jnp.asarray(max_steps, jnp.int64), float(here.t)
+    done, limit, t0 = parts[0].samples, _count(max_steps), float(here.t)
     try:
         while done < len(instants):
             window = np.full(CHUNK, np.inf)
             ahead = instants[done : done + CHUNK]
             window[: len(ahead)] = ahead
-            here, history = advance(flow, integrator, events, here, jnp.asarray(window), tolerances, limit)
+            here, history = advance(flow, integrator, events, here, _number(window), tolerances, limit)
             parts.append(Steps.of(history, done))
             done += parts[-1].samples
             if progress is not None:
@@ -194,13 +193,20 @@ def _tolerances(model: Model, rtol, atol, step, longest_step, duration) -> Toler
         if value is not None and not value > 0:
             raise ModelError(f"{name} is {value}, expected a positive number.")
     if atol is None or np.ndim(atol) == 0:
-        atol = jnp.full(nq + nv, float(rtol if atol is None else atol))
+        atol = _number(np.full(nq + nv, float(rtol if atol is None else atol)))
     elif np.shape(atol) == (nq,) and nq == nv:
-        atol = jnp.concatenate([vector(atol, nq, "atol")] * 2)
+        atol = _number(np.tile(vector(atol, nq, "atol"), 2))
     else:
         atol = vector(atol, nq + nv, "atol (q and v together)")
-    growth = (1.0, 1.0) if step is not None else (0.2, 10.0)
-    number = lambda x: jnp.asarray(x, jnp.float64)
-    return Tolerances(
-        number(rtol), atol, number(0.0), (number(growth[0]), number(growth[1])), number(longest_step), number(duration)
-    )
+    growth = (1.0, 1.0) if step is not None else (SHRINK, GROW)
+    limits = (_number(growth[0]), _number(growth[1]))
+    return Tolerances(_number(rtol), atol, _number(0.0), limits, _number(longest_step), _number(duration))
+
+
+def _number(x) -> Array:
+    """A float64 of NumPy's: it is traced like one of JAX's, which would compile a program of its own."""
+    return cast(Array, np.asarray(x, np.float64))
+
+
+def _count(x) -> Array:
+    return cast(Array, np.asarray(int(x), np.int64))

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PyTree
 from zwang.drift.consistent import CONVERGED, Placement, place, scaled_velocity_violation
 from zwang.dynamics import Dynamics, Scales
 from zwang.errors import ModelError, Result
-from zwang.model import CONSISTENT, Model, Motion, contradiction, motion_of
+from zwang.model import CONSISTENT, Model, Verdict, contradiction, verdict_of
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 
@@ -25,7 +25,7 @@ class Start(eqx.Module):
     placement: Placement
     velocity_violation: Float[Array, ""]
     scales: Scales
-    motion: Motion
+    motion: Verdict
     phi: Float[Array, " holonomic"]
     psi: Float[Array, " rows"]
 
@@ -36,9 +36,10 @@ def begin(dynamics: Dynamics, state: State) -> Start:
     scales = dynamics.measure(state)
     dynamics = eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None)
     placement = place(dynamics, state)
-    moved = eqx.tree_at(lambda d: d.scales, dynamics, None)
+    unscaled = eqx.tree_at(lambda d: d.scales, dynamics, None)
     return Start(
-        state, placement, scaled_velocity_violation(dynamics, state), scales, motion_of(moved, placement.state),
+        state, placement, scaled_velocity_violation(dynamics, state), scales,
+        verdict_of(unscaled, unscaled.equation_at(placement.state)),
         dynamics.position_residual(state), dynamics.velocity_residual(state),
     )  # fmt: skip
 

@@ -43,7 +43,9 @@ def every_kind() -> zw.Model:
     return zw.Model(
         system,
         [
-            zw.AccelerationConstraint(lambda q, v, t, p: jnp.array([0.0, 0.0, 1.0, 0.0, q[0]]), lambda q, v, t, p: v[0] * jnp.sin(t)),
+            zw.AccelerationConstraint(
+                lambda q, v, t, p: jnp.array([0.0, 0.0, 1.0, 0.0, q[0]]), lambda q, v, t, p: v[0] * jnp.sin(t)
+            ),
             zw.Holonomic(lambda q, t, p: jnp.stack([q[0] * q[1] - 0.3 * t, jnp.sin(q[2]) + q[0] ** 2]), name="moving"),
             zw.Nonholonomic(lambda q, v, t, p: v[3] - q[0] * v[4] + 0.1 * t, name="rolling"),
             zw.Nonholonomic(lambda q, v, t, p: v[0] ** 2 + v[1] ** 2 - 2.0 - 0.1 * q[3], name="speed"),

@@ -117,7 +117,9 @@ def test_motion_is_differentiable_and_batched_in_state_and_parameters():
 
 def test_derivatives_stay_finite_where_the_constraints_lose_rank():
     """Two rods along one line (rank 1 of 2)."""
-    rods = zw.Holonomic(lambda q, t, p: jnp.stack([q[:2] @ q[:2] - 1.0, (q[:2] - jnp.array([2.0, 0.0])) @ (q[:2] - jnp.array([2.0, 0.0])) - 1.0]))
+    rods = zw.Holonomic(
+        lambda q, t, p: jnp.stack([q[:2] @ q[:2] - 1.0, (q[:2] - jnp.array([2.0, 0.0])) @ (q[:2] - jnp.array([2.0, 0.0])) - 1.0])
+    )
     model = zw.Model(free_particle(2, F=[0.0, -9.81]), [rods])
     gradient = jax.jacrev(lambda q: zw.motion(model, q, jnp.zeros(2), throw=False).acceleration)(jnp.array([1.0, 0.0]))
     assert np.all(np.isfinite(gradient))

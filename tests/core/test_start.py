@@ -57,7 +57,8 @@ def test_a_small_violation_of_the_start_is_removed_and_reported():
 
 def test_contradictory_constraints_are_refused():
     model = zw.Model(
-        free_particle(2), [zw.Holonomic(lambda q, t, p: q[0], name="still"), zw.Holonomic(lambda q, t, p: q[0] - t**2, name="moving")]
+        free_particle(2),
+        [zw.Holonomic(lambda q, t, p: q[0], name="still"), zw.Holonomic(lambda q, t, p: q[0] - t**2, name="moving")],
     )
     with sentence("contradict", "'still'", "'moving'"):
         zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from zwang.cli.wall import WallTime
     from zwang.report import Summary
+    from zwang.report.summary import Worst
 
 MOST_CROSSINGS = 12
 """Crossings listed; the report lists all."""
@@ -23,17 +24,18 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     yield "wall time", f"{seconds(wall.total)}: " + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items())
     yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
     if s.violation is not None and s.relative_violation is not None:
-        where = f"constraint {s.violation.constraint}, t = {s.violation.time:.4g} s"
-        yield "largest violation", f"|phi| {s.violation.value:.2e} in its own unit ({where}); relative {s.relative_violation.value:.2e}"
+        relative = f"relative {s.relative_violation.value:.2e}"
+        yield "largest violation", f"|phi| {_worst(s.violation, 'its own unit')}; {relative}"
     if s.velocity_violation is not None:
-        w = s.velocity_violation
-        yield "velocity violation", f"|psi| {w.value:.2e} in its own unit/s (constraint {w.constraint}, t = {w.time:.4g} s)"
+        yield "velocity violation", f"|psi| {_worst(s.velocity_violation, 'its own unit/s')}"
     if s.energy.conserved:
         yield "energy drift", f"{s.energy.drift:.2e} J (kinetic energy up to {s.energy.scale:.4g} J)"
     else:
-        yield "energy balance", f"{s.energy.balance:.2e} J off (energy changes by up to {s.energy.drift:.4g} J; work by a spline over the samples)"
-    for name, error in s.errors.items():
-        yield f"error of {name}", f"{error:.2e} against the exact solution"
+        changes = f"energy changes by up to {s.energy.drift:.4g} J, work by a spline over the samples"
+        yield "energy balance", f"{s.energy.balance:.2e} J off ({changes})"
+    for error in s.errors:
+        unit = error.unit or "SI"
+        yield "error", f"{error.value:.2e} {unit} against the exact solution (largest: {error.coordinate})"
     if s.rows:
         yield "rank", f"{rank_range(s)} of {s.rows} rows"
     for i, crossing in enumerate(s.crossings[:MOST_CROSSINGS]):
@@ -41,6 +43,10 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if len(s.crossings) > MOST_CROSSINGS:
         yield "", f"and {len(s.crossings) - MOST_CROSSINGS} more, in the report"
     yield "start moved by", f"q {s.moved_q:.2g}, v {s.moved_v:.2g} (largest entry)"
+
+
+def _worst(w: Worst, unit: str) -> str:
+    return f"{w.value:.2e} in {unit} (constraint {w.constraint}, t = {w.time:.4g} s)"
 
 
 def print_closing(s: Summary, wall: WallTime) -> None:

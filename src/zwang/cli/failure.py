@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import traceback
 
+import typer
+
 WRONG_INPUT, RUN_FAILED, INTERRUPTED, FAULT = 2, 3, 130, 1
+PARSER_ERROR = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 LONGEST = 600
 """Characters of a sentence; JAX's own messages can be pages."""
 
@@ -21,8 +24,8 @@ def explain(error: BaseException) -> tuple[str, int]:
         return "interrupted before there were results.", INTERRUPTED
     if isinstance(error, (UserError, ModelError)):
         return one_line(str(error)), WRONG_INPUT
-    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # the command line parser's own
-        return one_line(error.format_message()), WRONG_INPUT
+    if isinstance(error, PARSER_ERROR):
+        return one_line(getattr(error, "format_message", error.__str__)()), WRONG_INPUT
     where = traceback.extract_tb(error.__traceback__)
     place = f" at {where[-1].filename}, line {where[-1].lineno}" if where else ""
     return f"unexpected {type(error).__name__}{place}: {one_line(str(error))} (--debug shows the trace)", FAULT

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zwang.cli.failure import UserError
+
+if TYPE_CHECKING:
+    from zwang.gallery.index import Entry
+
+FEW = 3
+"""Up to this many models are listed with what their settings mean."""
 
 
 def command(
@@ -19,6 +25,8 @@ def command(
     [cyan]zwang list[/]            all
 
     [cyan]zwang list singular[/]   those that have to do with singular configurations
+
+    [cyan]zwang list five-bar[/]   one, with what its settings mean
     """
     from zwang.gallery.index import ENTRIES
 
@@ -29,25 +37,30 @@ def command(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 1, 0), header_style="bold")
-    table.add_column("model", style="cyan", no_wrap=True)
-    table.add_column("what", ratio=3)
-    table.add_column("settings (--set name=value)", ratio=4)
-    table.add_column("source", ratio=2, style="dim")
+    detailed = len(shown) <= FEW
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(style="bold cyan", no_wrap=True)
+    table.add_column()
     for entry in shown:
-        what = f"{entry.summary}{f' [{chr(44).join(entry.tags)}]' if entry.tags else ''}"
-        table.add_row(Text(entry.name), Text(what), Text(settings_of(entry)), Text(entry.source))
+        about = Text.assemble(entry.summary, "\n", *settings_of(entry, detailed), (f"from {entry.source}\n", "dim"))
+        table.add_row(entry.name, about)
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = max(console.width, 160)
+        console.width = max(console.width, 120)
     console.print(table)
+    if not detailed:
+        explains, changes = "[bold]zwang list NAME[/]", "[bold]zwang run NAME --set SETTING=VALUE[/]"
+        console.print(f"{explains} says what each setting means, {changes} changes it.")
     return 0
 
 
-def settings_of(entry) -> str:
-    """A line for each setting: name, default, unit, meaning."""
-    lines = []
-    for name, setting in entry.settings.items():
-        unit = f" {setting.unit}" if setting.unit and setting.unit != "1" else ""
-        lines.append(f"{name}={setting.default}{unit}: {setting.description}")
-    return "\n".join(lines) or "none"
+def settings_of(entry: Entry, detailed: bool) -> list:
+    """Settings with their defaults and units: one after another, or a line for each with its meaning."""
+    texts = {name: f"={s.default}{f' {s.unit}' if s.unit not in ('', '1') else ''}" for name, s in entry.settings.items()}
+    width = max((len(name + text) for name, text in texts.items()), default=0)
+    parts = []
+    for name, text in texts.items():
+        space = " " * (width - len(name + text))
+        meaning = f"{space}   {entry.settings[name].description}\n" if detailed else "  "
+        parts += [(name, "green"), text, (meaning, "dim")]
+    return parts if detailed or not parts else [*parts, "\n"]

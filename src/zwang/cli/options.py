@@ -59,10 +59,10 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
         raise UserError("--drift baumgarte needs its rates, for example --alpha 5 --beta 5 [1/s].")
     if choice is None and alpha is None:
         return None
-    import zwang as zw
+    from zwang.drift import Baumgarte, BaumgarteRates, NoStabilization, Projection
 
     if choice is Drift.none:
-        return zw.NoStabilization()
+        return NoStabilization()
     if choice is Drift.baumgarte:
-        return zw.Baumgarte(alpha, beta)
-    return zw.Projection() if alpha is None else zw.Projection(stabilization=zw.BaumgarteRates(alpha, beta))
+        return Baumgarte(alpha, beta)
+    return Projection() if alpha is None else Projection(stabilization=BaumgarteRates(alpha, beta))

@@ -6,7 +6,6 @@ import contextlib
 import re
 import shlex
 import sys
-import threading
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +27,9 @@ def command(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S")] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S")
+    ] = None,
     rtol: Annotated[
         float | None, typer.Option(help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R")
     ] = None,
@@ -55,7 +56,8 @@ def command(
     beta: Annotated[float | None, typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS)] = None,
     pseudoinverse: Annotated[Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for what is written. Default: results/MODEL.", metavar="DIR", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(help="Folder for what is written. Default: results/MODEL.", metavar="DIR", rich_help_panel=OUTPUT),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)] = False,
@@ -84,16 +86,17 @@ def command(
         from zwang.cli.startup import start_jax
 
         warnings = [start_jax()]
-        threading.Thread(target=_import_ahead, daemon=True).start()
         stack.enter_context(wall.watching_compilation())
         target = load_target(model, given)
-        asked |= {"integrator": method(integrator), "drift": drift_treatment(drift, alpha, beta), "pseudoinverse": method(pseudoinverse)}
+        asked |= {"integrator": method(integrator), "pseudoinverse": method(pseudoinverse)}
+        asked["drift"] = drift_treatment(drift, alpha, beta)
         options = {**target.options, **{name: value for name, value in asked.items() if value is not None}}
         if "duration" not in options:
             raise UserError(f"{target.name} does not say how long to run: give --duration S, or define duration in the file.")
         folder = _folder(out, target.name)
         run = _simulated(target, options, bar, wall)
-        run.attrs |= {"settings": {k: _shown(x) for k, x in target.settings.items()}, "command": shlex.join(["zwang", *ctx.obj["words"]])}
+        run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
+        run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
         summary = _write(run, target, options, folder, not no_report, bar, wall, warnings)
     _say(summary, wall, folder, not no_report, quiet, warnings)
     if not run.result.is_failure:
@@ -101,14 +104,6 @@ def command(
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
     print(f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in {folder}.", file=sys.stderr)
     return INTERRUPTED if run.result.name == "INTERRUPTED" else RUN_FAILED
-
-
-def _import_ahead() -> None:
-    """Import what is needed after the integration while the compiler, which does not hold Python up, is busy."""
-    import h5netcdf  # noqa: F401
-    import xarray  # noqa: F401
-
-    import zwang.report  # noqa: F401
 
 
 def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime):
@@ -135,12 +130,12 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, w
     wall.ends("results")
     if wanted:
         settings = {
-            "Model": {name: _shown(value) for name, value in target.settings.items()},
+            "Model": run.attrs["settings"],
             "Run": {name.replace("_", " "): _shown(value) for name, value in options.items()},
         }
         warnings += write_report(
-            run, folder / "report.html", summary=summary, figures=target.figures, exact=target.exact, description=target.description,
-            settings=settings, command=run.attrs["command"], wall_time=wall.phases,
+            run, folder / "report.html", summary=summary, figures=target.figures, exact=target.exact,
+            description=target.description, settings=settings, command=run.attrs["command"], wall_time=wall.phases,
         )  # fmt: skip
         wall.ends("report")
     return summary

@@ -16,16 +16,16 @@ def start_jax() -> str:
         A sentence if there is no cache, which costs nothing but time; empty otherwise.
     """
     import jax
-    import jaxlib
+    import jaxlib.version
 
     jax.config.update("jax_enable_x64", True)
-    folder = cache_folder() / "jax" / f"{jaxlib.__version__}-{processor()}"
+    folder = cache_folder() / "jax" / f"{jaxlib.version.__version__}-{processor()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "not writable")
     except OSError as error:
-        return f"no compile cache at {folder} ({error.strerror}), so that every run compiles anew; set ZWANG_CACHE to another folder."
+        return f"no compile cache at {folder} ({error.strerror}), so every run compiles anew; ZWANG_CACHE names another folder."
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

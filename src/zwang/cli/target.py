@@ -53,7 +53,8 @@ def locate(model: str) -> Path | None:
     from zwang.gallery.index import ENTRIES
 
     if model not in ENTRIES:
-        raise UserError(f"unknown model {model!r}{did_you_mean(model, ENTRIES)} `zwang list` shows all; a file's name ends in .py")
+        hint = "`zwang list` shows all; a file's name ends in .py"
+        raise UserError(f"unknown model {model!r}{did_you_mean(model, ENTRIES)} {hint}")
     return None
 
 
@@ -76,6 +77,8 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
         target, names, rest = _from_gallery(model, given)
     target.params = _parameters(target, rest, names)
     target.settings |= target.params
+    if target.params:
+        target.exact = None  # it belongs to the settings, not to parameters changed afterwards
     return target
 
 
@@ -85,15 +88,16 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
     from zwang.gallery.index import ENTRIES
 
     entry = ENTRIES[name]
-    chosen = {key: like(text, entry.settings[key].default, f"--set {key}") for key, text in given.items() if key in entry.settings}
+    known = entry.settings
+    chosen = {key: like(text, known[key].default, f"--set {key}") for key, text in given.items() if key in known}
     example = zwang.gallery.load(name, **chosen)
     options = {"duration": example.duration, "rtol": example.rtol, **(example.simulate or {})}
     target = Target(
         name, example.model, example.q0, example.v0, {k: x for k, x in options.items() if x is not None},
-        settings={**{key: setting.default for key, setting in entry.settings.items()}, **chosen},
+        settings={**{key: setting.default for key, setting in known.items()}, **chosen},
         description=example.description or entry.summary, figures=example.figures or {}, exact=example.exact,
     )  # fmt: skip
-    return target, entry.settings, {key: text for key, text in given.items() if key not in entry.settings}
+    return target, known, {key: text for key, text in given.items() if key not in known}
 
 
 def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:

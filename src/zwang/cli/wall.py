@@ -41,10 +41,10 @@ class WallTime:
         finally:
             jax.monitoring.unregister_event_duration_listener(self._heard)
 
-    def _heard(self, event: str, seconds: float, **_) -> None:
+    def _heard(self, event: str, duration_secs: float, **_: str | int) -> None:
         if event.startswith("/jax/core/compile/"):
             now = time.perf_counter()
-            self._pieces.append((max(now - seconds, self._mark), now))
+            self._pieces.append((max(now - duration_secs, self._mark), now))
 
 
 def covered(pieces: list[tuple[float, float]]) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.dynamics import Dynamics
+from zwang.kernel import WeightedPseudoinverse
 from zwang.state import State
 
 
@@ -56,3 +58,21 @@ def volume(C: Float[Array, "m n"]) -> Float[Array, ""]:
         return jnp.zeros(())
     lower = jnp.linalg.cholesky(C @ C.T + 1e-10 * jnp.eye(len(C)), symmetrize_input=False)
     return 2 * jnp.sum(jnp.log(jnp.diag(lower)))
+
+
+def corrections(dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], psi, phi, *others):
+    """`A⊕ψ`, `A⊕φ` and A⊕ of other velocity-level residuals: one factor for all where every constraint is holonomic.
+
+    Args:
+        moving: A⊕ of the velocity-level rows of A.
+        psi, phi: velocity and position residuals.
+        others: more residuals of the velocity-level rows.
+
+    Returns:
+        (A⊕ψ, A⊕φ, *A⊕others), each of shape (nv,); φ by the holonomic rows alone.
+    """
+    c = dynamics.constraints
+    if len(c.position_rows) == len(c.velocity_rows):
+        return tuple(jax.vmap(moving.correct, in_axes=1)(jnp.stack([psi, phi, *others], axis=1)))
+    dv, *rest = jax.vmap(moving.correct, in_axes=1)(jnp.stack([psi, *others], axis=1))
+    return dv, dynamics.weighted(moving.mass, A, c.position_rows).correct(phi), *rest

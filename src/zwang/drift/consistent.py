@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from zwang.drift.projection import Projection
+from zwang.drift.base import corrections, renormalized
 from zwang.dynamics import Dynamics
 from zwang.mass import factor_mass
 from zwang.state import State
@@ -40,46 +40,50 @@ VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
 
 
+POLISH = 20
+"""Most velocity corrections after the position is found; more than two only matter for constraints nonlinear in v."""
+
+
 def place(dynamics: Dynamics, state: State, iterations: int = 100) -> Placement:
     """Move a state onto its constraints, least in the mass metric.
 
-    Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall; then, up to four times, the projection that
-    ends every step of a run, `q ← q ⊖ A⊕φ` and `v ← v − A⊕ψ` (more than one only matters for constraints nonlinear in v).
+    Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall, until round-off stops them. Velocity:
+    `v ← v − A⊕ψ` along with them and on until it stays.
     """
-    rows = dynamics.constraints.position_rows
+    constraints, system, p, t = dynamics.constraints, dynamics.system, dynamics.p, state.t
 
     def newton(carry):
-        q, step, length, size, trial, i = carry
-        here = State(trial, state.v, state.t)
-        phi = dynamics.position_residual(here)
+        q, v, step, length, size, trial, polish, i, _ = carry
+        here = State(trial, v, t)
+        A, phi, psi = dynamics.matrix(here), dynamics.position_residual(here), dynamics.velocity_residual(here)
+        moving = dynamics.weighted(dynamics.mass(here, A), A, constraints.velocity_rows)
+        dv, dq = corrections(dynamics, moving, A, psi, phi)
         size_here = dynamics.violation(phi)
-        better = size_here < size
-        A = dynamics.matrix(here)
-        fresh = dynamics.weighted(dynamics.mass(here, A), A, rows).correct(phi)
-        q, step = jnp.where(better, trial, q), jnp.where(better, fresh, step)
+        better, polishing = size_here < size, polish > 0
+        used = better | polishing
+        still = jnp.max(jnp.abs(dv), initial=0.0) <= 1e-14 * jnp.max(jnp.abs(v), initial=0.0)
+        q, v = jnp.where(used, trial, q), jnp.where(used, v - dv, v)
+        step, size = jnp.where(better, dq, step), jnp.where(better, size_here, size)
         length = jnp.where(better, 1.0, 0.5 * length)
-        size = jnp.where(better, size_here, size)
-        return q, step, length, size, dynamics.system.move(q, -length * step, state.t, dynamics.p), i + 1
-
-    def improving(carry):
-        _, _, length, size, _, i = carry
-        return (i < iterations) & (length > 1e-4) & (size > CONVERGED)
+        found = (~better & (size <= CONVERGED)) | (size == 0) | (length < 1e-4) | (i >= iterations)
+        done = polishing & (still | (polish >= POLISH))
+        polish = jnp.where(polishing | found, polish + 1, 0)
+        trial = jnp.where(polish > 0, q, system.move(q, -length * step, t, p))
+        return q, v, step, length, size, trial, polish, i + 1, done
 
     before = dynamics.violation(dynamics.position_residual(state))
-    nothing = jnp.zeros_like(state.v)
-    start = (state.q, nothing, jnp.asarray(1.0), jnp.asarray(jnp.inf), state.q, 0)
-    q, *_ = jax.lax.while_loop(improving, newton, start)
-
-    projection, no_error = Projection(iterations=3), (jnp.zeros_like(state.q), nothing)
-    settled = jax.lax.fori_loop(
-        0, 4, lambda _, s: projection.settle(dynamics, s, no_error, jnp.asarray(0.0)).state, State(q, state.v, state.t)
+    nothing, on_manifold, no = jnp.zeros_like(state.v), renormalized(dynamics, state).q, jnp.asarray(False)
+    start = (state.q, state.v, nothing, jnp.asarray(1.0), jnp.asarray(jnp.inf), on_manifold, jnp.asarray(0), jnp.asarray(0), no)
+    q, v, *_ = jax.lax.while_loop(lambda carry: ~carry[-1], newton, start)
+    placed = State(q, v, t)
+    after, velocity_violation = (
+        dynamics.violation(dynamics.position_residual(placed)),
+        scaled_velocity_violation(dynamics, placed),
     )
-    after = dynamics.violation(dynamics.position_residual(settled))
-    velocity_violation = scaled_velocity_violation(dynamics, settled)
     return Placement(
-        settled,
-        jnp.max(jnp.abs(settled.q - state.q), initial=0.0),
-        jnp.max(jnp.abs(settled.v - state.v), initial=0.0),
+        placed,
+        jnp.max(jnp.abs(q - state.q), initial=0.0),
+        jnp.max(jnp.abs(v - state.v), initial=0.0),
         before,
         after,
         velocity_violation,

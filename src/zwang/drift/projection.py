@@ -6,10 +6,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.drift.base import AbstractDrift, Settled, renormalized, volume
+from zwang.drift.base import AbstractDrift, Settled, corrections, renormalized, volume
 from zwang.drift.baumgarte import AbstractStabilization
 from zwang.dynamics import Dynamics
 from zwang.state import State
+
+VELOCITY_ROUND_OFF = 1e-14
+"""Velocity residual, rows at unit length and relative to the speed, that a projection may leave; if damping leaves more, it is
+repeated."""
 
 
 class Projection(AbstractDrift):
@@ -24,12 +28,12 @@ class Projection(AbstractDrift):
     the stage's own violation (`AbstractPseudoinverse.relaxed`).
 
     Attributes:
-        iterations: most position corrections after one step; 5, of which two are needed as a rule.
-        velocity_corrections: velocity corrections with one factor where a constraint is nonlinear in v; 3.
+        iterations: most corrections after one step; 8, of which two are needed as a rule.
+        velocity_corrections: least velocity corrections where a constraint is nonholonomic, as it may be nonlinear in v; 3.
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
 
-    iterations: int = eqx.field(static=True, default=5)
+    iterations: int = eqx.field(static=True, default=8)
     velocity_corrections: int = eqx.field(static=True, default=3)
     stabilization: AbstractStabilization | None = None
 
@@ -48,33 +52,27 @@ class Projection(AbstractDrift):
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
         constraints, system = dynamics.constraints, dynamics.system
-        mixed = len(constraints.position_rows) < len(constraints.velocity_rows)
+        nonholonomic = len(constraints.position_rows) < len(constraints.velocity_rows)
+        least = self.velocity_corrections if nonholonomic else 1
         identity_map = system.velocity_map is None
 
         def correct(carry):
             state, (error_q, error_v), before, i, _, _ = carry
-            A = dynamics.matrix(state)
-            mass = dynamics.mass(state, A)
-            moving = dynamics.weighted(mass, A, constraints.velocity_rows)
-            phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
+            A, phi, psi = dynamics.matrix(state), dynamics.position_residual(state), dynamics.velocity_residual(state)
+            moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             size = dynamics.violation(phi)
-            stagnant = (i >= 2) & (size > 0.5 * before)
-            done = ~(size > target) | stagnant | (i >= self.iterations)  # a NaN is done
+            errors = (moving.A @ error_v, moving.A @ error_q) if identity_map else (moving.A @ error_v,)
+            dv, dq, *forbidden = corrections(dynamics, moving, A, psi, phi, *errors)
 
-            residuals = [
-                psi,
-                moving.A @ error_v,
-                *([moving.A @ error_q] if identity_map else []),
-                *([] if mixed else [phi]),
-            ]
-            corrections = jax.vmap(moving.correct, in_axes=1)(jnp.stack(residuals, axis=1))
-            v, error_v = state.v - corrections[0], error_v - corrections[1]
-            error_q = error_q - corrections[2] if identity_map else error_q
-            for _ in range(self.velocity_corrections - 1 if mixed else 0):
-                v = v - moving.correct(dynamics.velocity_residual(State(state.q, v, state.t)))
-            dq = dynamics.weighted(mass, A, constraints.position_rows).correct(phi) if mixed else corrections[-1]
+            stagnant = (i >= 2) & (size > 0.5 * before)
+            slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))  # what damping near a rank drop has left of ψ
+            tangent = slip <= VELOCITY_ROUND_OFF * jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
+            done = done | (i >= self.iterations) | ~jnp.isfinite(size)
             q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
-            return State(q, v, state.t), (error_q, error_v), size, i + 1, moving.C.C, done
+            error_v = error_v - forbidden[0]
+            error_q = error_q - forbidden[1] if identity_map else error_q
+            return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, moving.C.C, done
 
         rows = jnp.zeros((len(constraints.velocity_rows), system.nv))
         start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, rows, jnp.asarray(False))

@@ -1,12 +1,17 @@
 """What every pseudoinverse method offers: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
 
-The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant rank
-(Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432),
+The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant rank (Golub and Pereyra 1973,
+SIAM J. Numer. Anal. 10, 413-432),
 
     dx = C⁺ (dr − dC x) + C⁺ C⁺ᵀ dCᵀ (r − C x) + (I − C⁺ C) dCᵀ C⁺ᵀ x,
 
 which contains only products with C⁺, so it stays finite wherever C⁺ does: at equal singular values and, with the rank
-threshold of the method, at rank loss.
+threshold of the method, at rank loss. Where C changes, the first two terms are taken together,
+
+    C⁺ C⁺ᵀ (Cᵀ (dr − dC x) + dCᵀ (r − C x)),
+
+because `dr − dC x` leaves the range of C where rows depend on each other, also for consistent r, and not every method takes
+that (`Proximal` would lose ten digits).
 """
 
 from __future__ import annotations
@@ -92,7 +97,10 @@ class Pseudoinverse(eqx.Module):
 
     def __init__(self, method: AbstractPseudoinverse, C: Float[Array, "m n"]):
         self.C = C
-        self.factor = method.factor(jax.lax.stop_gradient(C))
+        if C.size:
+            self.factor = method.factor(jax.lax.stop_gradient(C))
+        else:  # no rows or no columns: nothing for a method to decide
+            self.factor = MatrixFactor(jnp.zeros(C.shape[::-1]), jnp.zeros((), int))
 
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
         """`C⁺ r`, shape (n,)."""
@@ -120,9 +128,9 @@ def _apply_jvp(primals, tangents):
     solve, solve_transpose, C, r = primals
     _, _, dC, dr = tangents
     x = solve(r)
-    dx = jnp.zeros_like(x) if dr is None else solve(dr)
-    if dC is not None:
-        dx = dx - solve(dC @ x) + solve(solve_transpose(dC.T @ (r - C @ x)))
-        turned = dC.T @ solve_transpose(x)
-        dx = dx + turned - solve(C @ turned)
+    if dC is None:
+        return x, jnp.zeros_like(x) if dr is None else solve(dr)
+    along = -dC @ x if dr is None else dr - dC @ x
+    turned = dC.T @ solve_transpose(x)
+    dx = solve(solve_transpose(C.T @ along + dC.T @ (r - C @ x))) + turned - solve(C @ turned)
     return x, dx

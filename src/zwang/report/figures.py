@@ -60,13 +60,15 @@ def violation(run: Run) -> Chart:
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
     labels = {"violation": "|φ| [own unit]", "relative_violation": "relative |φ| [1]", "velocity_violation": "|ψ| [own unit/s]"}
     if not names:
-        return Chart("violation", "Violation", "The constraints are given at the acceleration level only: they have no φ and no ψ.", None, {})
+        reason = "The constraints are given at the acceleration level only: they have no φ and no ψ."
+        return Chart("violation", "Violation", reason, None, {})
     figure, panels = stacked(len(names))
     for axes, name in zip(panels, names, strict=True):
         lines(axes, data["time"].values, data[name].values, labels_of(data[name]), labels[name], logarithmic=True)
     caption = (
-        "Largest residual of each constraint at every sample: position φ in the constraint's own unit and relative to the size of its "
-        "rows, velocity ψ. Round-off of the coordinates is the least that can be reached; exact zeros are not drawn."
+        "Largest residual of each constraint at every sample: position φ in the constraint's own unit and relative to "
+        "the size of its rows, velocity ψ. Round-off of the coordinates is the least that can be reached; exact zeros "
+        "are not drawn."
     )
     return _finish(run, Chart("violation", "Violation", caption, figure, {n: _table(data, n) for n in names}), panels)
 
@@ -89,8 +91,8 @@ def energy(run: Run) -> Chart:
         lines(panels[2], t, _columns(data, powers), [p.replace("_power", "") for p in powers], "power [W]")
     caption = "Energy and its change since the start. "
     caption += (
-        "Forces without potential, moving constraints or nonideal constraints do work; what is left after subtracting it (by a spline over "
-        "the samples) is numerical."
+        "Forces without potential, moving constraints or nonideal constraints do work; what is left after subtracting it "
+        "(by a spline over the samples) is numerical."
         if powers
         else "Nothing does work on this system, so that any change is the integrator's error."
     )
@@ -116,11 +118,11 @@ def forces(run: Run) -> Chart:
     draw(panels[-1], data, "multipliers")
     panels[-1].set_ylabel("multipliers λ [SI]")
     caption = (
-        "Generalized force of each constraint, ideal and nonideal part together, as the norm of its entries of one unit, and the multipliers λ "
-        "of Q_c = +Aᵀλ; where rows are redundant the multipliers are those of least norm."
+        "Generalized force of each constraint, ideal and nonideal part together, as the norm of its entries of one unit, "
+        "and the multipliers λ of Q_c = +Aᵀλ; where rows are redundant the multipliers are those of least norm."
     )
     norms = Table(data["time"].values, columns, np.concatenate(values, axis=1))
-    tables = {"constraint_force_norm": norms, "constraint_force": _table(data, "constraint_force"), "multipliers": _table(data, "multipliers")}
+    tables = {"constraint_force_norm": norms, **{n: _table(data, n) for n in ("constraint_force", "multipliers")}}
     return _finish(run, Chart("forces", "Constraint forces", caption, figure, tables), panels)
 
 
@@ -143,7 +145,8 @@ def rank(run: Run) -> Chart:
         f"Rank of the constraint matrix; the dashed line is its number of rows, {run.model.constraints.m}. "
         "A notch is a singular configuration, found between the steps."
     )
-    return _finish(run, Chart("rank", "Rank and crossings", caption, figure, {"rank": _table(data, "rank")}), panels, height=0.95, marks=False)
+    chart = Chart("rank", "Rank and crossings", caption, figure, {"rank": _table(data, "rank")})
+    return _finish(run, chart, panels, height=0.95, marks=False)
 
 
 def step_size(run: Run) -> Chart:
@@ -152,8 +155,7 @@ def step_size(run: Run) -> Chart:
     h = np.diff(t)
     figure, panels = stacked(1)
     if len(h):
-        lines(panels[0], t[1:], h[:, None], [], "step [s]", logarithmic=True)
-        panels[0].lines[0].set_linewidth(0.7)
+        lines(panels[0], t[1:], h[:, None], [], "step [s]", logarithmic=True, span=np.inf)
     caption = "Length of every accepted step. Samples are stepped to, so that a step is shortened to end on one."
     tables = {"steps": Table(t[1:], [("step", "s")], h[:, None])} if len(h) else {}
     return _finish(run, Chart("steps", "Steps", caption, figure if len(h) else None, tables), panels)
@@ -166,9 +168,11 @@ def exact_error(run: Run, exact) -> Chart:
     unit_of = dict(zip(map(str, q["coordinate"].values), units_of(run.dataset, "q"), strict=True))
     units = list(dict.fromkeys(unit_of[name] for name in known))
     figure, panels = stacked(1)
-    lines(panels[0], run.t, difference, list(known), f"|q − exact| [{', '.join(u for u in units if u) or 'SI'}]", logarithmic=True)
+    unit = ", ".join(u for u in units if u) or "SI"
+    lines(panels[0], run.t, difference, list(known), f"|q − exact| [{unit}]", logarithmic=True)
     table = Table(run.t, [(f"error of {name}", unit_of[name]) for name in known], difference)
-    chart = Chart("exact", "Error against the exact solution", "Difference from the known solution at every sample.", figure, {"exact_error": table})
+    caption = "Difference from the known solution at every sample."
+    chart = Chart("exact", "Error against the exact solution", caption, figure, {"exact_error": table})
     return _finish(run, chart, panels)
 
 

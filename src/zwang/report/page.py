@@ -34,13 +34,15 @@ class Card:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A figure in the page: its SVG, a thinned table for each of its `tables`, and links to the complete ones."""
+    """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the complete one; `own` ones are the
+    model's, and stand side by side."""
 
     key: str
     title: str
     caption: str
     svg: Markup | None
     tables: list[tuple[str, Table, str | None]]
+    own: bool
 
 
 def write_report(
@@ -84,7 +86,8 @@ def write_report(
     ).get_template("page.html")
     text = template.render(
         summary=summary, cards=cards(summary, wall_time), sections=sections, description=description, settings=settings or {},
-        command=command, wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results,
+        own=[s for s in sections if s.own], command=command,
+        wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results,
         css=Markup((HERE / "page.css").read_text(encoding="utf-8")), version=zwang.__version__,
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
@@ -99,7 +102,8 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
         Card("Steps", f"{s.accepted}", f"{s.rejected} rejected"),
     ]
     if s.violation is not None and s.relative_violation is not None:
-        made.append(Card("Largest violation", f"{s.violation.value:.2g}", f"{s.violation.constraint}; relative {s.relative_violation.value:.2g}"))
+        remark = f"{s.violation.constraint}; relative {s.relative_violation.value:.2g}"
+        made.append(Card("Largest violation", f"{s.violation.value:.2g}", remark))
     if s.velocity_violation is not None:
         made.append(Card("Velocity violation", f"{s.velocity_violation.value:.2g}", s.velocity_violation.constraint))
     if s.energy.conserved:
@@ -107,11 +111,10 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
     else:
         made.append(Card("Energy balance", f"{s.energy.balance:.2g} J", f"kinetic energy up to {s.energy.scale:.3g} J"))
     if s.rows:
-        made.append(Card("Rank", rank_range(s), f"of {s.rows} rows"))
-        made.append(Card("Crossings", f"{len(s.crossings)}", "singular configurations" if s.crossings else "no singular configuration"))
-    if s.errors:
-        name = max(s.errors, key=lambda n: s.errors[n])
-        made.append(Card("Error", f"{s.errors[name]:.2g}", f"{name} against the exact solution"))
+        passed = f", {len(s.crossings)} singular configurations passed" if s.crossings else ""
+        made.append(Card("Rank", rank_range(s), f"of {s.rows} rows{passed}"))
+    for error in s.errors:
+        made.append(Card("Error", f"{error.value:.2g} {error.unit}", f"{error.coordinate} against the exact solution"))
     if wall_time:
         integration = wall_time.get("integration")
         remark = "" if integration is None else f"integration {seconds(integration)}"
@@ -135,13 +138,13 @@ def _own_charts(run: Run, figures: Mapping[str, Callable[[Run], Figure]]) -> tup
     for i, (name, draw) in enumerate(figures.items()):
         try:
             figure = draw(run)
-            made.append((name, inline_check(figure), f"own{i}"))
+            made.append((name, _checked(figure), f"own{i}"))
         except Exception as error:  # a model's own code, which may not expect a run that stopped early
             complaints.append(f"figure {name!r} could not be drawn: {type(error).__name__}: {error}")
     return [Chart(key, name[:1].upper() + name[1:], "", figure, {}) for name, figure, key in made], complaints
 
 
-def inline_check(figure) -> Figure:
+def _checked(figure) -> Figure:
     """The figure, if it is one."""
     if not isinstance(figure, Figure):
         raise TypeError(f"expected a matplotlib Figure, got {type(figure).__name__}")
@@ -155,7 +158,7 @@ def _section(chart: Chart, folder: Path) -> Section:
         folder.mkdir(exist_ok=True)
         saved = table.save(folder / f"{name}.csv")
         tables.append((name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None))
-    return Section(chart.key, chart.title, chart.caption, svg, tables)
+    return Section(chart.key, chart.title, chart.caption, svg, tables, own=chart.key.startswith("own"))
 
 
 def _attributes(run: Run) -> dict[str, str]:

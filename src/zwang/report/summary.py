@@ -23,6 +23,15 @@ class Worst:
 
 
 @dataclasses.dataclass(frozen=True)
+class Error:
+    """The largest difference from the exact solution among the coordinates of one unit."""
+
+    value: float
+    unit: str
+    coordinate: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Energy:
     """How well the energy was kept.
 
@@ -55,7 +64,7 @@ class Summary:
         rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run, crossings included.
         crossings: singular configurations passed.
         moved_q, moved_v: largest change of an entry of the start by its projection.
-        errors: largest |q − exact| by coordinate, where an exact solution is known.
+        errors: for each unit the coordinate with the largest |q − exact|, where an exact solution is known.
     """
 
     model: str
@@ -76,7 +85,7 @@ class Summary:
     crossings: tuple[Crossing, ...]
     moved_q: float
     moved_v: float
-    errors: dict[str, float]
+    errors: tuple[Error, ...]
 
 
 def summarize(run: Run, exact: Callable | None = None) -> Summary:
@@ -112,12 +121,16 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
     )
 
 
-def exact_errors(run: Run, exact: Callable | None) -> dict[str, float]:
-    """Largest |q − exact| by coordinate name; empty without an exact solution."""
-    if exact is None:
-        return {}
+def exact_errors(run: Run, exact: Callable | None) -> tuple[Error, ...]:
+    """The largest |q − exact| for each unit; empty without an exact solution."""
     q = run.dataset["q"]
-    return {name: float(np.max(np.abs(q.sel(coordinate=name).values - values))) for name, values in exact(run.t).items()}
+    worst: dict[str, Error] = {}
+    for name, values in ({} if exact is None else exact(run.t)).items():
+        own = q.sel(coordinate=name)
+        error = Error(float(np.max(np.abs(own.values - values))), str(own["coordinate_unit"].values), name)
+        if error.unit not in worst or error.value > worst[error.unit].value:
+            worst[error.unit] = error
+    return tuple(worst.values())
 
 
 def _worst(variable, rows: int) -> Worst | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -17,7 +18,9 @@ LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residua
 MOST_LINES = 12
 MOST_POINTS = 800
 """Points of a line; a longer one keeps the smallest and the largest of each interval, so that no peak is lost."""
-SPAN = 6
+LEGEND_WIDTH = 120
+"""Characters in one row of a legend."""
+SPAN = 3
 """Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean nothing."""
 WIDTH, PANEL = 9.2, 1.75
 """Width of a figure and height of one panel's data area [inch]."""
@@ -29,7 +32,7 @@ INK, MUTED, RULE, MARK = "#1f2328", "#59636e", "#d8dee4", "#8250df"
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Colors of Okabe and Ito, distinct for all kinds of color vision; dashed where a seventh line begins."""
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "axes.prop_cycle": cycler(linestyle=["-", (0, (4, 1.5))]) * cycler(color=PALETTE),
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -47,6 +50,7 @@ STYLE = {
     "grid.linewidth": 0.6,
     "legend.fontsize": 8,
     "legend.frameon": False,
+    "legend.title_fontsize": 7.5,
     "lines.linewidth": 1.3,
     "text.color": INK,
     "xtick.color": MUTED,
@@ -96,7 +100,7 @@ def arrange(figure: Figure, panels: Sequence, *, title: str = "", height: float 
 
 def _legend_rows(axes) -> int:
     box = axes.get_legend()
-    return -(-len(box.get_texts()) // box._ncols) if box else int(bool(axes.get_title(loc="right")))
+    return -(-len(box.get_texts()) // box._ncols) + bool(box.get_title().get_text()) if box else 0
 
 
 def draw(axes, data: xr.Dataset, name: str, unit: str | None = None) -> None:
@@ -118,41 +122,59 @@ def draw(axes, data: xr.Dataset, name: str, unit: str | None = None) -> None:
     )  # fmt: skip
 
 
-def lines(axes, t: np.ndarray, values: np.ndarray, labels: Sequence[str], ylabel: str, *, logarithmic: bool = False) -> None:
+def lines(
+    axes,
+    t: np.ndarray,
+    values: np.ndarray,
+    labels: Sequence[str],
+    ylabel: str,
+    *,
+    logarithmic: bool = False,
+    span: float = SPAN,
+) -> None:
     """Draw columns of values over time with a legend above the axes; those that vary most, where there are too many."""
     shown = most_varying(values)
     handles = []
     for i in shown:
         x, y = thinned(t, values[:, i])
         y = np.where(y > 0, y, np.nan) if logarithmic else y
+        handles += axes.plot(x, y, lw=0.9 if logarithmic else None)
         missing = np.r_[True, np.isnan(y), True]
-        alone = np.flatnonzero(~missing[1:-1] & missing[:-2] & missing[2:])  # points that a line would not show
-        handles += axes.plot(x, y, marker="." if len(alone) else None, markevery=list(alone), ms=3)
+        alone = ~missing[1:-1] & missing[:-2] & missing[2:]  # points that a line does not show
+        if alone.any():
+            axes.plot(x[alone], y[alone], ".", ms=2.5, color=handles[-1].get_color())
     if logarithmic:
-        decades(axes, values)
+        decades(axes, values, span)
     else:
         axes.yaxis.set_major_locator(MaxNLocator(5))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}".replace("-", "−")))
     axes.set_ylabel(plain(ylabel))
     if len(labels) > 1 or (labels and not ylabel.startswith(labels[0])):
-        legend(axes, handles, [labels[i] for i in shown])
-    if len(shown) < values.shape[1]:
-        note = f"{len(shown)} of {values.shape[1]}, those that vary most"
-        axes.set_title(note, fontsize=7.5, loc="right", color=MUTED, pad=3)
+        left_out = len(shown) < values.shape[1]
+        title = f"{len(shown)} of {values.shape[1]}, those that vary most" if left_out else ""
+        legend(axes, handles, [labels[i] for i in shown], title)
     axes.margins(x=0.01)
 
 
-def legend(axes, handles: Sequence, labels: Sequence[str]) -> None:
-    """A legend above the axes, where it covers no data, in as many columns as fit."""
-    widest = max((len(label) for label in labels), default=1)
-    columns = max(1, min(len(labels), int(118 / (widest + 7))))
+def legend(axes, handles: Sequence, labels: Sequence[str], title: str = "") -> None:
+    """A legend above the axes, where it covers no data, in as few rows as it fits into."""
     axes.legend(
-        handles, [plain(label) for label in labels], loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.1,
-        handlelength=1.8, columnspacing=1.4, labelspacing=0.25,
+        handles, [plain(label) for label in labels], title=title, loc="lower left", bbox_to_anchor=(0, 1), alignment="left",
+        ncols=columns_for([len(label) for label in labels]), borderaxespad=0.1, handlelength=1.8, columnspacing=1.4,
+        labelspacing=0.25,
     )  # fmt: skip
 
 
-def decades(axes, values: np.ndarray) -> None:
+def columns_for(widths: Sequence[int]) -> int:
+    """Number of columns of a legend, filled downward, for labels of so many characters."""
+    for rows in range(1, len(widths) + 1):
+        columns = -(-len(widths) // rows)
+        if sum(max(part) + 6.5 for part in np.array_split(widths, columns)) <= LEGEND_WIDTH:
+            return columns
+    return 1
+
+
+def decades(axes, values: np.ndarray, span: float) -> None:
     """A logarithmic axis over whole decades, labeled as 1e-15."""
     positive = values[np.isfinite(values) & (values > 0)]
     if not positive.size:
@@ -160,12 +182,12 @@ def decades(axes, values: np.ndarray) -> None:
         axes.set_yticks([])
         return
     low, high = np.floor(np.log10(positive.min())), np.ceil(np.log10(positive.max()))
-    low = max(low, np.floor(np.log10(np.median(positive))) - SPAN)
+    low = max(low, np.floor(np.log10(np.median(positive))) - span)
     axes.set_yscale("log")
     axes.set_ylim(10.0**low, 10.0 ** max(high, low + 1))
     axes.yaxis.set_major_locator(LogLocator(numticks=6))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"1e{np.log10(x):.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"1e{np.log10(x):.0f}".replace("-", "−")))
 
 
 def most_varying(values: np.ndarray) -> list[int]:

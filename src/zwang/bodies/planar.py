@@ -1,0 +1,95 @@
+"""Rigid bodies that move in a plane: position of the center of mass and one angle each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.bodies.body import Body, by_name, entry, stacked
+from zwang.system import System
+
+
+class PlanarBodies:
+    """Rigid bodies in the plane, `q = (x, y, angle)` of each body in turn, `v = q̇`.
+
+        M = diag(m, m, J) per body,    F = (m g, 0) + wrench − ∂V/∂q
+
+    Masses and inertias are parameters, arrays with one entry per body, so that a run with other values compiles nothing:
+    `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb,); `p["gravity"]` [m/s²], shape (2,).
+
+    Args:
+        bodies: the bodies.
+        gravity: acceleration of gravity [m/s²], shape (2,).
+        wrench: `(q, v, t, p)` → further force and torque of each body [N, N, N·m], shape (nb, 3); none unless given.
+        potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is derived; none unless given.
+        length_unit: unit of x and y in results; with another one than "m", give all parameters in consistent units.
+
+    Attributes:
+        system: the `zw.System`.
+        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if it has any).
+
+    Example:
+        >>> bars = PlanarBodies([Body("crank", 1.0, 0.1), Body("coupler", 2.0, 0.2)])
+        >>> pin = zw.Holonomic(lambda q, t, p: bars.point(q, "crank", (0.5, 0.0)) - bars.point(q, "coupler", (-1.0, 0.0)))
+        >>> model = zw.Model(bars.system, [pin], bars.params)
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        *,
+        gravity: Sequence[float] = (0.0, -9.81),
+        wrench: Callable | None = None,
+        potential: Callable | None = None,
+        length_unit: str = "m",
+    ):
+        self.bodies = tuple(bodies)
+        self._index = by_name(self.bodies)
+        mass, inertia = stacked(self.bodies, ())
+        self.params = {"mass": mass, "inertia": inertia, "gravity": np.array(gravity, float)}
+        self._wrench, self._potential = wrench, potential
+        self.system = System(
+            3 * len(self.bodies),
+            self._mass_matrix,
+            self._force,
+            potential=self._energy,
+            coordinates=[f"{body.name}.{c}" for body in self.bodies for c in ("x", "y", "angle")],
+            units=[length_unit, length_unit, "rad"] * len(self.bodies),
+        )
+
+    # --- where the bodies are ------------------------------------------------------------------------------------
+
+    def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
+        """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by slice or index array."""
+        return q.reshape(-1, 3)[entry(self._index, body)]
+
+    def point(self, q: Float[Array, " nq"], body, offset=(0.0, 0.0)) -> Float[Array, "... 2"]:
+        """Place in the plane [m] of the point at `offset` [m] in the body's own axes; `body` as in `pose`."""
+        pose, offset = self.pose(q, body), jnp.asarray(offset)
+        c, s = jnp.cos(pose[..., 2]), jnp.sin(pose[..., 2])
+        a, b = offset[..., 0], offset[..., 1]
+        return pose[..., :2] + jnp.stack([c * a - s * b, s * a + c * b], axis=-1)
+
+    def velocity(self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0)) -> Float[Array, "... 2"]:
+        """Velocity [m/s] of the point at `offset` [m] in the body's own axes; `body` as in `pose`."""
+        twist, arm = self.pose(v, body), self.point(q, body, offset) - self.pose(q, body)[..., :2]
+        return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
+
+    # --- the free system -----------------------------------------------------------------------------------------
+
+    def _mass_matrix(self, q, t, p):
+        return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()
+
+    def _force(self, q, v, t, p):
+        weight = p["mass"][:, None] * p["gravity"]
+        F = jnp.concatenate([weight, jnp.zeros((len(weight), 1))], axis=1)
+        F = F if self._wrench is None else F + self._wrench(q, v, t, p)
+        return F.ravel() if self._potential is None else F.ravel() - jax.grad(self._potential)(q, t, p)
+
+    def _energy(self, q, t, p):
+        gravity = -jnp.sum(p["mass"] * (q.reshape(-1, 3)[:, :2] @ p["gravity"]))
+        return gravity if self._potential is None else gravity + self._potential(q, t, p)

@@ -1,0 +1,137 @@
+"""Rigid bodies in space: position of the center of mass and a unit quaternion each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.bodies.body import Body, by_name, entry, stacked
+from zwang.bodies.rotation import moved, rate_map, rotation_matrix
+from zwang.system import System
+
+COORDINATES = ("x", "y", "z", "qw", "qx", "qy", "qz")
+VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+class RigidBodies:
+    """Rigid bodies in space. Of each body in turn, q holds the center of mass (x, y, z) and the unit quaternion (qw, qx, qy, qz) of
+    its attitude, v the velocity (vx, vy, vz) in space and the angular velocity (wx, wy, wz) in its own axes.
+
+        M = diag(m, m, m, J),    F = (m g, −ω × J ω) + wrench − Nᵀ ∂V/∂q,    N = diag(1, ½ E(q))
+
+    Masses and inertias are parameters, arrays with one entry per body, so that a run with other values compiles nothing:
+    `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb, 3) if all bodies are given in principal axes, so that M is
+    diagonal, else (nb, 3, 3); `p["gravity"]` [m/s²], shape (3,).
+
+    Args:
+        bodies: the bodies.
+        gravity: acceleration of gravity [m/s²], shape (3,).
+        wrench: `(q, v, t, p)` → further force in space and torque in body axes, about the center of mass, of each body [N, N·m],
+            shape (nb, 6); none unless given.
+        potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is derived; none unless given.
+
+    Attributes:
+        system: the `zw.System`.
+        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if it has any).
+
+    Example:
+        >>> bodies = RigidBodies([Body("top", 1.0, (0.2, 0.2, 0.1))])
+        >>> tip = zw.Holonomic(lambda q, t, p: bodies.point(q, "top", (0.0, 0.0, -1.0)), name="tip")
+        >>> model = zw.Model(bodies.system, [tip], bodies.params)
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        *,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        wrench: Callable | None = None,
+        potential: Callable | None = None,
+    ):
+        self.bodies = tuple(bodies)
+        self._index = by_name(self.bodies)
+        principal = all(np.shape(body.inertia) == (3,) for body in self.bodies)
+        mass, inertia = stacked(self.bodies, (3,) if principal else (3, 3))
+        self.params = {"mass": mass, "inertia": inertia, "gravity": np.array(gravity, float)}
+        self._wrench, self._potential = wrench, potential
+        self.system = System(
+            7 * len(self.bodies),
+            self._mass_matrix,
+            self._force,
+            nv=6 * len(self.bodies),
+            velocity_map=self._velocity_map,
+            retract=self._retract,
+            potential=self._energy,
+            coordinates=[f"{body.name}.{c}" for body in self.bodies for c in COORDINATES],
+            velocities=[f"{body.name}.{c}" for body in self.bodies for c in VELOCITIES],
+            units=["m", "m", "m", "1", "1", "1", "1"] * len(self.bodies),
+            velocity_units=["m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s"] * len(self.bodies),
+        )
+
+    # --- where the bodies are; `body` is a name or index, or a slice or index array for several with a leading axis ---
+
+    def position(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
+        """Center of mass [m] in space."""
+        return q.reshape(-1, 7)[entry(self._index, body), :3]
+
+    def quaternion(self, q: Float[Array, " nq"], body) -> Float[Array, "... 4"]:
+        """Attitude as a quaternion (w, x, y, z)."""
+        return q.reshape(-1, 7)[entry(self._index, body), 3:]
+
+    def rotation(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3 3"]:
+        """Attitude as a matrix R: x_space = R x_body, the body's axes in its columns."""
+        return rotation_matrix(self.quaternion(q, body))
+
+    def direction(self, q: Float[Array, " nq"], body, axis) -> Float[Array, "... 3"]:
+        """A vector given in the body's axes, in space."""
+        return jnp.einsum("...ij,...j->...i", self.rotation(q, body), jnp.asarray(axis, float))
+
+    def point(self, q: Float[Array, " nq"], body, offset=(0.0, 0.0, 0.0)) -> Float[Array, "... 3"]:
+        """Place in space [m] of the point at `offset` [m] in the body's axes."""
+        return self.position(q, body) + self.direction(q, body, offset)
+
+    def angular_velocity(self, q: Float[Array, " nq"], v: Float[Array, " nv"], body) -> Float[Array, "... 3"]:
+        """Angular velocity [rad/s] in space; `v` itself holds it in body axes."""
+        return self.direction(q, body, v.reshape(-1, 6)[entry(self._index, body), 3:])
+
+    def velocity(self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0, 0.0)) -> Float[Array, "... 3"]:
+        """Velocity in space [m/s] of the point at `offset` [m] in the body's axes."""
+        twist, offset = v.reshape(-1, 6)[entry(self._index, body)], jnp.asarray(offset, float)
+        return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
+
+    # --- the free system -----------------------------------------------------------------------------------------
+
+    def _mass_matrix(self, q, t, p):
+        mass, inertia = p["mass"], p["inertia"]
+        if inertia.ndim == 2:
+            return jnp.concatenate([jnp.tile(mass[:, None], 3), inertia], axis=1).ravel()
+        blocks = jnp.zeros((len(mass), 6, 6)).at[:, 3:, 3:].set(inertia)
+        return blocks.at[:, [0, 1, 2], [0, 1, 2]].set(mass[:, None])
+
+    def _force(self, q, v, t, p):
+        w = v.reshape(-1, 6)[:, 3:]
+        spin = p["inertia"] * w if p["inertia"].ndim == 2 else jnp.einsum("bij,bj->bi", p["inertia"], w)
+        F = jnp.concatenate([p["mass"][:, None] * p["gravity"], -jnp.cross(w, spin)], axis=1)
+        F = F if self._wrench is None else F + self._wrench(q, v, t, p)
+        if self._potential is None:
+            return F.ravel()
+        slope = jax.grad(self._potential)(q, t, p).reshape(-1, 7)
+        turning = jnp.einsum("bij,bi->bj", rate_map(q.reshape(-1, 7)[:, 3:]), slope[:, 3:])
+        return (F - jnp.concatenate([slope[:, :3], turning], axis=1)).ravel()
+
+    def _energy(self, q, t, p):
+        gravity = -jnp.sum(p["mass"] * (q.reshape(-1, 7)[:, :3] @ p["gravity"]))
+        return gravity if self._potential is None else gravity + self._potential(q, t, p)
+
+    def _velocity_map(self, q, t, p):
+        nb = len(self.bodies)
+        blocks = jnp.zeros((nb, 7, 6)).at[:, [0, 1, 2], [0, 1, 2]].set(1.0).at[:, 3:, 3:].set(rate_map(q.reshape(nb, 7)[:, 3:]))
+        return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
+
+    def _retract(self, q, dv, t, p):
+        poses, steps = q.reshape(-1, 7), dv.reshape(-1, 6)
+        return jnp.concatenate([poses[:, :3] + steps[:, :3], moved(poses[:, 3:], steps[:, 3:])], axis=1).ravel()

@@ -1,0 +1,99 @@
+"""Rotation in space by unit quaternions q = (w, x, y, z), with angular velocity ω in body axes.
+
+    R(q)            body axes → space
+    q̇ = ½ E(q) ω    E(q) ω = q ∘ (0, ω)
+    q ⊕ w = q ∘ exp(w),  exp(w) = (cos |w|/2, sin(|w|/2) w/|w|)
+
+All functions take any number of leading axes, so that several bodies cost one call.
+
+Reference: Shabana (2013), Dynamics of Multibody Systems, section 3.2 (Euler parameters).
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+"""The quaternion of no rotation."""
+SERIES = 1e-4
+"""Squared half angle [rad²] below which sine and cosine are summed as series: exact to round-off, and so are their derivatives,
+also at zero."""
+
+
+def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
+    """R with x_space = R x_body; the same for every length of q, so that a step's growth of |q| does not deform bodies."""
+    w, x, y, z = jnp.moveaxis(q, -1, 0)
+    R = jnp.stack(
+        [
+            jnp.stack([w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1),
+            jnp.stack([2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)], axis=-1),
+            jnp.stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], axis=-1),
+        ],
+        axis=-2,
+    )
+    return R / (w * w + x * x + y * y + z * z)[..., None, None]
+
+
+def product(a: Float[Array, "... 4"], b: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
+    """`a ∘ b`: first the rotation b, then a; R(a ∘ b) = R(a) R(b)."""
+    aw, ax, ay, az = jnp.moveaxis(jnp.asarray(a), -1, 0)
+    bw, bx, by, bz = jnp.moveaxis(jnp.asarray(b), -1, 0)
+    return jnp.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(q: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
+    """The inverse rotation."""
+    return q * jnp.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rate_map(q: Float[Array, "... 4"]) -> Float[Array, "... 4 3"]:
+    """`½ E(q)` with `q̇ = ½ E(q) ω`, ω in body axes [rad/s]."""
+    w, x, y, z = jnp.moveaxis(q, -1, 0)
+    rows = [(-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)]
+    return 0.5 * jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def exponential(w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
+    """Quaternion of the rotation vector w = axis · angle [rad]; smooth at zero."""
+    square = 0.25 * jnp.sum(w * w, axis=-1)
+    small = square < SERIES
+    half = jnp.sqrt(jnp.where(small, 1.0, square))
+    cosine = jnp.where(small, 1 - square / 2 * (1 - square / 12 * (1 - square / 30)), jnp.cos(half))
+    ratio = jnp.where(small, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(half) / half)
+    return jnp.concatenate([cosine[..., None], 0.5 * ratio[..., None] * w], axis=-1)
+
+
+def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
+    """Rotation vector [rad] of a unit quaternion, of length at most π: the inverse of `exponential`; smooth at zero."""
+    q = jnp.where(q[..., :1] < 0, -q, q)
+    square = jnp.sum(q[..., 1:] ** 2, axis=-1)
+    small = square < SERIES
+    sine = jnp.sqrt(jnp.where(small, 1.0, square))
+    series = 2 * (1 + square / 6 * (1 + square * 9 / 20 * (1 + square * 25 / 42)))
+    ratio = jnp.where(small, series, 2 * jnp.arctan2(sine, q[..., 0]) / sine)
+    return ratio[..., None] * q[..., 1:]
+
+
+def from_axis_angle(axis, angle) -> Float[Array, "... 4"]:
+    """Quaternion of a turn by `angle` [rad] about `axis`, of any length but zero."""
+    axis = jnp.asarray(axis, float)
+    return exponential(axis / jnp.linalg.norm(axis, axis=-1, keepdims=True) * jnp.asarray(angle)[..., None])
+
+
+def normalized(q: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
+    """q at unit length."""
+    return q / jnp.sqrt(jnp.sum(q * q, axis=-1, keepdims=True))
+
+
+def moved(q: Float[Array, "... 4"], w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
+    """`q ⊕ w`: q turned by the rotation vector w [rad] in body axes, at unit length."""
+    return normalized(product(q, exponential(w)))

@@ -1,0 +1,58 @@
+"""Ready models, each with a start, a duration, figures and, where one is known, its exact solution.
+
+| model | what it shows | exact solution |
+|---|---|---|
+| `pendulum` | a first model: one mass, one constraint | elliptic functions |
+| `double-pendulum` | redundant coordinates, chaos | none |
+| `log-spiral` | constraints that fix the motion entirely | closed form |
+| `five-bar` | a redundant linkage through singular configurations | elliptic functions |
+| `n-four-bar` | any number of loops through singular configurations | elliptic functions |
+| `spherical-pendulum` | a rigid body on a ball joint, unit quaternion | elliptic functions |
+| `free-body` | torque-free rotation, unit quaternion | elliptic functions |
+| `rolling-disk` | contact and rolling, holonomic and nonholonomic together | steady motion |
+| `knife-edge` | a nonholonomic constraint | closed form |
+| `appell-hamel` | a constraint nonlinear in the velocities | closed form |
+| `rough-incline` | Coulomb friction as a nonideal constraint | closed form |
+| `rough-circle` | the same on a curve | closed form |
+
+`index.py` lists them with their settings and imports no JAX; `load` builds one:
+
+    example = zw.gallery.load("five-bar", angle=60.0)
+    run = example.run(rtol=1e-10)
+    example.error(run)
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from zwang.errors import ModelError
+from zwang.gallery.example import Example as Example
+from zwang.gallery.index import ENTRIES as ENTRIES
+from zwang.gallery.index import NAMES as NAMES
+
+
+def load(name: str, **settings) -> Example:
+    """Build a model of the gallery.
+
+    Args:
+        name: one of `NAMES`.
+        settings: settings that differ from their defaults (`ENTRIES[name].settings`).
+
+    Raises:
+        ModelError: for an unknown name or setting, or a value that makes no sense.
+
+    Example:
+        >>> run = load("n-four-bar", N=3).run()
+    """
+    if name not in ENTRIES:
+        close = difflib.get_close_matches(name, NAMES, n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are: {', '.join(NAMES)}."
+        raise ModelError(f"the gallery has no model {name!r}; {hint}")
+    entry = ENTRIES[name]
+    for setting in settings:
+        if setting not in entry.settings:
+            raise ModelError(f"{name} has no setting {setting!r}; it has: {', '.join(entry.settings)}.")
+    defaults = {key: setting.default for key, setting in entry.settings.items()}
+    return importlib.import_module(entry.module).build(**{**defaults, **settings})

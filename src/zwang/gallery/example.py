@@ -1,0 +1,61 @@
+"""What a member of the gallery gives."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from zwang.model import Model
+    from zwang.run import Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A model with everything that is needed to run it and to look at the result.
+
+    Attributes:
+        model: the model; its parameters are the numbers that the settings gave.
+        q0, v0: start.
+        duration: length of the run [s].
+        description: a sentence or two.
+        rtol: relative error of one step.
+        figures: title → function of a run that draws a matplotlib figure.
+        exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
+            settings, not to parameters changed afterwards.
+        simulate: further arguments of `zw.simulate`.
+    """
+
+    model: Model
+    q0: np.ndarray
+    v0: np.ndarray
+    duration: float
+    description: str = ""
+    rtol: float = 1e-10
+    figures: Mapping[str, Callable[[Run], Figure]] = dataclasses.field(default_factory=dict)
+    exact: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
+    simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def run(self, **changes) -> Run:
+        """Simulate it; `changes` are arguments of `zw.simulate` that differ."""
+        from zwang.simulation import simulate
+
+        options = {"duration": self.duration, "rtol": self.rtol, **self.simulate, **changes}
+        if "times" in changes:
+            del options["duration"]
+        return simulate(self.model, self.q0, self.v0, **options)
+
+    def errors(self, run: Run) -> dict[str, float]:
+        """Largest deviation from the exact solution over the samples, by coordinate; empty if none is known."""
+        if self.exact is None:
+            return {}
+        column = {name: i for i, name in enumerate(self.model.system.coordinates)}
+        return {name: float(abs(run.q[:, column[name]] - values).max()) for name, values in self.exact(run.t).items()}
+
+    def error(self, run: Run) -> float:
+        """Largest deviation from the exact solution over samples and coordinates, in their units; NaN if none is known."""
+        return max(self.errors(run).values(), default=float("nan"))

@@ -1,0 +1,72 @@
+"""Three parallel cranks on the ground joined by one coupler, with one degree of freedom although 12 rows hold 12 coordinates.
+
+    six pins, 12 rows of rank 11; rank 10 where all bars are collinear, a true fork of the motion (parallel or crossed)
+    exact:  (3 (J + m l²/4) + m₂ l²) θ̈ = −(3 m/2 + m₂) g l cos θ,   coupler angle 0,   l = 1 m
+
+With the default start it passes the collinear configuration about twice a period. Source: de Falco, Pennestrì and Vita, An
+investigation of the influence of pseudoinverse matrix calculations on multibody dynamics simulations by means of the
+Udwadia-Kalaba formulation, Figure 1 (ground pivots at 0, 1, 2 m, which the coupler's length implies). Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.bodies import Body, PlanarBodies
+from zwang.constraint import Holonomic
+from zwang.gallery.drawing import curve, linkage
+from zwang.gallery.example import Example
+from zwang.gallery.swing import swing
+from zwang.model import Model
+
+PIVOTS = (0.0, 1.0, 2.0)
+
+
+def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity) -> Example:
+    """The model, released from rest with its cranks at `angle` [deg] above the horizontal."""
+    cranks = [Body(f"crank {i}", crank_mass, crank_inertia) for i in (1, 2, 3)]
+    bars = PlanarBodies([*cranks, Body("coupler", coupler_mass, coupler_inertia)], gravity=(0.0, -gravity))
+    constraints = [pin for crank in (0, 1, 2) for pin in _pins(bars, crank)]
+    model = Model(bars.system, constraints, bars.params, name="five-bar")
+
+    def exact(t):
+        inertia = 3 * (crank_inertia + crank_mass / 4) + coupler_mass
+        stiffness = (1.5 * crank_mass + coupler_mass) * gravity / inertia
+        theta = swing(stiffness, np.radians(angle) + np.pi / 2, 0.0, t) - np.pi / 2
+        return {**{f"crank {i}.angle": theta for i in (1, 2, 3)}, "coupler.angle": 0 * theta}
+
+    start = np.radians(angle)
+    c, s = np.cos(start), np.sin(start)
+    return Example(
+        model,
+        q0=np.array([[x + c / 2, s / 2, start] for x in PIVOTS] + [[1 + c, s, 0.0]]).ravel(),
+        v0=np.zeros(12),
+        duration=20.0,
+        description=(
+            f"Three parallel cranks and a coupler, released from rest {angle:g}° above the horizontal. "
+            "Its 12 constraint rows have rank 11, and 10 where all bars are collinear."
+        ),
+        figures={
+            "Linkage": linkage(_bars, until=1.4),
+            "Phase portrait": curve("crank 1.angle", "d/dt crank 1.angle"),
+        },
+        exact=exact,
+    )
+
+
+def _pins(bars: PlanarBodies, crank: int) -> list[Holonomic]:
+    """The pins of one crank: to the ground, and to the coupler, whose pins are at −1, 0 and 1 m from its center."""
+    pivot = np.array([PIVOTS[crank], 0.0])
+    return [
+        Holonomic(lambda q, t, p: bars.point(q, crank, (-0.5, 0.0)) - pivot, name=f"ground {crank + 1}"),
+        Holonomic(
+            lambda q, t, p: bars.point(q, crank, (0.5, 0.0)) - bars.point(q, 3, (crank - 1.0, 0.0)), name=f"top {crank + 1}"
+        ),
+    ]
+
+
+def _bars(q: np.ndarray) -> np.ndarray:
+    """Ends of cranks and coupler, shape (4, 2, 2)."""
+    half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * np.stack([np.cos(q[2::3]), np.sin(q[2::3])], axis=1)
+    center = q.reshape(4, 3)[:, :2]
+    return np.stack([center - half, center + half], axis=1)

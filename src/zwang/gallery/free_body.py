@@ -1,0 +1,103 @@
+"""A rigid body on which no torque acts.
+
+    J ω̇ = −ω × J ω,    q̇ = ½ E(q) ω;   angular momentum in space and energy are constant
+
+    exact, I₁ ≤ I₂ ≤ I₃ or the reverse:  ω = (A₁ cn τ, A₂ sn τ, ± A₃ dn τ),  τ linear in time
+
+Started about its middle axis it tumbles (the tennis racket). Source: Landau and Lifshitz, Mechanics, section 37. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.special import ellipj, ellipkinc
+
+from zwang.bodies import Body, RigidBodies
+from zwang.errors import ModelError
+from zwang.gallery.drawing import axes_of, styled
+from zwang.gallery.example import Example
+from zwang.model import Model
+
+
+def build(*, inertia, spin, mass) -> Example:
+    """The model, started with its axes along those of space."""
+    J, start = np.asarray(inertia, float), np.asarray(spin, float)
+    if np.any(J <= 0) or 2 * J.max() > J.sum() * (1 + 1e-12):
+        raise ModelError(
+            f"free-body got principal moments {list(J)}; each must be positive and at most the sum of the other two."
+        )
+    bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
+    names = ("body.qw", "body.qx", "body.qy", "body.qz")
+    return Example(
+        Model(bodies.system, [], bodies.params, name="free-body"),
+        q0=np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
+        v0=np.r_[0.0, 0.0, 0.0, start],
+        duration=20.0,
+        description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns freely.",
+        figures={"Polhode": _polhode, "Angular velocity": _angular_velocity},
+        exact=lambda t: dict(zip(names, attitude(J, start, t), strict=True)),
+    )
+
+
+def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """ω(t) [rad/s] in body axes by elliptic functions, shape (3, samples)."""
+    momentum = J * start
+    if np.linalg.norm(np.cross(momentum, start)) <= 1e-14 * (momentum @ start):
+        return np.tile(start[:, None], (1, len(t)))  # about a principal axis
+    order = np.argsort(J, kind="stable")
+    energy2, square = momentum @ start, momentum @ momentum
+    if square < energy2 * J[order[1]]:
+        order = order[::-1]
+    I1, I2, I3 = J[order]
+    w1, w2, w3 = start[order]
+    A1 = np.sqrt((energy2 * I3 - square) / (I1 * (I3 - I1)))
+    A2 = np.sqrt((energy2 * I3 - square) / (I2 * (I3 - I2)))
+    A3 = np.sqrt((square - energy2 * I1) / (I3 * (I3 - I1)))
+    parameter = (I2 - I1) * (energy2 * I3 - square) / ((I3 - I2) * (square - energy2 * I1))
+    rate = np.sqrt((I3 - I2) * (square - energy2 * I1) / (I1 * I2 * I3))
+    handed = np.linalg.det(np.eye(3)[order]) * (1.0 if w3 >= 0 else -1.0)
+    phase = ellipkinc(np.arctan2(w2 / A2, w1 / A1), parameter)
+    sn, cn, dn, _ = ellipj(handed * rate * np.asarray(t) + phase, parameter)
+    w = np.empty((3, len(t)))
+    w[order] = A1 * cn, A2 * sn, (1.0 if w3 >= 0 else -1.0) * A3 * dn
+    return w
+
+
+def attitude(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Quaternion over time, shape (4, samples): the kinematic equation with the exact ω, by DOP853 at 1e-13."""
+
+    def slope(time, q):
+        w, r = angular_velocity(J, start, np.array([time]))[:, 0], q[1:]
+        return 0.5 * np.r_[-r @ w, q[0] * w + np.cross(r, w)]
+
+    t = np.asarray(t, float)
+    end = max(float(t[-1]), 1e-9)
+    return solve_ivp(slope, (0.0, end), [1.0, 0.0, 0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y
+
+
+@styled
+def _polhode(run):
+    """Path of the angular velocity on the ellipsoid of inertia, seen in the body."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 5.2), layout="constrained")
+    axes = figure.add_subplot(projection="3d")
+    w, J = run.v[:, 3:].T, np.asarray(run.model.params["inertia"])[0]
+    a, b = np.meshgrid(np.linspace(0, 2 * np.pi, 41), np.linspace(0, np.pi, 21))
+    half = np.sqrt((J @ w[:, 0] ** 2) / J)
+    ball = (np.cos(a) * np.sin(b), np.sin(a) * np.sin(b), np.cos(b))
+    axes.plot_wireframe(*(h * x for h, x in zip(half, ball, strict=True)), color="#d0d7de", lw=0.4)
+    axes.plot(*w)
+    axes.set(xlabel="ω₁ [rad/s]", ylabel="ω₂ [rad/s]", zlabel="ω₃ [rad/s]")
+    axes.set_box_aspect(half)
+    return figure
+
+
+@styled
+def _angular_velocity(run):
+    figure, axes = axes_of("time [s]", "angular velocity in the body [rad/s]")
+    for w, label in zip(run.v[:, 3:].T, ("ω₁", "ω₂", "ω₃"), strict=True):
+        axes.plot(run.t, w, label=label)
+    axes.legend(loc="best")
+    return figure

@@ -1,0 +1,78 @@
+"""A bead on a rough ring, lying flat or, with gravity, standing upright: friction that follows the normal force.
+
+    x² + y² = R²,    c = −μ |Q_id| v/|v|
+    flat:     speed = v₀/(1 + μ v₀ t/R)
+    upright:  ω² = a cos θ + b sin θ + C exp(−2 μ θ)  while the bead presses outward,  θ from the lowest point,
+              a = 2 g (1 − 2 μ²)/(R (1 + 4 μ²)),  b = −6 g μ/(R (1 + 4 μ²))
+
+Source: Liu et al., servo constraints, eq. (12)-(13), with the ring as its textbook case. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from zwang.constraint import Holonomic
+from zwang.constraint.nonideal import coulomb
+from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.example import Example
+from zwang.model import Model
+from zwang.simulation import Stop
+from zwang.system import System
+
+
+def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
+    """The model, started `angle` [deg] from the lowest point, counterclockwise."""
+    system = System(
+        2,
+        mass_matrix=lambda q, t, p: p["mass"] * jnp.ones(2),
+        force=lambda q, v, t, p: p["mass"] * p["gravity"] * jnp.array([0.0, -1.0]),
+        potential=lambda q, t, p: p["mass"] * p["gravity"] * q[1],
+        coordinates=["x", "y"],
+        units=["m", "m"],
+    )
+    ring = Holonomic(lambda q, t, p: q @ q - p["radius"] ** 2, name="ring", nonideal=coulomb("mu"))
+    params = {"mass": mass, "mu": mu, "radius": radius, "gravity": gravity}
+    start = np.radians(angle)
+
+    def exact(t):
+        if gravity == 0:
+            theta = start + np.sign(speed) * np.log1p(mu * abs(speed) * t / radius) / mu if mu else start + speed * t / radius
+        else:
+            theta = _upright(radius, mu, gravity, start, speed / radius, t)
+        return {"x": radius * np.sin(theta), "y": -radius * np.cos(theta)}
+
+    at_rest = Stop(lambda q, v, t, p: v[1] * q[0] - v[0] * q[1], name="the bead is at rest")
+    return Example(
+        Model(system, [ring], params, name="rough-circle"),
+        q0=radius * np.array([np.sin(start), -np.cos(start)]),
+        v0=speed * np.array([np.cos(start), np.sin(start)]),
+        duration=5.0,
+        description=(
+            f"A bead on a {'flat' if gravity == 0 else 'standing'} ring with friction coefficient {mu:g}; "
+            "the run ends where it comes to rest."
+        ),
+        figures={"Path": curve("x", "y", equal=True), "Speed": _speed},
+        exact=exact,
+        simulate={"stop": [at_rest]},
+    )
+
+
+def _upright(radius, mu, gravity, angle, rate, t):
+    """θ(t) of the standing ring from its reduced equation `θ̈ = −(g/R) sin θ − μ sgn(θ̇) |θ̇² + (g/R) cos θ|` by DOP853 at 1e-13."""
+    k, way = gravity / radius, np.sign(rate)
+
+    def slope(_, y):
+        return [y[1], -k * np.sin(y[0]) - way * mu * abs(y[1] ** 2 + k * np.cos(y[0]))]
+
+    return solve_ivp(slope, (0, max(t[-1], 1e-9)), [angle, rate], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y[0]
+
+
+@styled
+def _speed(run):
+    figure, axes = axes_of("time [s]", "speed [m/s]")
+    axes.plot(run.t, np.linalg.norm(run.v, axis=1))
+    axes.set_ylim(bottom=0)
+    return figure

@@ -1,0 +1,66 @@
+"""A particle that slides down a rough plane: Coulomb friction as a nonideal constraint.
+
+    x sin α + y cos α = 0,    c = −μ |Q_id| v/|v|
+    exact:  s̈ = g (sin α − μ cos α) downward, g (sin α + μ cos α) against upward motion
+
+Source: Liu et al., servo constraints, eq. (12)-(13), with the incline as its textbook case. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.constraint import Holonomic
+from zwang.constraint.nonideal import coulomb
+from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.example import Example
+from zwang.model import Model
+from zwang.simulation import Stop
+from zwang.system import System
+
+
+def build(*, angle, mu, mass, speed, gravity) -> Example:
+    """The model, started at `speed` [m/s] down the plane (negative: up)."""
+    slope = np.radians(angle)
+    downhill = np.array([np.cos(slope), -np.sin(slope)])
+    system = System(
+        2,
+        mass_matrix=lambda q, t, p: p["mass"] * jnp.ones(2),
+        force=lambda q, v, t, p: p["mass"] * p["gravity"] * jnp.array([0.0, -1.0]),
+        potential=lambda q, t, p: p["mass"] * p["gravity"] * q[1],
+        coordinates=["x", "y"],
+        units=["m", "m"],
+    )
+    plane = Holonomic(
+        lambda q, t, p: q @ jnp.stack([jnp.sin(p["slope"]), jnp.cos(p["slope"])]), name="plane", nonideal=coulomb("mu")
+    )
+    params = {"mass": mass, "mu": mu, "slope": slope, "gravity": gravity}
+    way = 1.0 if speed >= 0 else -1.0
+
+    def exact(t):
+        s = speed * t + gravity * (np.sin(slope) - way * mu * np.cos(slope)) * t**2 / 2
+        return {"x": downhill[0] * s, "y": downhill[1] * s}
+
+    at_rest = Stop(lambda q, v, t, p: v[0] * jnp.cos(p["slope"]) - v[1] * jnp.sin(p["slope"]), name="the particle is at rest")
+    return Example(
+        Model(system, [plane], params, name="rough-incline"),
+        q0=np.zeros(2),
+        v0=speed * downhill,
+        duration=2.0,
+        description=f"A particle slides on a plane of {angle:g}° with friction coefficient {mu:g}; the run ends if it comes to rest.",
+        figures={"Path": curve("x", "y", equal=True), "Normal force and friction": _forces},
+        exact=exact,
+        simulate={"stop": [at_rest]},
+    )
+
+
+@styled
+def _forces(run):
+    """Size of the ideal and the nonideal part of the plane's force."""
+    figure, axes = axes_of("time [s]", "force [N]")
+    for force, label in ((run.observation.motion.ideal_force, "normal"), (run.observation.motion.nonideal_force, "friction")):
+        axes.plot(run.t, np.linalg.norm(force, axis=1), label=label)
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return figure

@@ -1,0 +1,28 @@
+"""Servo control: constraints that actuators enforce, for fully, under- and redundantly actuated systems.
+
+| file | what |
+|---|---|
+| `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
+| `gains.py` | how fast an error decays |
+| `null_space.py` | which control where many work |
+| `control.py` | `control`: u, reacting passive force, residual, rank, authority at one state |
+| `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
+| `closed_loop.py` | `with_servo`: a model whose force holds the control; `control_along` a run |
+| `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
+"""
+
+from zwang.servo.closed_loop import control_along as control_along
+from zwang.servo.closed_loop import with_servo as with_servo
+from zwang.servo.control import Control as Control
+from zwang.servo.control import ServoResult as ServoResult
+from zwang.servo.control import control as control
+from zwang.servo.gains import FirstOrder as FirstOrder
+from zwang.servo.gains import Poles as Poles
+from zwang.servo.gains import Rate as Rate
+from zwang.servo.gains import SecondOrder as SecondOrder
+from zwang.servo.null_space import ALL_NULL_SPACES as ALL_NULL_SPACES
+from zwang.servo.null_space import LeastNorm as LeastNorm
+from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm
+from zwang.servo.null_space import Preferred as Preferred
+from zwang.servo.null_space import WeightedNorm as WeightedNorm
+from zwang.servo.servo import Servo as Servo

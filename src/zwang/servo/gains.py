@@ -1,0 +1,127 @@
+"""Gains: how fast a servo constraint that is violated returns.
+
+A residual y whose derivative of order r is the first that the actuators reach (r = 2 for φ, r = 1 for ψ, more for flexible
+joints) is made to obey
+
+    y^(r) + c_{r−1} y^(r−1) + … + c_1 ẏ + c_0 y = 0
+
+| class | characteristic polynomial | order r |
+|---|---|---|
+| `Rate(k)`, or the number k | (s + k)^r | any |
+| `FirstOrder(rate)` | s + rate, also a matrix of rates | 1 |
+| `SecondOrder(omega, zeta)` | s² + 2ζω s + ω² | 2 |
+| `Poles(p_1 … p_r)` | (s + p_1) … (s + p_r) | number of poles |
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.errors import ModelError
+
+
+class AbstractGain(eqx.Module):
+    """The coefficients of one servo constraint's error dynamics."""
+
+    @abc.abstractmethod
+    def coefficients(self, order: int) -> list[Array]:
+        """`c_0 … c_{order−1}` [1/s^order … 1/s], each a number, one per row, or a matrix on the rows.
+
+        Raises:
+            ModelError: if the gain does not fit this order.
+        """
+
+    def pull(self, chain: list[Float[Array, " rows"]]) -> Float[Array, " rows"]:
+        """`−(c_0 y + c_1 ẏ + …)` for the chain y, ẏ … y^(r−1), each of shape (rows,)."""
+        terms = [c @ y if jnp.ndim(c) == 2 else c * y for c, y in zip(self.coefficients(len(chain)), chain, strict=True)]
+        return -sum(terms, jnp.zeros_like(chain[0]))
+
+
+class Rate(AbstractGain):
+    """All poles at −k: `(s + k)^r`, critically damped at any order.
+
+    Attributes:
+        k: rate [1/s], a number or one per row.
+    """
+
+    k: Float[Array, "..."]
+
+    def __init__(self, k):
+        self.k = jnp.asarray(k, jnp.float64)
+
+    def coefficients(self, order):
+        return [math.comb(order, i) * self.k ** (order - i) for i in range(order)]
+
+
+class FirstOrder(AbstractGain):
+    """`ψ̇ + rate ψ = 0`, for a residual at velocity level.
+
+    Attributes:
+        rate: [1/s], a number, one per row (rows,), or a matrix (rows, rows), the P⁻¹ of the review paper, eq. (72).
+    """
+
+    rate: Float[Array, "..."]
+
+    def __init__(self, rate):
+        self.rate = jnp.asarray(rate, jnp.float64)
+
+    def coefficients(self, order):
+        _fits(self, 1, order)
+        return [self.rate]
+
+
+class SecondOrder(AbstractGain):
+    """`φ̈ + 2ζω φ̇ + ω² φ = 0`, for a residual at position level.
+
+    Attributes:
+        omega: ω, natural frequency [rad/s], a number or one per row.
+        zeta: ζ, damping ratio, a number or one per row.
+    """
+
+    omega: Float[Array, "..."]
+    zeta: Float[Array, "..."]
+
+    def __init__(self, omega, zeta=1.0):
+        self.omega, self.zeta = jnp.asarray(omega, jnp.float64), jnp.asarray(zeta, jnp.float64)
+
+    def coefficients(self, order):
+        _fits(self, 2, order)
+        return [self.omega**2, 2 * self.zeta * self.omega]
+
+
+class Poles(AbstractGain):
+    """`(s + p_1) … (s + p_r)`: the error is a sum of `exp(−p_i t)`.
+
+    Attributes:
+        rates: p_1 … p_r [1/s], shape (r,), real.
+    """
+
+    rates: Float[Array, " r"]
+
+    def __init__(self, *rates):
+        self.rates = jnp.asarray(rates, jnp.float64)
+
+    def coefficients(self, order):
+        _fits(self, len(self.rates), order)
+        polynomial = jnp.ones(1)
+        for i in range(order):  # times (s + p), highest power first
+            polynomial = jnp.append(polynomial, 0.0) + self.rates[i] * jnp.append(jnp.zeros(1), polynomial)
+        return list(polynomial[:0:-1])
+
+
+def as_gain(value) -> AbstractGain:
+    """A gain as it is, a number as `Rate`."""
+    return value if isinstance(value, AbstractGain) else Rate(value)
+
+
+def _fits(gain: AbstractGain, own: int, order: int) -> None:
+    if own != order:
+        raise ModelError(
+            f"gain {type(gain).__name__} is of order {own}, but the error dynamics of its constraint are of order {order} "
+            "(2 at position level, 1 at velocity level, the relative degree if it is higher); use Rate(k) or Poles(...)."
+        )

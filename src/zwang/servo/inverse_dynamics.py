@@ -1,0 +1,95 @@
+"""Inverse dynamics of closed chains: the control for a given acceleration."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from zwang.arrays import is_concrete, vector
+from zwang.constraint import AccelerationConstraint
+from zwang.errors import ModelError
+from zwang.model import CONSISTENT, Model
+from zwang.servo.control import Control, ServoResult, control_of, controller, raise_on_failure
+from zwang.servo.null_space import AbstractNullSpace
+from zwang.servo.servo import Servo
+
+
+class Wanted(eqx.Module):
+    """One entry of a wanted acceleration as `A v̇ = b`; arrays, so that another acceleration compiles nothing."""
+
+    row: Float[Array, " nv"]
+    value: Float[Array, ""]
+
+    def A(self, q, v, t, p):
+        return self.row
+
+    def b(self, q, v, t, p):
+        return self.value
+
+
+def inverse_dynamics(
+    model: Model,
+    q,
+    v,
+    a,
+    actuation,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    actuators=None,
+    null_space: AbstractNullSpace | None = None,
+    throw: bool = True,
+) -> Control:
+    """The control that produces a given acceleration, with the forces of the passive constraints.
+
+        (P M⁻¹ B) u = a − a₀,    P = I − A⊕A
+
+    It is the servo problem with A_s = I and b_s = a. Closed chains with more actuators than degrees of freedom get the control
+    of least norm, or what `null_space` chooses.
+
+    Args:
+        model: the passive model.
+        q, v: state, shapes (nq,) and (nv,).
+        a: wanted v̇, shape (nv,), consistent with the passive constraints.
+        actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix.
+        t: time [s].
+        params: parameters that differ from the model's.
+        actuators, null_space: see `Servo`.
+        throw: raise on failure; otherwise read `Control.result`.
+
+    Returns:
+        A `Control`; `.u`, `.passive_force`, and by name of the velocity `.missed` and `.authority`.
+
+    Raises:
+        ModelError: if a contradicts the passive constraints, with their names, or if the actuators cannot produce it, with the
+            names of the velocities concerned.
+    """
+    nv = model.system.nv
+    a = vector(a, nv, "a", model.system.velocities)
+    servo = Servo(
+        [
+            AccelerationConstraint(wanted.A, wanted.b, name=f"acceleration of {name}")
+            for name, wanted in zip(model.system.velocities, (Wanted(jnp.eye(nv)[i], a[i]) for i in range(nv)), strict=True)
+        ],
+        actuation,
+        actuators=actuators,
+        null_space=null_space,
+    )
+    bound, state = controller(model, servo, params), model.state(q, v, t)
+    answer = control_of(bound, state)
+    if throw and is_concrete(answer):
+        _refuse_inconsistent(model, bound.dynamics, state, a)
+        if int(answer.result) != ServoResult.SUCCESS:
+            raise_on_failure(answer, model)
+    return answer
+
+
+def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:
+    """Raise if `A a ≠ b` for the passive constraints."""
+    A, b = dynamics.matrix(state), dynamics.rhs(state)
+    miss, size = jnp.abs(A @ a - b), jnp.abs(A) @ jnp.abs(a) + jnp.abs(b)
+    wrong = {n: float(jnp.max(miss[s], initial=0.0)) for n, s in model.constraints.row_slices.items() if jnp.any(miss[s] > CONSISTENT * size[s])}
+    if wrong:
+        named = ", ".join(f"{name!r} by {size:.3g}" for name, size in wrong.items())
+        raise ModelError(f"{model.name}: the wanted acceleration violates passive constraints, whatever the actuators do: {named}.")

@@ -1,0 +1,119 @@
+"""Which of many controls: the choice that redundant actuators leave open.
+
+With a₀ the acceleration of the passive system without control, P = I − A⊕A its projector, A_s v̇ = b_s the servo rows, and
+
+    G = A_s P M⁻¹ B     what the servo rows see of u when hinges react to it
+    K = A_s M⁻¹ B       what they would see if hinges did not react
+    r = b_s − A_s a₀    what is asked for
+
+every control that meets the servo rows satisfies `G u = r`. In the words of the servo paper, G is `C B̄` with `B̄` projected
+onto what the hinges let through.
+
+| class | u | meaning |
+|---|---|---|
+| `LeastNorm()` | G⁺ r | the least ‖u‖ of all controls that work, eq. (35) with s = 0 and the hinge force eliminated |
+| `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least Σ wᵢuᵢ²: effort is shared as 1/w |
+| `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload of opposing actuators, a rest torque |
+| `PaperLeastNorm()` | K⁺(G K⁺)⁺ r | eq. (35) as printed: least norm for the hinge force as it turns out, not reacting |
+
+`PaperLeastNorm` reads eq. (35) literally, `u = (C B̄)⁺ b̄` with the passive force Q^c inside b̄ taken as a given number; the
+passive force that then really acts depends on u, and both are solved together. It gives the ranges that the servo paper
+prints, meets servo and passive constraints as exactly as the others, but is not the shortest u.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.pseudoinverse.base import Pseudoinverse
+from zwang.state import State
+
+
+class Reach(eqx.Module):
+    """The servo problem `G u = r` at one state, its rows at unit length.
+
+    Attributes:
+        G, K: what the servo rows see of u, with and without reacting hinges, shape (rows, nu).
+        r: what is asked for, shape (rows,).
+        method: how pseudoinverses are computed.
+    """
+
+    G: Float[Array, "rows nu"]
+    K: Float[Array, "rows nu"]
+    r: Float[Array, " rows"]
+    method: AbstractPseudoinverse
+
+    def rank(self) -> Int[Array, ""]:
+        """Rank of G."""
+        return self.method.factor(self.G).rank()
+
+
+class AbstractNullSpace(eqx.Module):
+    """A way to choose u among all that meet the servo constraints; the least-squares u where none does."""
+
+    @abc.abstractmethod
+    def choose(self, reach: Reach, state: State, p) -> Float[Array, " nu"]:
+        """u, shape (nu,)."""
+
+
+class LeastNorm(AbstractNullSpace):
+    """`u = G⁺ r`: least ‖u‖ of all controls that work. The default."""
+
+    def choose(self, reach, state, p):
+        return Pseudoinverse(reach.method, reach.G).solve(reach.r)
+
+
+class WeightedNorm(AbstractNullSpace):
+    """Least `Σ wᵢ uᵢ²`.
+
+    Attributes:
+        weights: w > 0, shape (nu,), or `(q, v, t, p)` → w; an actuator with a large weight does little. With
+            w = 1/(largest force)² every actuator is used in proportion to its strength.
+    """
+
+    weights: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
+
+    def choose(self, reach, state, p):
+        easy = 1 / jnp.sqrt(_value(self.weights, state, p))
+        return easy * Pseudoinverse(reach.method, reach.G * easy).solve(reach.r)
+
+
+class Preferred(AbstractNullSpace):
+    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow (servo paper, eq. 35).
+
+    Attributes:
+        s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
+    """
+
+    s: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
+
+    def choose(self, reach, state, p):
+        s = _value(self.s, state, p)
+        return s + Pseudoinverse(reach.method, reach.G).solve(reach.r - reach.G @ s)
+
+
+class PaperLeastNorm(AbstractNullSpace):
+    """`u = K⁺ y`, `(G K⁺) y = r`: eq. (35) of the servo paper with s = 0, read literally, for the hinge force that really acts."""
+
+    def choose(self, reach, state, p):
+        blind = Pseudoinverse(reach.method, reach.K)
+        columns = [blind.solve(unit) for unit in jnp.eye(len(reach.r))]
+        X = jnp.stack(columns, axis=1) if columns else jnp.zeros((reach.G.shape[1], 0))
+        return X @ Pseudoinverse(reach.method, reach.G @ X).solve(reach.r)
+
+
+ALL_NULL_SPACES = (LeastNorm, WeightedNorm, Preferred, PaperLeastNorm)
+
+
+def _given(value):
+    return value if callable(value) else jnp.asarray(value, jnp.float64)
+
+
+def _value(given, state: State, p) -> Array:
+    return jnp.asarray(given(state.q, state.v, state.t, p) if callable(given) else given, jnp.float64)

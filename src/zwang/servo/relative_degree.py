@@ -1,0 +1,153 @@
+"""How often a servo constraint must be differentiated until an actuator appears in it.
+
+With y the constraint's residual and ẋ = f(x) + g(x) u the passive system with its actuators (f holds the passive constraints,
+g = P M⁻¹B in the velocities), the relative degree r is the first with
+
+    L_g L_f^(r−1) y = ∂(L_f^(r−1) y)/∂v · P M⁻¹ B ≠ 0.
+
+2 for a driven position and 1 for a driven velocity; 4 and 3 if a spring lies between the motor and what it moves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.constraint import AbstractConstraint
+from zwang.dynamics import Dynamics
+from zwang.errors import ModelError
+from zwang.kernel import row_lengths
+from zwang.model import Model
+from zwang.servo.prolonged import Prolonged
+from zwang.servo.servo import NATURAL_DEGREE, THRESHOLD, Servo
+from zwang.state import State
+
+HIGHEST = 6
+"""Relative degree at which the search ends: every derivative multiplies the size of the program."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RelativeDegree:
+    """What `relative_degree` found.
+
+    Attributes:
+        degrees: by constraint, its relative degree, or None if none up to the highest tried has authority.
+        authority: by constraint, the authority (see `Control.authority`) at every degree tried, lowest first.
+        rows: rows of all constraints together.
+        rank: rank of the rows at their degrees (the decoupling matrix); less than `rows` if they compete for actuators.
+        internal: dimension of the motion that the servo constraints leave free, 2 (nv − rank A) − Σ degrees, for holonomic
+            passive constraints; None if a degree is missing.
+    """
+
+    degrees: dict[str, int | None]
+    authority: dict[str, list[float]]
+    rows: int
+    rank: int | None
+    internal: int | None
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        without = [name for name, degree in self.degrees.items() if degree is None]
+        if without:
+            tried = max(len(self.authority[name]) for name in without)
+            names = ", ".join(map(repr, without))
+            return f"no actuator reaches {names}: differentiated {tried} times without finding authority at this state"
+        found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
+        if self.rank is not None and self.rank < self.rows:
+            return f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met together"
+        return f"relative degree {found}; {self.internal} of the states stay internal"
+
+
+def relative_degree(
+    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
+) -> RelativeDegree:
+    """Relative degree of every servo constraint at a state in general position.
+
+    Args:
+        model: the passive model.
+        servo: constraints and actuation; its gains and `degrees` do not matter here.
+        q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this state alone.
+        params: parameters that differ from the model's.
+        highest: degree at which to give up.
+
+    Raises:
+        ModelError: if the rows of one constraint have different degrees: give them as constraints of their own.
+
+    Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.1; servo constraints by higher differentiation:
+        Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11, 343-364.
+    """
+    servo.checked(model)
+    dynamics, state = model.dynamics(params), model.state(q, v, t)
+    degrees, authority, rows = {}, {}, []
+    for c in servo.constraints:
+        degrees[c.name], authority[c.name] = None, []
+        for degree in range(NATURAL_DEGREE[c.level], highest + 1):
+            row, cosine = (np.asarray(x) for x in _reach(dynamics, servo, c, degree, state))
+            authority[c.name].append(float(np.min(cosine, initial=1.0)))
+            reached = cosine > THRESHOLD
+            if reached.any():
+                if not reached.all():
+                    raise ModelError(
+                        f"servo constraint {c.name!r}: at degree {degree} only rows {np.flatnonzero(reached).tolist()} of "
+                        f"{len(reached)} have authority; make its rows constraints of their own, each with its own degree."
+                    )
+                degrees[c.name] = degree
+                rows.append(row)
+                break
+            if c.level == "acceleration":
+                break
+    A = np.asarray(dynamics.matrix(state))
+    total = sum(len(r) for r in rows)
+    if None in degrees.values():
+        return RelativeDegree(degrees, authority, total, None, None)
+    G = np.concatenate(rows) if rows else np.zeros((0, 0))
+    rank = int(np.linalg.matrix_rank(G, rtol=THRESHOLD)) if G.size else 0
+    used = sum(degree * len(r) for degree, r in zip(degrees.values(), rows, strict=True))
+    internal = 2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
+    return RelativeDegree(degrees, authority, total, rank, internal)
+
+
+def with_found_degrees(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST) -> Servo:
+    """The servo with every constraint differentiated as often as its actuators need.
+
+    Args:
+        model, q, v, t, params, highest: as in `relative_degree`.
+        servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`); if they were given for the
+            natural order, give a new servo with `degrees=relative_degree(...).degrees`.
+
+    Raises:
+        ModelError: if a constraint has no relative degree up to `highest`, or the constraints compete for actuators.
+    """
+    found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
+    degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
+    if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
+        raise ModelError(f"{model.name}: {found.sentence}.")
+    return Servo(
+        servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains, null_space=servo.null_space,
+        degrees=degrees, pseudoinverse=servo.pseudoinverse,
+    )  # fmt: skip
+
+
+@eqx.filter_jit
+def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, degree: int, s: State):
+    """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with one actuator's effect."""
+    p, system = dynamics.p, dynamics.system
+    if degree == 0:
+        D = constraint.acceleration_rows(system, s.q, s.v, s.t, p)[0]
+    else:
+        y = Prolonged(constraint, dynamics, degree)
+        D = jax.jacfwd(lambda v: y.velocity_residual(system, s.q, v, s.t, p))(s.v)
+    A = dynamics.matrix(s)
+    mass = dynamics.mass(s, A)
+    weighted = dynamics.weighted(mass, A)
+    B = servo.actuation_matrix(s.q, s.t, p)
+    reaction = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), 1, 1)(B)
+    length, width = row_lengths(mass.weigh(D)), row_lengths(mass.weigh(B.T))
+    row = (D @ reaction) / jnp.where(length > 0, length, 1.0)[:, None]
+    return row, jnp.max(jnp.abs(row) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)

@@ -1,0 +1,145 @@
+"""A servo: constraints that actuators enforce, not nature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from zwang.constraint import AbstractConstraint
+from zwang.constraint.equation import first_line
+from zwang.errors import ModelError
+from zwang.model import Model
+from zwang.pseudoinverse import AbstractPseudoinverse, CompleteOrthogonal
+from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.null_space import AbstractNullSpace, LeastNorm
+
+NATURAL_DEGREE = {"position": 2, "velocity": 1, "acceleration": 0}
+"""Derivatives of a constraint's residual until accelerations appear in it."""
+
+THRESHOLD = 1e-9
+"""Servo rows that depend on each other to this relative accuracy count as dependent; also the smallest cosine between a row
+and what an actuator can accelerate that counts as authority."""
+
+
+class Servo(eqx.Module):
+    """Servo constraints, the actuators that enforce them, and how.
+
+        M v̇ = F + Q_c + B u,    A_s v̇ = b_s − (gain) (residuals)
+
+    Args:
+        constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its own name.
+        actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of the actuators.
+        actuators: names of the actuators; u0, u1 … unless given.
+        gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k [1/s] for poles at −k.
+            A constraint without a gain keeps its error (‖φ̈‖ = 0 only), which is right for a start without error.
+        null_space: the choice among all controls that work, `LeastNorm()` unless given; see `zwang.servo.null_space`.
+        degrees: by constraint name, how often its residual is differentiated until u appears, if that is more than 2 at position
+            level or 1 at velocity level: what `relative_degree` finds.
+        pseudoinverse: method for (C B̄)⁺; it decides which servo rows are reachable.
+
+    Example:
+        >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
+        >>> servo = Servo([height], actuation=jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
+    """
+
+    constraints: tuple[AbstractConstraint, ...]
+    actuation: Callable
+    actuators: tuple[str, ...] | None
+    gains: dict[str, AbstractGain]
+    null_space: AbstractNullSpace
+    degrees: dict[str, int] = eqx.field(static=True)
+    pseudoinverse: AbstractPseudoinverse
+
+    def __init__(
+        self,
+        constraints: Sequence[AbstractConstraint],
+        actuation,
+        *,
+        actuators: Sequence[str] | None = None,
+        gains: Mapping[str, AbstractGain | float] | AbstractGain | float | None = None,
+        null_space: AbstractNullSpace | None = None,
+        degrees: Mapping[str, int] | None = None,
+        pseudoinverse: AbstractPseudoinverse | None = None,
+    ):
+        if isinstance(constraints, AbstractConstraint) or not all(isinstance(c, AbstractConstraint) for c in constraints):
+            raise ModelError("Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint.")
+        for c in constraints:
+            if c.nonideal is not None:
+                raise ModelError(f"servo constraint {c.name!r} has a nonideal force; actuators have none: model it in the system.")
+        self.constraints = tuple(constraints)
+        self.actuation = actuation if callable(actuation) else Constant(actuation)
+        self.actuators = None if actuators is None else tuple(actuators)
+        if self.actuators and len(set(self.actuators)) < len(self.actuators):
+            raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
+        self.null_space = LeastNorm() if null_space is None else null_space
+        self.pseudoinverse = CompleteOrthogonal(THRESHOLD) if pseudoinverse is None else pseudoinverse
+        self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
+        self.gains = self._checked_gains(gains)
+
+    def _checked_degrees(self, degrees: dict[str, int]) -> dict[str, int]:
+        natural = {c.name: NATURAL_DEGREE[c.level] for c in self.constraints}
+        for name, degree in degrees.items():
+            if name not in natural:
+                raise ModelError(f"Servo: degrees names {name!r}, but the constraints are {', '.join(natural)}.")
+            if degree < natural[name] or (natural[name] == 0 and degree > 0):
+                raise ModelError(f"Servo: degree {degree} of {name!r} does not fit its level; {natural[name]} is its natural one.")
+        return {**natural, **degrees}
+
+    def _checked_gains(self, gains) -> dict[str, AbstractGain]:
+        controlled = [name for name, degree in self.degrees.items() if degree > 0]
+        if gains is None:
+            return {}
+        if not isinstance(gains, Mapping):
+            gains = dict.fromkeys(controlled, gains)
+        for name in gains:
+            if name not in controlled:
+                raise ModelError(
+                    f"Servo: gains names {name!r}, but constraints with a residual are: {', '.join(controlled) or 'none'}."
+                )
+        checked = {name: as_gain(gain) for name, gain in gains.items()}
+        for name, gain in checked.items():
+            gain.coefficients(self.degrees[name])
+        return checked
+
+    def actuation_matrix(self, q, t, p) -> jax.Array:
+        """B, shape (nv, nu)."""
+        return jnp.asarray(self.actuation(q, t, p), jnp.float64)
+
+    def names(self, nu: int) -> tuple[str, ...]:
+        """Names of the actuators."""
+        return tuple(f"u{i}" for i in range(nu)) if self.actuators is None else self.actuators
+
+    def checked(self, model: Model) -> int:
+        """Number of actuators, after a check of B against a model's shapes; compiles nothing.
+
+        Raises:
+            ModelError: if `actuation` fails or has a wrong shape, or names clash with passive constraints.
+        """
+        q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((model.system.nq,), ()))
+        try:
+            shape = jax.eval_shape(lambda q, t: self.actuation_matrix(q, t, model.params), q, t).shape
+        except Exception as error:
+            raise ModelError(f"actuation(q, t, p) failed for q of shape ({model.system.nq},): {first_line(error)}") from error
+        nv = model.system.nv
+        if len(shape) != 2 or shape[0] != nv or (self.actuators is not None and shape[1] != len(self.actuators)):
+            expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
+            raise ModelError(f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities.")
+        both = set(model.constraints.names) & {c.name for c in self.constraints}
+        if both:
+            raise ModelError(f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=.")
+        return shape[1]
+
+
+class Constant(eqx.Module):
+    """A matrix given as a function."""
+
+    B: jax.Array
+
+    def __init__(self, B):
+        self.B = jnp.asarray(B, jnp.float64)
+
+    def __call__(self, q, t, p):
+        return self.B

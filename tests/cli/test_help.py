@@ -1,0 +1,50 @@
+"""What answers at once: help, the version, and the list of models, without importing anything that is slow."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+from .command_line import zwang
+
+PROGRAM = """
+import json, sys
+from zwang.cli import main
+codes = [main(words) for words in (["--help"], ["run", "--help"], ["list"], ["check", "--help"])]
+slow = {"jax", "equinox", "numpy", "scipy", "xarray", "matplotlib", "jinja2"}
+print(json.dumps([codes, sorted(slow & set(sys.modules))]))
+"""
+
+
+def test_help_and_list_import_nothing_slow():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env={**os.environ, "TERM": "dumb"})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [[0, 0, 0, 0], []]
+
+
+def test_help_teaches_by_example():
+    text = " ".join(re.sub(r"\x1b\[[0-9;]*m|│", "", zwang("run", "--help").out).split())
+    assert "zwang run n-four-bar --set N=3 --duration 10 --rtol 1e-10" in text
+    assert "Default: 201" in text and "[s]" in text
+
+
+def test_version():
+    import zwang as package
+
+    assert zwang("--version").out.strip() == f"zwang {package.__version__}"
+
+
+def test_the_list_has_every_model_with_its_settings():
+    from zwang.gallery.index import ENTRIES
+
+    out = zwang("list").out
+    assert {"pendulum", "five-bar", "n-four-bar"} <= set(ENTRIES)
+    for name, entry in ENTRIES.items():
+        assert name in out
+        assert all(setting in out for setting in entry.settings)
+
+
+def test_the_list_can_be_searched():
+    assert "n-four-bar" in zwang("list", "four-bar").out
+    assert "pendulum" not in zwang("list", "four-bar").out

@@ -1,0 +1,160 @@
+"""The report: self-contained, complete, safe against names, and quick."""
+
+import html.parser
+import re
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import zwang as zw
+from zwang.report import summarize, write_report
+from zwang.report.svg import inline_svg
+from zwang.report.tables import Table
+from zwang.run.plot import MOST_POINTS, thinned
+
+EVIL = '<script>alert("x")</script> & $\\frac$'
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A pendulum whose names are markup, in coordinates of two units."""
+    system = zw.System(
+        nq=3,
+        mass_matrix=lambda q, t, p: jnp.ones(3),
+        force=lambda q, v, t, p: jnp.array([0.0, -9.81, 0.0]),
+        potential=lambda q, t, p: 9.81 * q[1],
+        coordinates=["x", EVIL, "_turn"],
+        units=["m", "m", "rad"],
+    )
+    rod = zw.Holonomic(lambda q, t, p: q[:2] @ q[:2] - 1.0, name=EVIL)
+    model = zw.Model(system, [rod], name=EVIL)
+    return zw.simulate(model, [1.0, 0.0, 0.0], [0.0, 0.0, 0.1], duration=1.0, samples=41)
+
+
+def exact(t):
+    return {"_turn": 0.1 * t}
+
+
+def circle(run):
+    figure = Figure()
+    figure.subplots().plot(run.q[:, 0], run.q[:, 1], color="black")
+    return figure
+
+
+def broken(run):
+    raise ValueError("no such angle")
+
+
+@pytest.fixture(scope="module")
+def written(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    complaints = write_report(
+        run, folder / "report.html", figures={"circle": circle, "broken": broken}, exact=exact, description=EVIL,
+        settings={"Model": {EVIL: EVIL}}, command=EVIL, wall_time={"integration": 0.01, EVIL: 1.0},
+    )  # fmt: skip
+    return folder, (folder / "report.html").read_text(), complaints
+
+
+class Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.ids, self.links, self.open = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.links += [value for name, value in attrs if name in ("href", "src", "xlink:href")]
+
+
+@pytest.fixture(scope="module")
+def page(written):
+    reader = Reader()
+    reader.feed(written[1])
+    return reader
+
+
+def test_nothing_is_loaded_from_a_network(written, page):
+    addresses = set(re.findall(r"https?://[^\s\"'<>)]+", written[1]))
+    assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses
+    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+    assert "@import" not in written[1]
+
+
+def test_names_are_text_and_never_markup(written):
+    assert "<script" not in written[1]
+    assert written[1].count("&lt;script&gt;") > 5
+
+
+def test_every_link_leads_somewhere(written, page):
+    folder = written[0]
+    for link in page.links:
+        assert link[1:] in page.ids if link.startswith("#") else link == "run.nc" or (folder / link).is_file(), link
+
+
+def test_identifiers_are_unique(page):
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_every_section_is_there(page):
+    own, standard = {"own0", "exact"}, {"coordinates", "velocities", "violation", "energy", "forces", "rank", "steps"}
+    assert own | standard | {"settings"} <= set(page.ids)
+    assert page.tags.count("svg") == 9
+
+
+def test_a_figure_that_cannot_be_drawn_is_told_and_costs_nothing_else(written):
+    assert written[2] == ["figure 'broken' could not be drawn: ValueError: no such angle"]
+    assert "no such angle" in written[1]
+
+
+def test_figures_follow_the_colors_of_the_page(written):
+    assert "var(--line0, #0072b2)" in written[1]
+    assert not re.search(r"(?<!, )#000000", written[1])
+
+
+def test_curves_are_there_as_numbers(written, run):
+    folder = written[0]
+    rows = (folder / "data" / "coordinates.csv").read_text().splitlines()
+    assert rows[0].startswith('"time [s]","x [m]",') and len(rows) == 42
+    assert np.allclose(np.loadtxt(rows[1:], delimiter=",")[:, 1:], run.q, rtol=1e-14, atol=0)
+
+
+def test_the_summary_is_what_the_dataset_says(run):
+    s = summarize(run, exact)
+    assert s.violation.value == float(run.dataset["violation"].max())
+    assert s.energy.conserved and s.energy.drift == float(np.abs(run.dataset["energy"] - run.dataset["energy"][0]).max())
+    assert (s.lowest_rank, s.highest_rank, s.rows) == (1, 1, 1)
+    assert [(e.coordinate, e.unit) for e in s.errors] == [("_turn", "rad")]
+    assert s.errors[0].value == pytest.approx(np.abs(run.q[:, 2] - 0.1 * run.t).max())
+
+
+def test_a_free_system_has_a_report_too(tmp_path):
+    system = zw.System(nq=1, mass_matrix=lambda q, t, p: jnp.ones(1), force=lambda q, v, t, p: -v)
+    run = zw.simulate(zw.Model(system), [0.0], [1.0], duration=1.0, samples=5)
+    assert write_report(run, tmp_path / "report.html") == []
+    assert summarize(run).violation is None
+    assert not summarize(run).energy.conserved
+    assert run.save(tmp_path / "run.nc").is_file()
+
+
+def test_a_long_line_keeps_its_peaks():
+    t = np.linspace(0, 1, 100_000)
+    y = np.sin(40 * t)
+    y[54_321] = 17.0
+    thin_t, thin_y = thinned(t, y)
+    assert len(thin_t) <= MOST_POINTS + 2
+    assert (thin_y.max(), thin_y.min(), thin_t[0], thin_t[-1]) == (17.0, y.min(), 0.0, 1.0)
+
+
+def test_a_table_in_the_page_says_what_it_leaves_out():
+    table = Table(np.arange(100.0), [(f"q{i}", "m") for i in range(20)], np.ones((100, 20)))
+    headings, rows = table.thinned()
+    assert (len(headings), len(rows), len(rows[0])) == (13, 21, 13)
+    assert table.note == "21 of 100 instants, 12 of 20 columns"
+
+
+def test_identifiers_in_a_figure_start_with_its_key():
+    svg = inline_svg(circle(type("R", (), {"q": np.eye(2)})), "mine", "a <circle>")
+    assert all(i.startswith("mine-") for i in re.findall(r' id="([^"]+)"', svg))
+    assert 'aria-label="a &lt;circle>"' in svg
