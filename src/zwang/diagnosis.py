@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.constraint import AbstractConstraint
+from zwang.drift.consistent import Metric
 from zwang.dynamics import Dynamics
 from zwang.kernel import row_lengths, row_scale
 from zwang.model import CONSISTENT, Model
@@ -110,14 +111,13 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
 
 def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
     c = model.constraints
-    A = dynamics.matrix(state)
-    C = dynamics.mass(state, A).weigh(A)
-    C = np.asarray(row_scale(row_lengths(C))[:, None] * C)
+    C = np.asarray(start.at.A) @ Metric.of(dynamics, start.at).W
+    C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
     U, sigma, Vt = np.linalg.svd(C)
     rank = _rank(sigma)
     null = U[:, rank:]
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
-    phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.phi), np.abs(start.psi)
+    phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, before = [], 0
     for member, (name, rows) in zip(c.members, c.row_slices.items(), strict=True):
         upto = _rank(np.linalg.svd(C[: rows.stop], compute_uv=False)) if rows.stop else 0
@@ -130,8 +130,8 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
             )
         )  # fmt: skip
         before = upto
-    violation, speed = float(start.placement.violation_before), float(start.velocity_violation)
-    residual = float(start.motion.residual)
+    violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
+    residual = start.residual
     return Diagnosis(
         model.name, model.system.nq, model.system.nv, c.m, rank,
         _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)), sigma,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
-from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths, row_scale
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
 from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
@@ -17,7 +16,7 @@ from zwang.system import System
 
 
 class Scales(eqx.Module):
-    """What "small" means for one model, free of units; measured once at the start of a run (`Dynamics.measure`).
+    """What "small" means for one model, free of units; measured once at the start of a run (`zwang.drift.measure`).
 
     Attributes:
         row_length: typical length of each row in the metric of M⁻¹, shape (m,).
@@ -103,7 +102,7 @@ class Dynamics(eqx.Module):
         if not self.singular_mass:
             return mass
         M = mass.dense()
-        augmented = M + A.T @ (_augmentation(M, A)[:, None] * A)
+        augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
         return DenseMass(augmented, jnp.linalg.cholesky(augmented, symmetrize_input=False))
 
     def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
@@ -120,7 +119,7 @@ class Dynamics(eqx.Module):
         force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
         if self.singular_mass:
             M = jnp.asarray(factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense())
-            force = force + A.T @ (_augmentation(M, A) * b)
+            force = force + A.T @ (augmentation(M, A) * b)
         return Equation(s, mass, weighted, b, force)
 
     def equation_at(self, s: State) -> Equation:
@@ -155,31 +154,8 @@ class Dynamics(eqx.Module):
             if c.nonideal is not None
         }
 
-    # --- scales --------------------------------------------------------------------------------------------------
 
-    def measure(self, s: State) -> Scales:
-        """Typical row lengths and curvature near a state, from A and from the quadratic form of each row's Hessian.
-
-        For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) − b(0) = −wᵀHᵢ w`, whose root
-        mean square estimates ‖Hᵢ‖. The typical curvature is the median of ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but
-        curved is given the length that it has nearby.
-        """
-        A = self.matrix(s)
-        mass = self.mass(s, A)
-        length = row_lengths(mass.weigh(A))
-        directions = jnp.asarray(np.random.default_rng(1992).standard_normal((8, self.system.nv)))
-        directions = jnp.concatenate([directions, -directions, jnp.zeros((1, self.system.nv))])
-        b = jax.lax.map(lambda w: self.rhs(State(s.q, mass.unweigh(w), s.t)), directions)
-        hessian = jnp.sqrt(jnp.mean((0.5 * (b[:8] + b[8:16]) - b[16]) ** 2, axis=0) / 2)
-        present = length > 0
-        ratio = jnp.where(present, hessian / jnp.where(present, length, 1.0), 0.0)
-        curved = ratio > 1e-12 * jnp.max(ratio, initial=0.0)
-        curvature = jnp.nan_to_num(jnp.nanmedian(jnp.where(curved, ratio, jnp.nan))) if len(A) else jnp.zeros(())
-        nearby = jnp.where(curvature > 0, hessian / jnp.where(curvature > 0, curvature, 1.0), 0.0)
-        return Scales(jnp.sqrt(length**2 + nearby**2), curvature)
-
-
-def _augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns first, then over all."""
     scale = jnp.diag(M)
     D = jnp.zeros(len(A))

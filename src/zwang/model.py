@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.arrays import is_concrete, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
-from zwang.dynamics import Dynamics, Equation
+from zwang.dynamics import Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
@@ -172,30 +172,6 @@ def motion(
     return answer
 
 
-class Verdict(eqx.Module):
-    """What is needed to tell whether a state has a motion; attributes as in `Motion`."""
-
-    acceleration: Float[Array, " nv"]
-    matrix: Float[Array, "m nv"]
-    rhs: Float[Array, " m"]
-    residual: Float[Array, ""]
-    mass_is_positive: Bool[Array, ""]
-    result: Int[Array, ""]
-
-
-def verdict_of(dynamics: Dynamics, eq: Equation) -> Verdict:
-    """The acceleration at a state, how well it meets `A v̇ = b`, and what went wrong if anything did."""
-    A, b, scale = eq.weighted.A, eq.b, eq.weighted.scale
-    acceleration = dynamics.acceleration(eq)
-    asked = jnp.linalg.norm(scale * b) + jnp.linalg.norm(scale * (A @ eq.free_acceleration))
-    residual = jnp.linalg.norm(scale * (A @ acceleration - b)) / jnp.where(asked > 0, asked, 1.0)
-    positive = eq.mass.is_positive()
-    result = jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT)
-    result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
-    result = jnp.where(positive, result, Result.SINGULAR_MASS)
-    return Verdict(acceleration, A, b, residual, positive, result)
-
-
 @eqx.filter_jit
 def motion_of(dynamics: Dynamics, state: State) -> Motion:
     """`motion` for a `Dynamics`, without checks."""
@@ -209,10 +185,15 @@ def motion_of(dynamics: Dynamics, state: State) -> Motion:
         name: A[rows].T @ multipliers[rows] + impressed.get(name, zero) for name, rows in dynamics.constraints.row_slices.items()
     }
     ideal, nonideal = A.T @ multipliers, sum(impressed.values(), zero)
-    verdict = verdict_of(dynamics, eq)
+    acceleration, scale, positive = dynamics.acceleration(eq), weighted.scale, mass.is_positive()
+    asked = jnp.linalg.norm(scale * eq.b) + jnp.linalg.norm(scale * (A @ free))
+    residual = jnp.linalg.norm(scale * (A @ acceleration - eq.b)) / jnp.where(asked > 0, asked, 1.0)
+    result = jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT)
+    result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
+    result = jnp.where(positive, result, Result.SINGULAR_MASS)
     return Motion(
-        verdict.acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
-        A, eq.b, weighted.rank(), verdict.residual, verdict.mass_is_positive, verdict.result,
+        acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
+        A, eq.b, weighted.rank(), residual, positive, result,
     )  # fmt: skip
 
 
@@ -220,14 +201,15 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
     """Raise what `Motion.result` says, with the constraints concerned."""
     result = Result(int(answer.result))
     if result is Result.INCONSISTENT:
-        raise ModelError(f"{model.name}: {result.sentence} ({contradiction(answer, model)}).")
+        miss = np.asarray(answer.matrix @ answer.acceleration - answer.rhs)
+        raise ModelError(f"{model.name}: {result.sentence} ({contradiction(model, miss)}).")
     if result is not Result.SUCCESS:
         raise ModelError(f"{model.name}: {result.sentence}.")
 
 
-def contradiction(answer: Motion | Verdict, model: Model) -> str:
-    """Which constraints miss their acceleration, the worst first."""
-    miss = np.abs(np.asarray(answer.matrix) @ np.asarray(answer.acceleration) - np.asarray(answer.rhs))
+def contradiction(model: Model, miss: np.ndarray) -> str:
+    """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape (m,)."""
+    miss = np.abs(miss)
     worst = {name: float(np.max(miss[rows], initial=0.0)) for name, rows in model.constraints.row_slices.items()}
     named = [
         f"{name!r} misses by {size:.3g}"
@@ -245,7 +227,14 @@ def as_parameters(params: PyTree) -> PyTree:
             raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
         return jnp.asarray(leaf, jnp.float64)
 
-    return jax.tree_util.tree_map(convert, params)
+    return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
+
+
+def _is_list_of_numbers(x) -> bool:
+    """Whether a plain list or tuple holds numbers, nested or not, and so means an array."""
+    return (
+        type(x) in (list, tuple) and bool(x) and all(isinstance(e, (int, float, np.generic)) or _is_list_of_numbers(e) for e in x)
+    )
 
 
 def _check_shapes(system: System, p: PyTree) -> None:

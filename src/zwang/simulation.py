@@ -113,7 +113,7 @@ def simulate(
     dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
-    floor = float(start.placement.violation_after)
+    floor = start.placement.violation_after
     flow = MotionFlow(dynamics, drift, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)))
     if isinstance(drift, Projection):
         accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))
@@ -132,9 +132,9 @@ def simulate(
     result, here = _follow(flow, integrator, events, here, instants, tolerances, max_steps, parts, progress)
 
     attrs = {
-        "start_moved_q": float(start.placement.moved_q) if projecting else 0.0,
-        "start_moved_v": float(start.placement.moved_v) if projecting else 0.0,
-        "start_violation": float(start.placement.violation_before),
+        "start_moved_q": start.placement.moved_q if projecting else 0.0,
+        "start_moved_v": start.placement.moved_v if projecting else 0.0,
+        "start_violation": start.placement.violation_before,
         "steps_accepted": int(here.accepted),
         "steps_rejected": int(here.rejected),
         "rtol": float(rtol),

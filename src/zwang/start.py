@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import equinox as eqx
-import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, PyTree
+import dataclasses
 
-from zwang.drift.consistent import CONVERGED, Placement, place, scaled_velocity_violation
+import equinox as eqx
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.drift.consistent import CONVERGED, Metric, Pieces, Placement, measure, pieces, place
 from zwang.dynamics import Dynamics, Scales
 from zwang.errors import ModelError, Result
-from zwang.model import CONSISTENT, Model, Verdict, contradiction, verdict_of
+from zwang.model import CONSISTENT, Model, contradiction
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 
@@ -18,30 +19,40 @@ START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run takes without being told to."""
 
 
-class Start(eqx.Module):
-    """What is known before the first step: the state as given, its place on the constraints, scales, and the motion there."""
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """What is known before the first step.
+
+    Attributes:
+        given: the state as given, and `at` what the model's functions say there.
+        placement: its place on the constraints, and `there` what the functions say at it.
+        scales: typical row lengths and curvature.
+        miss: `A v̇ − b` at the placement for the best v̇, shape (m,).
+        residual: its size relative to ‖b‖ + ‖A a‖, rows at unit length.
+    """
 
     given: State
+    at: Pieces
     placement: Placement
-    velocity_violation: Float[Array, ""]
+    there: Pieces
     scales: Scales
-    motion: Verdict
-    phi: Float[Array, " holonomic"]
-    psi: Float[Array, " rows"]
+    miss: np.ndarray
+    residual: float
 
 
-@eqx.filter_jit
 def begin(dynamics: Dynamics, state: State) -> Start:
-    """Measure scales, place the state on its constraints, and evaluate the motion there; one compiled program."""
-    scales = dynamics.measure(state)
-    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None)
-    placement = place(dynamics, state)
-    unscaled = eqx.tree_at(lambda d: d.scales, dynamics, None)
-    return Start(
-        state, placement, scaled_velocity_violation(dynamics, state), scales,
-        verdict_of(unscaled, unscaled.equation_at(placement.state)),
-        dynamics.position_residual(state), dynamics.velocity_residual(state),
-    )  # fmt: skip
+    """Measure scales, place the state on its constraints, and see whether they have a common acceleration there."""
+    at = pieces(dynamics, state)
+    scales = measure(dynamics, state)
+    placement = place(eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state)
+    there = pieces(dynamics, placement.state)
+    metric, A, b = Metric.of(dynamics, there), np.asarray(there.A), np.asarray(there.b)
+    free = metric.W @ (metric.W.T @ np.asarray(there.F))
+    length = np.linalg.norm(A @ metric.W, axis=1)
+    miss = A @ (free + metric.correct(A, length, b - A @ free)) - b
+    unit = np.where(length > 0, length, 1.0)
+    asked = np.linalg.norm(b / unit) + np.linalg.norm(A @ free / unit)
+    return Start(state, at, placement, there, scales, miss, float(np.linalg.norm(miss / unit) / (asked if asked > 0 else 1.0)))
 
 
 def consistent_state(
@@ -69,7 +80,7 @@ def consistent_state(
     start = begin(model.dynamics(params, pseudoinverse), state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
-    if not bool(start.placement.converged):
+    if not start.placement.converged:
         raise ModelError(
             f"{model.name}: no consistent state found from this guess: "
             f"{worst_violation(model, start.placement.state, params)} remains; "
@@ -83,7 +94,7 @@ def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: flo
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
-    before, speed = float(start.placement.violation_before), float(start.velocity_violation)
+    before, speed = start.placement.violation_before, start.placement.velocity_violation_before
     if max(before, speed) > tolerance:
         what = "constraints" if before > tolerance else "constraints' velocity level"
         raise ModelError(
@@ -91,18 +102,18 @@ def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: flo
             f"(relative {max(before, speed):.1e}, start_tolerance {tolerance:.0e}); move it with "
             "zw.consistent_state(model, q0, v0).state, or raise start_tolerance."
         )
-    if tolerance < np.inf and not bool(start.placement.converged):
+    if tolerance < np.inf and not start.placement.converged:
         raise ModelError(
             f"{model.name}: the start cannot be put on its constraints "
-            f"(relative violation {float(start.placement.violation_after):.1e} of {CONVERGED:.0e}): "
+            f"(relative violation {start.placement.violation_after:.1e} of {CONVERGED:.0e}): "
             f"{worst_violation(model, start.placement.state, params)} remains."
         )
-    if tolerance < np.inf and int(start.motion.result) == Result.INCONSISTENT:
+    if tolerance < np.inf and start.residual > CONSISTENT:
         raise ModelError(
-            f"{model.name}: {Result.INCONSISTENT.sentence}: {contradiction(start.motion, model)} "
-            f"(relative residual {float(start.motion.residual):.1e}, allowed {CONSISTENT:.0e})."
+            f"{model.name}: {Result.INCONSISTENT.sentence}: {contradiction(model, start.miss)} "
+            f"(relative residual {start.residual:.1e}, allowed {CONSISTENT:.0e})."
         )
-    if int(start.motion.result) == Result.NON_FINITE:
+    if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.miss)):
         raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
     return start
 
@@ -110,7 +121,7 @@ def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: flo
 def refuse_non_finite(model: Model, start: Start) -> None:
     """Name the function that returns NaN at the start."""
     c = model.constraints
-    for residual, rows, what in ((start.phi, c.position_rows, "phi"), (start.psi, c.velocity_rows, "psi")):
+    for residual, rows, what in ((start.at.phi, c.position_rows, "phi"), (start.at.psi, c.velocity_rows, "psi")):
         bad = rows[~np.isfinite(np.asarray(residual))]
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
@@ -120,7 +131,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the start; "
                     "check divisions, roots and inverse functions there."
                 )
-    if not np.all(np.isfinite(np.asarray(start.motion.matrix))):
+    if not np.all(np.isfinite(np.asarray(start.at.A))):
         raise ModelError(
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there."
         )
@@ -128,21 +139,18 @@ def refuse_non_finite(model: Model, start: Start) -> None:
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     """Say which direction has no mass, and whether a constraint holds it."""
-    if bool(start.motion.mass_is_positive) and not model.singular_mass:
-        return
-    p = model.params if params is None else model.merged(params)
-    from zwang.mass import factor_mass
-
-    M = np.asarray(factor_mass(jnp.asarray(model.system.mass_matrix(start.given.q, start.given.t, p), jnp.float64)).dense())
+    M = np.asarray(start.at.M)
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     value, vector = np.linalg.eigh(M / np.outer(scale, scale))
+    if value[0] > 1e-14 * value[-1]:
+        return
     if value[0] < -1e-10 * max(abs(value[-1]), 1e-300):
         raise ModelError(
             f"{model.name}: the mass matrix is not positive: along {_direction(model, vector[:, 0])} it is negative."
         )
-    A = np.asarray(start.motion.matrix)
+    A = np.asarray(start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
     _, sigma, Vt = np.linalg.svd(stacked)

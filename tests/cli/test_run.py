@@ -1,5 +1,6 @@
 """`zwang run` writes its results, says where, and ends with the numbers that matter."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -108,3 +109,21 @@ def test_a_folder_without_permission_for_the_cache_costs_a_warning_only(tmp_path
     answer = zwang("run", write(tmp_path, PENDULUM), "--quiet", "--no-report", "--out", tmp_path / "out")
     assert answer.code == 0
     assert answer.err.startswith("zwang: warning: no compile cache") and len(answer.err.splitlines()) == 1
+
+
+def test_crossings_are_listed_until_there_are_too_many():
+    from zwang.cli.closing import MOST_CROSSINGS, closing_lines
+    from zwang.cli.wall import WallTime
+    from zwang.report import Summary
+    from zwang.run import Crossing
+
+    crossing = Crossing(0.71425, 14, 12, 14, ("pins[0]",), ("pins", "joints"), 1e-8)
+    fields = {f.name: None for f in dataclasses.fields(Summary)}
+    energy = type("Energy", (), {"conserved": True, "drift": 0.0, "scale": 1.0})
+    numbers = {"reached": 1.0, "asked": 1.0, "samples": 2, "accepted": 1, "rejected": 0, "moved_q": 0.0, "moved_v": 0.0}
+    many = {"crossings": (crossing,) * 15, "rows": 14, "lowest_rank": 12, "highest_rank": 14}
+    summary = Summary(**{**fields, **numbers, **many, "sentence": "reached the end", "energy": energy, "errors": ()})
+    lines = list(closing_lines(summary, WallTime(0.0)))
+    assert ("rank", "12 … 14 of 14 rows") in lines
+    assert ("crossings", "t = 0.714250 s: rank 14 → 12 → 14 (pins, joints)") in lines
+    assert ("", f"and {15 - MOST_CROSSINGS} more, in the report") in lines

@@ -34,7 +34,7 @@ def test_every_integrator_complies(integrator):
 
 
 @pytest.mark.parametrize(
-    ("drift", "violation"), zip(ALL_DRIFTS, (1e-15, 1e-15, 1e-6, 1e-6, 1e-4), strict=True), ids=[f"drift{i}" for i in range(5)]
+    ("drift", "violation"), [*zip(ALL_DRIFTS, (1e-15, 1e-15, 1e-6, 1e-6, 1e-4), strict=True)], ids=[f"drift{i}" for i in range(5)]
 )
 def test_every_drift_treatment_complies(drift, violation):
     """Projection leaves round-off, Baumgarte the integrator's error, no treatment what that error grows to in 5 s."""

@@ -23,10 +23,14 @@ def two_masses() -> zw.Model:
     return zw.Model(system, params={"m1": 1.0, "m2": 2.0, "k": 10.0, "l": 1.0}, name="two masses")
 
 
+DISTANCE = zw.Holonomic(lambda q, t, p: q[1] - q[0] - 2 * p["l"], name="distance")
+SPEED = zw.Nonholonomic(lambda q, v, t, p: v[0] - 0.3, name="speed")
+PUSH_FIRST = np.array([[1.0], [0.0]])
+
+
 def distance_servo(**options) -> Servo:
     """The first mass is pushed so that x2 − x1 = 2l."""
-    distance = zw.Holonomic(lambda q, t, p: q[1] - q[0] - 2 * p["l"], name="distance")
-    return Servo([distance], jnp.array([[1.0], [0.0]]), actuators=["F"], **options)
+    return Servo([DISTANCE], PUSH_FIRST, actuators=["F"], **options)
 
 
 @functools.cache
@@ -53,15 +57,19 @@ ROBOTS_B = np.array(
 """Actuation matrix, eq. (70)."""
 
 
+def lifted(q, t, p):
+    """Bar 3, the object, is lifted straight up and down without turning, eq. (64)."""
+    x = jnp.cos(q[0]) + jnp.cos(q[1]) + 0.5 * jnp.cos(q[2]) - 1.5
+    y = jnp.sin(q[0]) + jnp.sin(q[1]) + 0.5 * jnp.sin(q[2]) - 0.5 * (1 - jnp.cos(t))
+    return jnp.stack([x, y, q[2]])
+
+
+OBJECT = zw.Holonomic(lifted, name="object")
+
+
 def object_servo(**options) -> Servo:
-    """The object, bar 3, is lifted straight up and down without turning, eq. (64)."""
-
-    def phi(q, t, p):
-        x = jnp.cos(q[0]) + jnp.cos(q[1]) + 0.5 * jnp.cos(q[2]) - 1.5
-        y = jnp.sin(q[0]) + jnp.sin(q[1]) + 0.5 * jnp.sin(q[2]) - 0.5 * (1 - jnp.cos(t))
-        return jnp.stack([x, y, q[2]])
-
-    return Servo([zw.Holonomic(phi, name="object")], ROBOTS_B, **options)
+    """Six torques at five bars move the object."""
+    return Servo([OBJECT], ROBOTS_B, **options)
 
 
 @functools.cache
@@ -71,13 +79,21 @@ def flexible_arm() -> zw.Model:
     q = (link angle from the vertical, relative link angle, motor 1, motor 2).
     """
 
-    def kinetic(q, v, t, p):
-        first, second = v[0], v[0] + v[1]
-        elbow = v[0] ** 2 + 0.25 * second**2 + v[0] * second * jnp.cos(q[1])
-        return 0.5 * (0.25 * first**2 + elbow + first**2 + second**2 + v[2] ** 2 + v[3] ** 2)
+    def mass_matrix(q, t, p):
+        c = jnp.cos(q[1])
+        links = jnp.stack([jnp.stack([3.5 + c, 1.25 + 0.5 * c]), jnp.stack([1.25 + 0.5 * c, jnp.asarray(1.25)])])
+        return jnp.eye(4).at[:2, :2].set(links)
 
-    def potential(q, t, p):
-        height = -0.5 * jnp.cos(q[0]) - jnp.cos(q[0]) - 0.5 * jnp.cos(q[0] + q[1])
-        return 9.81 * height + 0.5 * p["K"] * jnp.sum((q[:2] - q[2:]) ** 2)
+    def force(q, v, t, p):
+        h = 0.5 * jnp.sin(q[1])
+        lower = 0.5 * 9.81 * jnp.sin(q[0] + q[1])
+        links = jnp.stack([h * (2 * v[0] * v[1] + v[1] ** 2) - 1.5 * 9.81 * jnp.sin(q[0]) - lower, -h * v[0] ** 2 - lower])
+        spring = p["K"] * (q[:2] - q[2:])
+        return jnp.concatenate([links - spring, spring])
 
-    return zw.Model(zw.Lagrangian(kinetic, potential, nq=4), params={"K": 1.0}, name="flexible arm")
+    system = zw.System(4, mass_matrix, force, coordinates=("link 1", "link 2", "motor 1", "motor 2"))
+    return zw.Model(system, params={"K": 1.0}, name="flexible arm")
+
+
+MOTORS = np.array([[0, 0], [0, 0], [1, 0], [0, 1]], float)
+"""Actuation matrix of the flexible arm."""

@@ -18,8 +18,10 @@ VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 class RigidBodies:
-    """Rigid bodies in space. Of each body in turn, q holds the center of mass (x, y, z) and the unit quaternion (qw, qx, qy, qz) of
-    its attitude, v the velocity (vx, vy, vz) in space and the angular velocity (wx, wy, wz) in its own axes.
+    """Rigid bodies in space with unit quaternions.
+
+    Of each body in turn, q holds the center of mass (x, y, z) and the quaternion (qw, qx, qy, qz) of its attitude, v the velocity
+    (vx, vy, vz) in space and the angular velocity (wx, wy, wz) in its own axes.
 
         M = diag(m, m, m, J),    F = (m g, −ω × J ω) + wrench − Nᵀ ∂V/∂q,    N = diag(1, ½ E(q))
 

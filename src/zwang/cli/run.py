@@ -19,6 +19,7 @@ from zwang.cli.values import assignments, number_or_list
 from zwang.cli.wall import WallTime
 
 METHODS, OUTPUT = "Methods", "Output"
+UNITS = {"duration": " s", "step": " s"}
 
 
 def command(
@@ -130,8 +131,8 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, w
     wall.ends("results")
     if wanted:
         settings = {
-            "Model": run.attrs["settings"],
-            "Run": {name.replace("_", " "): _shown(value) for name, value in options.items()},
+            "Model": {n: f"{_shown(x)} {target.units.get(n, '')}" for n, x in target.settings.items()},
+            "Run": {n.replace("_", " "): f"{_shown(x)}{UNITS.get(n, '')}" for n, x in options.items()},
         }
         warnings += write_report(
             run, folder / "report.html", summary=summary, figures=target.figures, exact=target.exact,

@@ -20,7 +20,7 @@ class Target:
         model, q0, v0: the model and its start.
         options: keyword arguments of `zw.simulate` that the model brings along.
         params: parameters set on the command line.
-        settings: all that was set, by name.
+        settings: all that was set, by name; units: of those that have one.
         description: a sentence or two.
         figures, exact: as in `zwang.report.write_report`.
     """
@@ -32,6 +32,7 @@ class Target:
     options: dict[str, Any]
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
     description: str = ""
     figures: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
     exact: Callable | None = None
@@ -95,6 +96,7 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
     target = Target(
         name, example.model, example.q0, example.v0, {k: x for k, x in options.items() if x is not None},
         settings={**{key: setting.default for key, setting in known.items()}, **chosen},
+        units={key: setting.unit for key, setting in known.items()},
         description=example.description or entry.summary, figures=example.figures or {}, exact=example.exact,
     )  # fmt: skip
     return target, known, {key: text for key, text in given.items() if key not in known}

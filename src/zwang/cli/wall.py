@@ -26,8 +26,8 @@ class WallTime:
         """A phase ends now; it began where the one before ended."""
         now = time.perf_counter()
         compiled, self._pieces = covered(self._pieces), []
-        self.phases["compilation"] = self.phases.get("compilation", 0.0) + compiled
         self.phases[phase] = self.phases.get(phase, 0.0) + now - self._mark - compiled
+        self.phases["compilation"] = self.phases.get("compilation", 0.0) + compiled
         self._mark = now
 
     @contextlib.contextmanager

@@ -20,6 +20,7 @@ from zwang.drift.baumgarte import BaumgarteRates as BaumgarteRates
 from zwang.drift.baumgarte import NoStabilization as NoStabilization
 from zwang.drift.baumgarte import Stabilized as Stabilized
 from zwang.drift.consistent import Placement as Placement
+from zwang.drift.consistent import measure as measure
 from zwang.drift.consistent import place as place
 from zwang.drift.projection import Projection as Projection
 

@@ -1,103 +1,186 @@
-"""A state on the constraints, found from one that is not."""
+"""A state on the constraints, found from one that is not; and what "small" means for a model.
+
+This runs once before a run, on the host in NumPy, around one small compiled program that evaluates the model's functions: its
+loops would cost more to compile than they take.
+"""
 
 from __future__ import annotations
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import dataclasses
 
-from zwang.drift.base import corrections, renormalized
-from zwang.dynamics import Dynamics
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.dynamics import Dynamics, Scales, augmentation
+from zwang.kernel import ROUND_OFF
 from zwang.mass import factor_mass
 from zwang.state import State
-
-
-class Placement(eqx.Module):
-    """Where a state ended up on its constraints.
-
-    Attributes:
-        state: the consistent state.
-        moved_q, moved_v: how far q and v were moved, largest entry.
-        violation_before, violation_after: dimensionless position violation.
-        velocity_violation: velocity residual that remains, relative to the speed.
-        converged: whether position and velocity residuals are round-off now.
-    """
-
-    state: State
-    moved_q: Float[Array, ""]
-    moved_v: Float[Array, ""]
-    violation_before: Float[Array, ""]
-    violation_after: Float[Array, ""]
-    velocity_violation: Float[Array, ""]
-    converged: Bool[Array, ""]
-
 
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has stopped improving: round-off
 of φ in coordinates up to 1e4 times the size of the mechanism."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
+RANK_THRESHOLD = 1e-10
+"""Singular values of the rows at unit length, relative to the largest, that a placement treats as zero."""
+NEWTON, POLISH = 100, 20
+"""Most position steps, and most velocity steps after them; more than two of these only matter for constraints nonlinear in v."""
 
 
-POLISH = 20
-"""Most velocity corrections after the position is found; more than two only matter for constraints nonlinear in v."""
+class Pieces(eqx.Module):
+    """A model's functions at one state, as they are: residuals φ and ψ, A, b, M (dense) and F."""
+
+    phi: Float[Array, " holonomic"]
+    psi: Float[Array, " rows"]
+    A: Float[Array, "m nv"]
+    b: Float[Array, " m"]
+    M: Float[Array, "nv nv"]
+    F: Float[Array, " nv"]
 
 
-def place(dynamics: Dynamics, state: State, iterations: int = 100) -> Placement:
+@eqx.filter_jit
+def pieces(dynamics: Dynamics, s: State) -> Pieces:
+    """Evaluate a model's functions."""
+    M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), s.v.dtype)
+    F = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p), s.v.dtype)
+    M = M if M.ndim == 2 else factor_mass(M).dense()
+    return Pieces(dynamics.position_residual(s), dynamics.velocity_residual(s), dynamics.matrix(s), dynamics.rhs(s), M, F)
+
+
+@eqx.filter_jit
+def _moved(dynamics: Dynamics, q, dv, t):
+    return dynamics.system.move(q, dv, t, dynamics.p)
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """M factored on the host, `W Wᵀ = M⁻¹`; M + AᵀDA if it may be singular.
+
+    Attributes:
+        W: shape (nv, nv); NaN if M is not positive definite.
+        M: the matrix that was factored.
+    """
+
+    W: np.ndarray
+    M: np.ndarray
+
+    @classmethod
+    def of(cls, dynamics: Dynamics, at: Pieces) -> Metric:
+        M = np.asarray(at.M)
+        if dynamics.singular_mass:
+            A = np.asarray(at.A)
+            M = M + A.T @ (np.asarray(augmentation(at.M, at.A))[:, None] * A)
+        try:
+            return cls(np.linalg.inv(np.linalg.cholesky(M)).T, M)
+        except np.linalg.LinAlgError:
+            return cls(np.full_like(M, np.nan), M)
+
+    def correct(self, rows: np.ndarray, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
+        scale = np.where(length > ROUND_OFF * np.max(length, initial=0.0), 1 / np.where(length > 0, length, 1.0), 0.0)
+        C = scale[:, None] * (rows @ self.W)
+        if not len(C) or not np.all(np.isfinite(C)) or not np.all(np.isfinite(residual)):
+            return np.zeros(self.W.shape[0]) if not len(C) else np.full(self.W.shape[0], np.nan)
+        return self.W @ np.linalg.lstsq(C, scale * residual, rcond=RANK_THRESHOLD)[0]
+
+    def speed(self, v: np.ndarray) -> float:
+        """Length of a velocity in the mass metric."""
+        return float(np.sqrt(abs(v @ self.M @ v)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """Where a state ended up on its constraints.
+
+    Attributes:
+        state: the consistent state.
+        moved_q, moved_v: how far q and v were moved, largest entry.
+        violation_before, violation_after: dimensionless position violation.
+        velocity_violation_before, velocity_violation_after: velocity residual relative to the speed.
+        converged: whether position and velocity residuals are round-off now.
+    """
+
+    state: State
+    moved_q: float
+    moved_v: float
+    violation_before: float
+    violation_after: float
+    velocity_violation_before: float
+    velocity_violation_after: float
+    converged: bool
+
+
+def measure(dynamics: Dynamics, s: State) -> Scales:
+    """Typical row lengths and curvature near a state, from A and from the quadratic form of each row's Hessian.
+
+    For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) − b(0) = −wᵀHᵢ w`, whose root mean
+    square estimates ‖Hᵢ‖. The typical curvature is the median of ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but curved is given
+    the length that it has nearby.
+    """
+    here = pieces(dynamics, s)
+    metric = Metric.of(dynamics, here)
+    length = np.linalg.norm(np.asarray(here.A) @ metric.W, axis=1)
+    directions = np.random.default_rng(1992).standard_normal((8, dynamics.system.nv)) @ metric.W.T
+
+    def b(w):
+        return np.asarray(pieces(dynamics, State(s.q, jnp.asarray(w), s.t)).b)
+
+    still = b(np.zeros(dynamics.system.nv))
+    curved = [0.5 * (b(w) + b(-w)) - still for w in directions]
+    hessian = np.sqrt(np.mean(np.square(curved), axis=0) / 2)
+    ratio = np.where(length > 0, hessian / np.where(length > 0, length, 1.0), 0.0)
+    known = ratio[ratio > 1e-12 * np.max(ratio, initial=0.0)]
+    curvature = float(np.median(known)) if len(known) else 0.0
+    nearby = hessian / curvature if curvature > 0 else 0 * hessian
+    return Scales(jnp.asarray(np.sqrt(length**2 + nearby**2)), jnp.asarray(curvature))
+
+
+def place(dynamics: Dynamics, state: State) -> Placement:
     """Move a state onto its constraints, least in the mass metric.
 
     Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall, until round-off stops them. Velocity:
-    `v ← v − A⊕ψ` along with them and on until it stays.
+    `v ← v − A⊕ψ` until it stays.
     """
-    constraints, system, p, t = dynamics.constraints, dynamics.system, dynamics.p, state.t
-
-    def newton(carry):
-        q, v, step, length, size, trial, polish, i, _ = carry
-        here = State(trial, v, t)
-        A, phi, psi = dynamics.matrix(here), dynamics.position_residual(here), dynamics.velocity_residual(here)
-        moving = dynamics.weighted(dynamics.mass(here, A), A, constraints.velocity_rows)
-        dv, dq = corrections(dynamics, moving, A, psi, phi)
-        size_here = dynamics.violation(phi)
-        better, polishing = size_here < size, polish > 0
-        used = better | polishing
-        still = jnp.max(jnp.abs(dv), initial=0.0) <= 1e-14 * jnp.max(jnp.abs(v), initial=0.0)
-        q, v = jnp.where(used, trial, q), jnp.where(used, v - dv, v)
-        step, size = jnp.where(better, dq, step), jnp.where(better, size_here, size)
-        length = jnp.where(better, 1.0, 0.5 * length)
-        found = (~better & (size <= CONVERGED)) | (size == 0) | (length < 1e-4) | (i >= iterations)
-        done = polishing & (still | (polish >= POLISH))
-        polish = jnp.where(polishing | found, polish + 1, 0)
-        trial = jnp.where(polish > 0, q, system.move(q, -length * step, t, p))
-        return q, v, step, length, size, trial, polish, i + 1, done
-
-    before = dynamics.violation(dynamics.position_residual(state))
-    nothing, on_manifold, no = jnp.zeros_like(state.v), renormalized(dynamics, state).q, jnp.asarray(False)
-    start = (state.q, state.v, nothing, jnp.asarray(1.0), jnp.asarray(jnp.inf), on_manifold, jnp.asarray(0), jnp.asarray(0), no)
-    q, v, *_ = jax.lax.while_loop(lambda carry: ~carry[-1], newton, start)
-    placed = State(q, v, t)
-    after, velocity_violation = (
-        dynamics.violation(dynamics.position_residual(placed)),
-        scaled_velocity_violation(dynamics, placed),
-    )
-    return Placement(
-        placed,
-        jnp.max(jnp.abs(q - state.q), initial=0.0),
-        jnp.max(jnp.abs(v - state.v), initial=0.0),
-        before,
-        after,
-        velocity_violation,
-        (after <= CONVERGED) & (velocity_violation <= VELOCITY_CONVERGED),
-    )
-
-
-def scaled_velocity_violation(dynamics: Dynamics, state: State) -> Float[Array, ""]:
-    """‖ψ / row length‖ relative to the speed in the mass metric plus the speed that moving constraints impose."""
-    rows = dynamics.constraints.velocity_rows
-    M = factor_mass(jnp.asarray(dynamics.system.mass_matrix(state.q, state.t, dynamics.p)))
     assert dynamics.scales is not None
-    length = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)[rows]
-    residual = jnp.sqrt(jnp.sum((dynamics.velocity_residual(state) / length) ** 2))
-    fixed = dynamics.velocity_residual(State(state.q, 0 * state.v, state.t)) / length
-    speed = jnp.sqrt(jnp.abs(state.v @ M.apply(state.v))) + jnp.sqrt(jnp.sum(fixed**2))
-    return jnp.where(residual > 0, residual / jnp.where(speed > 0, speed, 1.0), 0.0)
+    length, curvature = np.asarray(dynamics.scales.row_length), float(dynamics.scales.curvature)
+    holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
+    unit = np.where(length > 0, length, 1.0)
+
+    def violation(at: Pieces) -> float:
+        return curvature * float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
+
+    def slip(at: Pieces, v) -> float:
+        still = pieces(dynamics, State(q, jnp.zeros_like(state.v), state.t))
+        imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
+        residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
+        return residual / max(Metric.of(dynamics, at).speed(np.asarray(v)) + imposed, 1e-300) if residual > 0 else 0.0
+
+    q, v = state.q, state.v
+    at = pieces(dynamics, state)
+    before, slip_before = violation(at), slip(at, v)
+    q = _moved(dynamics, q, jnp.zeros_like(v), state.t)
+    at = pieces(dynamics, State(q, v, state.t))
+    size = violation(at)
+    for _ in range(NEWTON if len(holonomic) else 0):
+        step = Metric.of(dynamics, at).correct(np.asarray(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
+        for halving in range(14):
+            trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
+            there = pieces(dynamics, State(trial, v, state.t))
+            if better := violation(there) < size:
+                q, at, size = trial, there, violation(there)
+                break
+        if not better or size == 0:
+            break
+    for _ in range(POLISH if len(moving) else 0):
+        dv = Metric.of(dynamics, at).correct(np.asarray(at.A)[moving], length[moving], np.asarray(at.psi))
+        v = v - jnp.asarray(dv)
+        at = pieces(dynamics, State(q, v, state.t))
+        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(jnp.max(jnp.abs(v), initial=0.0)):
+            break
+    after, slip_after = violation(at), slip(at, v)
+    return Placement(
+        State(q, v, state.t), float(np.max(np.abs(q - state.q), initial=0.0)), float(np.max(np.abs(v - state.v), initial=0.0)),
+        before, after, slip_before, slip_after, after <= CONVERGED and slip_after <= VELOCITY_CONVERGED,
+    )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import jax.numpy as jnp
+
 from zwang.formulation.base import AbstractFormulation, null_projector
 from zwang.pseudoinverse import SVD, Pseudoinverse
 
@@ -16,6 +18,10 @@ class CampbellSingular(AbstractFormulation):
         [M Aᵀ; A 0]⁺ = [0 A⁺; A⁺ᵀ −A⁺ᵀR] + [I; −Rᵀ] Q [I −R]                                                    (40)
 
     and evaluated as `x + Q E (F − M x)`, `x = A⁺b`: `Q E = Q`, and E takes out what is not in the range of `E M E`.
+
+    `E M E + s A⁺A` is pseudoinverted in place of `E M E`, s the largest diagonal entry of M. On the range of E both are the
+    same, but where the constraints leave no freedom E M E is nothing but round-off, 1e-32, among which a rank threshold
+    relative to its own size finds a rank: accelerations of 1e16.
 
     M may be singular as long as [M; A] has full column rank; otherwise the accelerations that nothing determines are zero.
     A⁺ and E are taken in no metric, and depend on the units of v where these differ: see `null_projector`.
@@ -31,7 +37,8 @@ class CampbellSingular(AbstractFormulation):
         A_pinv = Pseudoinverse(pseudoinverse, A)
         E = null_projector(A_pinv)
         x = A_pinv.solve(b)
-        return x + Pseudoinverse(pseudoinverse, E @ M @ E).solve(E @ (F - M @ x))
+        projected = E @ M @ E + jnp.max(jnp.diag(M)) * (jnp.eye(len(M)) - E)
+        return x + Pseudoinverse(pseudoinverse, projected).solve(E @ (F - M @ x))
 
     def operations(self, m, n):
         """Table 4. It prints I + M where eq. (41) has I − Q M, and leaves out the product Q M, 2n³: Table 6 does, too."""

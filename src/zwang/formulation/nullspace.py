@@ -26,7 +26,7 @@ class Nullspace(AbstractFormulation):
     kg·m² …] and of A under one rank threshold, and S is orthonormal in no metric, so that in mixed units round-off can
     reach order one.
 
-    Reference: Orsino (2017), Proc. R. Soc. A 473, 20160787, section 3.
+    Reference: Orsino, recursive modular modelling of lumped-parameter systems, Proc. R. Soc. A, section 3.
     """
 
     equation: ClassVar[str] = "recursive (3.4)"
@@ -37,7 +37,7 @@ class Nullspace(AbstractFormulation):
         E = null_projector(Pseudoinverse(pseudoinverse, A))
         basis = pivoted_qr(jax.lax.stop_gradient(E), HALFWAY)
         # E leaves the basis as it is, and gives it its derivative: how the basis turns within the null space is immaterial
-        S = E @ (basis.Q * basis.keep)
+        S = E @ (basis.Q * (basis.keep & (jnp.trace(E) > 0.5)))  # without freedom E is round-off, trace and all
         stacked = Pseudoinverse(pseudoinverse, jnp.concatenate([S.T @ M, A]))
         return stacked.solve(jnp.concatenate([S.T @ F, b]))
 

@@ -3,10 +3,10 @@
     ẋ² + ẏ² = c² ż²,    F = m (−Ω ẏ, Ω ẋ, −g)
     exact:  ẋ + i ẏ = w exp(i (φ₀ + Ω t)),  ż = ± w/c,  w = w₀ ∓ g c t/(1 + c²)
 
-The force along Ω turns the path without working; with Ω = 0 it is the machine of Appell and Hamel in its simplest form. The matrix
+The force of Ω turns the path without working; with Ω = 0 it is the machine of Appell and Hamel in its simplest form. The matrix
 A = ∂ψ/∂v is Chetaev's. The constraint loses its rank at rest, where the run ends.
 
-Source: Appell (1911); Hamel (1949), Theoretische Mechanik, chapter VIII; Udwadia and Kalaba (1996), Analytical Dynamics. Units: m, kg, s.
+Source: Appell (1911); Hamel (1949), Theoretische Mechanik, chapter VIII. Units: m, kg, s.
 """
 
 from __future__ import annotations

@@ -107,7 +107,8 @@ def paths(points: Callable[[np.ndarray], np.ndarray], labels: Sequence[str], *, 
     @styled
     def draw(run: Run) -> Figure:
         figure, plane = axes_of(*axes, equal=True)
-        for (x, y), label in zip(np.asarray(points(run.q)), labels, strict=True):
+        q = run.steps.y[:, : run.model.system.nq]
+        for (x, y), label in zip(np.asarray(points(q)), labels, strict=True):
             (line,) = plane.plot(x, y, label=label)
             plane.plot(x[0], y[0], "o", ms=5, color=line.get_color())
         plane.legend(loc="best", title="dot: start", title_fontsize=8)
@@ -117,9 +118,10 @@ def paths(points: Callable[[np.ndarray], np.ndarray], labels: Sequence[str], *, 
 
 
 def _column(run: Run, name: str) -> tuple[np.ndarray, str]:
+    """Values at every accepted step, which are denser than the samples where the motion is fast, and the axis label."""
     system = run.model.system
     if name.startswith("d/dt "):
         i = system.velocities.index(name.removeprefix("d/dt "))
-        return run.v[:, i], f"{name} [{system.velocity_units[i] or '1'}]"
+        return run.steps.y[:, system.nq + i], f"{name} [{system.velocity_units[i] or '1'}]"
     i = system.coordinates.index(name)
-    return run.q[:, i], f"{name} [{system.units[i] or '1'}]"
+    return run.steps.y[:, i], f"{name} [{system.units[i] or '1'}]"

@@ -56,11 +56,12 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
     A3 = np.sqrt((square - energy2 * I1) / (I3 * (I3 - I1)))
     parameter = (I2 - I1) * (energy2 * I3 - square) / ((I3 - I2) * (square - energy2 * I1))
     rate = np.sqrt((I3 - I2) * (square - energy2 * I1) / (I1 * I2 * I3))
-    handed = np.linalg.det(np.eye(3)[order]) * (1.0 if w3 >= 0 else -1.0)
+    way = 1.0 if w3 >= 0 else -1.0
+    forward = way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])  # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
     phase = ellipkinc(np.arctan2(w2 / A2, w1 / A1), parameter)
-    sn, cn, dn, _ = ellipj(handed * rate * np.asarray(t) + phase, parameter)
+    sn, cn, dn, _ = ellipj(forward * rate * np.asarray(t) + phase, parameter)
     w = np.empty((3, len(t)))
-    w[order] = A1 * cn, A2 * sn, (1.0 if w3 >= 0 else -1.0) * A3 * dn
+    w[order] = A1 * cn, A2 * sn, way * A3 * dn
     return w
 
 

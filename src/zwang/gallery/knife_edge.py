@@ -37,8 +37,8 @@ def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Examp
         model,
         q0=np.r_[offset * ahead, heading],
         v0=np.r_[speed * ahead + offset * spin * left, spin],
-        duration=10.0,
-        description=f"A blade that cannot slide sideways, its center of mass {offset:g} m ahead of the edge, on a slope of {slope:g}°.",
+        duration=6.0,
+        description=f"A blade that cannot slide sideways, {offset:g} m behind the center of mass, on a slope of {slope:g}°.",
         figures={"Path": paths(lambda q: _points(q, offset), ["edge", "center of mass"])},
         exact=exact,
     )

@@ -3,8 +3,8 @@
     M = diag(m, m r²),  F = (m r θ̇² − m g sin θ, −2 m r ṙ θ̇ − m g r cos θ)
     r = exp(0.1 θ),  θ = 30 − t;   exact:  r = exp(3 − t/10)
 
-Source: review of the Udwadia-Kalaba approach, section 8.1. Errata: eq. (9) has M = diag(m, m) with force m (…)/r in the θ row, right
-for the accelerations but not the Lagrangian form; its force along θ is m times an angular acceleration. Units: m, kg, s, rad.
+Source: review of the Udwadia-Kalaba approach, section 8.1. Errata: eq. (9) has M = diag(m, m) with force m (…)/r in the θ row,
+right for the accelerations but not the Lagrangian form; its force along θ is m times an angular acceleration. Units: m, kg, s.
 """
 
 from __future__ import annotations

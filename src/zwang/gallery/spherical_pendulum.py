@@ -22,7 +22,7 @@ from zwang.model import Model
 
 
 def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) -> Example:
-    """The model, started `angle` [deg] from hanging down in the plane y = 0, its center of mass moving along y at `speed` [m/s]."""
+    """The model, started `angle` [deg] from hanging down in the plane y = 0, moving along y at `speed` [m/s]."""
     bodies = RigidBodies([Body("rod", mass, (inertia, inertia, axial_inertia))], gravity=(0.0, 0.0, -gravity))
     joint = Holonomic(lambda q, t, p: bodies.point(q, "rod", p["length"] * jnp.array([0.0, 0.0, 1.0])), name="joint")
     model = Model(bodies.system, [joint], {**bodies.params, "length": length}, name="spherical-pendulum")

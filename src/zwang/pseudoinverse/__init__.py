@@ -3,12 +3,12 @@
 | member | method | rank threshold | forms C⁺ | flops, m = n | cost | file |
 |---|---|---|---|---|---|---|
 | `Proximal` | proximal sweeps on one Cholesky factor; the default | none; `damping` | no | 13⅓ n³ | 1 | `proximal.py` |
-| `CompleteOrthogonal` | two QR, pivots are rows | `threshold` of ‖row‖ | no | 8⅓ n³ | 3 | `complete_orthogonal.py` |
+| `CompleteOrthogonal` | two QR, pivots are rows | `threshold` of ‖row‖ | no | 8⅓ n³ | 4 | `complete_orthogonal.py` |
 | `Varga` | two QR, pivots are columns, triangle inverted | `threshold` of ‖column‖ | yes | 9⅔ n³ | 4 | `varga.py` |
 | `Greville` | recursion over rows | `threshold` of ‖row‖ | yes | 14 n³ | 5 | `greville.py` |
 | `Householder` | basic solution, then least norm | `threshold` of ‖column‖ | yes | 11⅓ n³ | 5 | `householder.py` |
 | `SVD` | truncated singular values | `threshold` of σ₁ | yes | 21 n³ | 6 | `svd.py` |
-| `GramSchmidt` | two modified Gram-Schmidt, pivots are columns | `threshold` of ‖column‖ | yes | 23 n³ | 14 | `gram_schmidt.py` |
+| `GramSchmidt` | two modified Gram-Schmidt, pivots are columns | `threshold` of ‖column‖ | yes | 23 n³ | 12 | `gram_schmidt.py` |
 
 Cost is the time of one factor and one solve at m = n = 12 on one core, relative to `Proximal`; at this size calls count more
 than arithmetic. Every threshold is relative to the longest row or column, or the largest singular value. All share one

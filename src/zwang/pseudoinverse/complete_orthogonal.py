@@ -61,13 +61,13 @@ class CompleteOrthogonal(AbstractPseudoinverse):
     Attributes:
         threshold: a row at most this times the longest row away from the span of the rows before it depends on them; 1e-10,
             which rows repeated up to round-off (1e-16) stay below by six digits, and which leaves six digits of C⁺.
-        relaxation: the threshold becomes at least this times the violation of the state; 30.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.2.
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=30.0)
+    relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
         return decompose(C, self.threshold)

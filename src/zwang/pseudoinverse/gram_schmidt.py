@@ -65,14 +65,14 @@ class GramSchmidt(AbstractPseudoinverse):
     Attributes:
         threshold: a column at most this times the longest column away from the span of the columns before it depends on
             them; 1e-10, six digits above the round-off of columns that depend on each other.
-        relaxation: the threshold becomes at least this times the violation of the state; 30.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Björck (1967), BIT 7, 1-21; Wampler (1979), ACM Trans. Math. Softw. 5, 494-499; Rust, Burrus and
     Schneeberger (1966), Commun. ACM 9, 381-387.
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=30.0)
+    relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
         first = orthogonalize(C, self.threshold)

@@ -25,13 +25,13 @@ class Greville(AbstractPseudoinverse):
     Attributes:
         threshold: a row at most this times the longest row away from the span of the rows before it depends on them, ‖c‖;
             1e-10, six digits above the round-off of rows that repeat.
-        relaxation: the threshold becomes at least this times the violation of the state; 30.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Greville (1960), SIAM Rev. 2, 15-22; Udwadia and Kalaba (1999), Comput. Math. Appl. 37, 125-130.
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=30.0)
+    relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
         m, n = C.shape

@@ -28,13 +28,13 @@ class Householder(AbstractPseudoinverse):
     Attributes:
         threshold: a column at most this times the longest column away from the span of the columns before it depends on
             them; 1e-10, six digits above the round-off of columns that depend on each other.
-        relaxation: the threshold becomes at least this times the violation of the state; 30.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., sections 5.5.1 and 5.7; Lawson and Hanson (1974).
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=30.0)
+    relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
         m, n = C.shape

@@ -26,13 +26,13 @@ class Varga(AbstractPseudoinverse):
         threshold: a column at most this times the longest column away from the span of the columns before it depends on
             them; 1e-10, six digits above the round-off of columns that depend on each other (the paper takes the
             integrator's tolerance).
-        relaxation: the threshold becomes at least this times the violation of the state; 30.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Varga (2001), Int. J. Appl. Math. Comput. Sci. 11(5), 1055-1068.
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=30.0)
+    relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
         turned = decompose(C.T, self.threshold)  # Cᵀ = V G₂ᵀ Uᵀ

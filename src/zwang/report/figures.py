@@ -12,6 +12,8 @@ from zwang.report.tables import Table
 from zwang.run import Run
 from zwang.run.plot import MARK, MUTED, PANEL, arrange, draw, labels_of, lines, stacked, units_of
 
+MOST_MARKS = 60
+"""Crossings beyond this are not marked in the figures, which they would cover."""
 NOISE = 1e-12
 """Power below this times the largest energy per second is not drawn."""
 
@@ -190,10 +192,12 @@ def _finish(run: Run, chart: Chart, panels: list, *, height: float = PANEL, mark
     """Arrange the panels and mark the crossings in each."""
     if chart.figure is not None:
         arrange(chart.figure, panels, height=height)
-    for crossing in run.crossings if marks else ():
+    if marks and 0 < len(run.crossings) <= MOST_MARKS and chart.figure is not None:
+        times = np.repeat([crossing.time for crossing in run.crossings], 3)
+        heights = np.tile([0.0, 1.0, np.nan], len(run.crossings))  # one path for all, which draws in no time
         for axes in panels:
-            axes.axvline(crossing.time, color=MARK, lw=0.9, ls=(0, (1, 2)), zorder=0.5)
-    if marks and run.crossings and chart.figure is not None:
+            across = axes.get_xaxis_transform()
+            axes.plot(times, heights, transform=across, color=MARK, lw=0.9, ls=(0, (1, 2)), zorder=0.5)
         return dataclasses.replace(chart, caption=f"{chart.caption} Dotted: singular configurations.")
     return chart
 

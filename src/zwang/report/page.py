@@ -17,9 +17,11 @@ from zwang.report.summary import Summary, summarize
 from zwang.report.svg import inline_svg
 from zwang.report.tables import Table
 from zwang.run import Run
-from zwang.run.plot import STYLE
+from zwang.run.plot import STYLE, WIDTH
 
 HERE = Path(__file__).parent
+HALF, WIDE = 4.7, 1.9
+"""Width [inch] of two figures side by side, and the ratio of width to height above which one has a line of its own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Card:
 @dataclasses.dataclass(frozen=True)
 class Section:
     """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the complete one; `own` ones are the
-    model's, and stand side by side."""
+    model's, and stand side by side unless they are `wide`."""
 
     key: str
     title: str
@@ -43,6 +45,7 @@ class Section:
     svg: Markup | None
     tables: list[tuple[str, Table, str | None]]
     own: bool
+    wide: bool
 
 
 def write_report(
@@ -145,9 +148,12 @@ def _own_charts(run: Run, figures: Mapping[str, Callable[[Run], Figure]]) -> tup
 
 
 def _checked(figure) -> Figure:
-    """The figure, if it is one."""
+    """The figure, if it is one, in the size that it is shown in, so that its letters are as large as all others."""
     if not isinstance(figure, Figure):
         raise TypeError(f"expected a matplotlib Figure, got {type(figure).__name__}")
+    width, height = figure.get_size_inches()
+    shown = HALF if width < WIDE * height else WIDTH
+    figure.set_size_inches(shown, height * shown / width)
     return figure
 
 
@@ -158,12 +164,15 @@ def _section(chart: Chart, folder: Path) -> Section:
         folder.mkdir(exist_ok=True)
         saved = table.save(folder / f"{name}.csv")
         tables.append((name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None))
-    return Section(chart.key, chart.title, chart.caption, svg, tables, own=chart.key.startswith("own"))
+    wide = chart.figure is not None and chart.figure.get_figwidth() > HALF
+    return Section(chart.key, chart.title, chart.caption, svg, tables, own=chart.key.startswith("own"), wide=wide)
 
 
 def _attributes(run: Run) -> dict[str, str]:
     hidden = ("crossings", "settings", "command")
-    return {name.replace("_", " "): _shown(value) for name, value in run.dataset.attrs.items() if name not in hidden}
+    return {
+        name.replace("_", " "): _shown(value) for name, value in run.dataset.attrs.items() if name not in hidden and value != ""
+    }
 
 
 def _shown(value) -> str:

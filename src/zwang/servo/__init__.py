@@ -20,9 +20,13 @@ from zwang.servo.gains import FirstOrder as FirstOrder
 from zwang.servo.gains import Poles as Poles
 from zwang.servo.gains import Rate as Rate
 from zwang.servo.gains import SecondOrder as SecondOrder
+from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from zwang.servo.null_space import ALL_NULL_SPACES as ALL_NULL_SPACES
 from zwang.servo.null_space import LeastNorm as LeastNorm
 from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm
 from zwang.servo.null_space import Preferred as Preferred
 from zwang.servo.null_space import WeightedNorm as WeightedNorm
+from zwang.servo.relative_degree import RelativeDegree as RelativeDegree
+from zwang.servo.relative_degree import relative_degree as relative_degree
+from zwang.servo.relative_degree import with_found_degrees as with_found_degrees
 from zwang.servo.servo import Servo as Servo

@@ -173,7 +173,16 @@ class Controller(eqx.Module):
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, ServoResult.NON_FINITE)
         code = jnp.where(c.eq.mass.is_positive(), code, ServoResult.SINGULAR_MASS)
         return Control(
-            c.u, actuator_force, passive_force, c.acceleration, residual, passive_residual, c.reach.rank(), authority, missed, code
+            c.u,
+            actuator_force,
+            passive_force,
+            c.acceleration,
+            residual,
+            passive_residual,
+            c.reach.rank(),
+            authority,
+            missed,
+            code,
         )
 
 

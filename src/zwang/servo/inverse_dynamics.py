@@ -89,7 +89,13 @@ def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:
     """Raise if `A a ≠ b` for the passive constraints."""
     A, b = dynamics.matrix(state), dynamics.rhs(state)
     miss, size = jnp.abs(A @ a - b), jnp.abs(A) @ jnp.abs(a) + jnp.abs(b)
-    wrong = {n: float(jnp.max(miss[s], initial=0.0)) for n, s in model.constraints.row_slices.items() if jnp.any(miss[s] > CONSISTENT * size[s])}
+    wrong = {
+        n: float(jnp.max(miss[s], initial=0.0))
+        for n, s in model.constraints.row_slices.items()
+        if jnp.any(miss[s] > CONSISTENT * size[s])
+    }
     if wrong:
         named = ", ".join(f"{name!r} by {size:.3g}" for name, size in wrong.items())
-        raise ModelError(f"{model.name}: the wanted acceleration violates passive constraints, whatever the actuators do: {named}.")
+        raise ModelError(
+            f"{model.name}: the wanted acceleration violates passive constraints, whatever the actuators do: {named}."
+        )

@@ -64,9 +64,7 @@ class RelativeDegree:
         return f"relative degree {found}; {self.internal} of the states stay internal"
 
 
-def relative_degree(
-    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
-) -> RelativeDegree:
+def relative_degree(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST) -> RelativeDegree:
     """Relative degree of every servo constraint at a state in general position.
 
     Args:

@@ -68,7 +68,9 @@ class Servo(eqx.Module):
             raise ModelError("Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint.")
         for c in constraints:
             if c.nonideal is not None:
-                raise ModelError(f"servo constraint {c.name!r} has a nonideal force; actuators have none: model it in the system.")
+                raise ModelError(
+                    f"servo constraint {c.name!r} has a nonideal force; actuators have none: model it in the system."
+                )
         self.constraints = tuple(constraints)
         self.actuation = actuation if callable(actuation) else Constant(actuation)
         self.actuators = None if actuators is None else tuple(actuators)
@@ -85,7 +87,9 @@ class Servo(eqx.Module):
             if name not in natural:
                 raise ModelError(f"Servo: degrees names {name!r}, but the constraints are {', '.join(natural)}.")
             if degree < natural[name] or (natural[name] == 0 and degree > 0):
-                raise ModelError(f"Servo: degree {degree} of {name!r} does not fit its level; {natural[name]} is its natural one.")
+                raise ModelError(
+                    f"Servo: degree {degree} of {name!r} does not fit its level; {natural[name]} is its natural one."
+                )
         return {**natural, **degrees}
 
     def _checked_gains(self, gains) -> dict[str, AbstractGain]:
@@ -126,7 +130,9 @@ class Servo(eqx.Module):
         nv = model.system.nv
         if len(shape) != 2 or shape[0] != nv or (self.actuators is not None and shape[1] != len(self.actuators)):
             expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
-            raise ModelError(f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities.")
+            raise ModelError(
+                f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities."
+            )
         both = set(model.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=.")

@@ -1,0 +1,69 @@
+"""Motors behind springs: the constraint is differentiated until they reach it."""
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.servo.models import MOTORS, flexible_arm
+from zwang.errors import ModelError
+from zwang.servo import SecondOrder, Servo, control, control_along, relative_degree, with_found_degrees, with_servo
+
+STATE = ([0.1, 0.2, 0.0, 0.3], [1.0, -0.1, 0.2, 0.0])
+SWING = zw.Nonholonomic(lambda q, v, t, p: v[0] + v[1], name="beta")
+LINKS = zw.Holonomic(lambda q, t, p: q[:2] - jnp.stack([jnp.sin(t), 0.5 * t]), name="links")
+
+
+def swing(**options) -> Servo:
+    """β = sum of the link rates, the constraint of the review paper, section 8.3."""
+    return Servo([SWING], MOTORS, actuators=["motor 1", "motor 2"], **options)
+
+
+@functools.cache
+def found() -> Servo:
+    return with_found_degrees(flexible_arm(), swing(gains={"beta": 5.0}), *STATE)
+
+
+def test_a_motor_behind_a_spring_has_degree_three_for_a_speed_and_four_for_a_position():
+    speed = relative_degree(flexible_arm(), swing(), *STATE)
+    assert speed.degrees == {"beta": 3} and speed.rank == 1 and speed.internal == 5
+    assert speed.authority["beta"][:2] == [0.0, 0.0] and speed.authority["beta"][2] > 0.1
+    position = relative_degree(flexible_arm(), Servo([LINKS], MOTORS), *STATE)
+    assert position.degrees == {"links": 4} and position.rank == 2 and position.internal == 0
+    assert "relative degree 'links' 4; 0 of the states stay internal" in position.sentence
+
+
+def test_without_further_differentiation_the_control_says_that_it_has_no_authority():
+    with pytest.raises(ModelError, match="'beta' without authority"):
+        control(flexible_arm(), swing(), *STATE)
+
+
+def test_motors_bring_the_links_to_the_constraint_as_in_the_reference():
+    run = zw.simulate(with_servo(flexible_arm(), found()), [0, 0, 0, 0], [1, -0.1, 0, 0], times=[0.1, 0.5, 1, 2, 5], rtol=1e-11)
+    beta = run.dataset.v[:, 0] + run.dataset.v[:, 1]
+    exact = [0.8850777941053589, 0.48275539090082475, 0.10999468399768032, 0.002433374225609025, 4.118003998940097e-09]
+    np.testing.assert_allclose(beta, exact, atol=1e-12)
+    state = [-0.7905092428940076, 1.325303778590157, -1.2554619511985383, 4.540362492524274]
+    state += [0.8483820137153725, -0.8483820095973679, 0.13199130257023978, 2.1226378666036103]
+    np.testing.assert_allclose(np.concatenate([run.dataset.q[-1], run.dataset.v[-1]]), state, atol=1e-8)
+    seen = control_along(run, found())
+    assert list(seen.actuator.values) == ["motor 1", "motor 2"] and float(seen.residual.max()) < 1e-12
+
+
+def test_an_actuator_that_reaches_nothing_is_said_to():
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
+    model = zw.Model(system, name="two oscillators")
+    other = zw.Holonomic(lambda q, t, p: q[1], name="other")
+    servo = Servo([other], np.array([[1.0], [0.0]]), gains=1.0)
+    answer = relative_degree(model, servo, [0.1, 0.2], [0.3, 0.4])
+    assert answer.degrees == {"other": None} and answer.internal is None
+    with pytest.raises(ModelError, match="no actuator reaches 'other': differentiated 6 times"):
+        with_found_degrees(model, servo, [0.1, 0.2], [0.3, 0.4])
+
+
+def test_gains_must_fit_the_degree_that_is_found():
+    servo = Servo([LINKS], MOTORS, gains=SecondOrder(2.0))
+    with pytest.raises(ModelError, match="SecondOrder is of order 2, but .* of order 4"):
+        with_found_degrees(flexible_arm(), servo, *STATE)
