@@ -35,9 +35,7 @@ def test_a_file_fits_in_the_head():
 
 def test_a_name_says_what_is_inside():
     paths = {path.relative_to(SOURCE) for path in source_files()}
-    wrong = sorted(
-        str(path) for path in paths if SAYS_NOTHING & {part.strip("_") for part in path.with_suffix("").parts}
-    )
+    wrong = sorted(str(path) for path in paths if SAYS_NOTHING & {part.strip("_") for part in path.with_suffix("").parts})
     assert not wrong, f"name these after what they hold: {wrong}"
 
 

@@ -86,7 +86,7 @@ def test_moving_keeps_unit_length(q, w):
 
 def test_quarter_turn_about_z_takes_x_to_y():
     R = rotation_matrix(rotation.from_axis_angle([0.0, 0.0, 2.0], np.pi / 2))
-    assert np.allclose(R @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], atol=1e-15)
+    assert np.allclose(R @ np.array([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0], atol=1e-15)
 
 
 def test_leading_axes_give_what_single_calls_give():

@@ -39,8 +39,8 @@ def test_friction_that_grows_with_the_hinge_force_is_overcome():
     c = control(model, servo, q, v)
     np.testing.assert_allclose(c.acceleration, -4 * q, atol=1e-12)
     tangent = v / 2
-    push = np.array([0.6, 0.8]) * c.u[0]
+    push = np.array([0.6, 0.8]) * float(c.u[0])
     normal = (c.passive_force @ q, c.passive_force @ tangent)
     np.testing.assert_allclose(normal[1], -0.4 * abs(normal[0]), rtol=1e-12)
-    np.testing.assert_allclose((push + [0, -9.81]) @ tangent + normal[1], 0, atol=1e-12)
+    np.testing.assert_allclose((push + np.array([0, -9.81])) @ tangent + normal[1], 0, atol=1e-12)
     assert zw.motion(with_servo(model, servo), q, v).acceleration == pytest.approx(-4 * q, abs=1e-11)

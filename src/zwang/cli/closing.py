@@ -23,9 +23,9 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     yield "simulated time", f"{s.reached:.6g} s{asked}, {s.samples} samples"
     yield "wall time", f"{seconds(wall.total)}: " + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items())
     yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
-    if s.violation is not None and s.relative_violation is not None:
-        relative = f"relative {s.relative_violation.value:.2e}"
-        yield "largest violation", f"|phi| {_worst(s.violation, 'its own unit')}; {relative}"
+    if s.violation is not None:
+        relative = f"; relative {s.relative_violation.value:.2e}" if s.relative_violation else ""
+        yield "largest violation", f"|phi| {_worst(s.violation, 'its own unit')}{relative}"
     if s.velocity_violation is not None:
         yield "velocity violation", f"|psi| {_worst(s.velocity_violation, 'its own unit/s')}"
     if s.energy.conserved:

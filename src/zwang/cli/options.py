@@ -63,6 +63,6 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
 
     if choice is Drift.none:
         return NoStabilization()
-    if choice is Drift.baumgarte:
-        return Baumgarte(alpha, beta)
-    return Projection() if alpha is None else Projection(stabilization=BaumgarteRates(alpha, beta))
+    if alpha is None or beta is None:
+        return Projection()
+    return Baumgarte(alpha, beta) if choice is Drift.baumgarte else Projection(stabilization=BaumgarteRates(alpha, beta))

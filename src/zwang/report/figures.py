@@ -59,6 +59,7 @@ def violation(run: Run) -> Chart:
     """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
     constraints, data = run.model.constraints, run.dataset
     names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
+    names = [n for n in names if n == "violation" or data[n].values.any()]  # linear constraints have no size to relate to
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
     labels = {"violation": "|φ| [own unit]", "relative_violation": "relative |φ| [1]", "velocity_violation": "|ψ| [own unit/s]"}
     if not names:

@@ -104,9 +104,9 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
         Card("Simulated", f"{s.reached:.6g} s", end or f"{s.samples} samples", s.failed),
         Card("Steps", f"{s.accepted}", f"{s.rejected} rejected"),
     ]
-    if s.violation is not None and s.relative_violation is not None:
-        remark = f"{s.violation.constraint}; relative {s.relative_violation.value:.2g}"
-        made.append(Card("Largest violation", f"{s.violation.value:.2g}", remark))
+    if s.violation is not None:
+        relative = f"; relative {s.relative_violation.value:.2g}" if s.relative_violation else ""
+        made.append(Card("Largest violation", f"{s.violation.value:.2g}", s.violation.constraint + relative))
     if s.velocity_violation is not None:
         made.append(Card("Velocity violation", f"{s.velocity_violation.value:.2g}", s.velocity_violation.constraint))
     if s.energy.conserved:

@@ -58,7 +58,7 @@ class Summary:
         reached, asked: simulated time, and the time asked for [s].
         samples, accepted, rejected: counts.
         violation: largest |φ| in its constraint's own unit; None without holonomic constraints.
-        relative_violation: largest |φ| in row lengths times curvature [1]; None likewise.
+        relative_violation: largest |φ| in row lengths times curvature [1]; None where all constraints are linear, too.
         velocity_violation: largest |ψ| in its constraint's own unit per second; None without constraints.
         energy: how well the energy was kept.
         rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run, crossings included.
@@ -96,6 +96,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         exact: `t (samples,)` → dict of exact values (samples,) by coordinate name, or None.
     """
     data, constraints = run.dataset, run.model.constraints
+    relative = _worst(data["relative_violation"], len(constraints.position_rows))
     ranks = [int(r) for r in data["rank"].values] + [c.rank for c in run.crossings]
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
     return Summary(
@@ -108,7 +109,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         accepted=int(run.attrs["steps_accepted"]),
         rejected=int(run.attrs["steps_rejected"]),
         violation=_worst(data["violation"], len(constraints.position_rows)),
-        relative_violation=_worst(data["relative_violation"], len(constraints.position_rows)),
+        relative_violation=relative if relative is not None and relative.value > 0 else None,
         velocity_violation=_worst(data["velocity_violation"], len(constraints.velocity_rows)),
         energy=_energy(run),
         rows=constraints.m,

@@ -90,7 +90,7 @@ def arrange(figure: Figure, panels: Sequence, *, title: str = "", height: float 
     for axes, head in zip(panels, heads, strict=True):
         top -= head + height
         axes.set_position((LEFT / WIDTH, top / total, (WIDTH - LEFT - RIGHT) / WIDTH, height / total))
-        axes.yaxis.set_label_coords(-0.56 / (WIDTH - LEFT - RIGHT), 0.5)
+        axes.yaxis.set_label_coords(-0.6 / (WIDTH - LEFT - RIGHT), 0.5)
         axes.tick_params(labelbottom=axes is panels[-1])
         top -= GAP
     panels[-1].set_xlabel("time [s]")
@@ -147,13 +147,15 @@ def lines(
         decades(axes, values, span)
     else:
         axes.yaxis.set_major_locator(MaxNLocator(5))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}".replace("-", "−")))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
     axes.set_ylabel(plain(ylabel))
     if len(labels) > 1 or (labels and not ylabel.startswith(labels[0])):
         left_out = len(shown) < values.shape[1]
         title = f"{len(shown)} of {values.shape[1]}, those that vary most" if left_out else ""
         legend(axes, handles, [labels[i] for i in shown], title)
-    axes.margins(x=0.01)
+    margin = 0.01 * (t[-1] - t[0])
+    if margin > 0:
+        axes.set_xlim(t[0] - margin, t[-1] + margin)
 
 
 def legend(axes, handles: Sequence, labels: Sequence[str], title: str = "") -> None:
@@ -228,6 +230,12 @@ def labels_of(variable: xr.DataArray) -> list[str]:
     if not names:
         return [str(variable.name).replace("_", " ")]
     return names[0] if len(names) == 1 else [f"{a}: {b}" for a in names[0] for b in names[1]]
+
+
+def number(x: float) -> str:
+    """A tick's label, such as −0.5 or 1e−15."""
+    mantissa, _, exponent = f"{x:.6g}".partition("e")
+    return (mantissa + (f"e{int(exponent)}" if exponent else "")).replace("-", "−")
 
 
 def plain(text: str) -> str:

@@ -42,6 +42,7 @@ class RelativeDegree:
         rank: rank of the rows at their degrees (the decoupling matrix); less than `rows` if they compete for actuators.
         internal: dimension of the motion that the servo constraints leave free, 2 (nv − rank A) − Σ degrees, for holonomic
             passive constraints; None if a degree is missing.
+        highest: the degree at which the search gave up.
     """
 
     degrees: dict[str, int | None]
@@ -49,15 +50,15 @@ class RelativeDegree:
     rows: int
     rank: int | None
     internal: int | None
+    highest: int
 
     @property
     def sentence(self) -> str:
         """The finding in words."""
         without = [name for name, degree in self.degrees.items() if degree is None]
         if without:
-            tried = max(len(self.authority[name]) for name in without)
             names = ", ".join(map(repr, without))
-            return f"no actuator reaches {names}: differentiated {tried} times without finding authority at this state"
+            return f"no actuator reaches {names}: up to degree {self.highest} none has authority at this state"
         found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
         if self.rank is not None and self.rank < self.rows:
             return f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met together"
@@ -103,12 +104,12 @@ def relative_degree(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree =
     A = np.asarray(dynamics.matrix(state))
     total = sum(len(r) for r in rows)
     if None in degrees.values():
-        return RelativeDegree(degrees, authority, total, None, None)
+        return RelativeDegree(degrees, authority, total, None, None, highest)
     G = np.concatenate(rows) if rows else np.zeros((0, 0))
     rank = int(np.linalg.matrix_rank(G, rtol=THRESHOLD)) if G.size else 0
     used = sum(degree * len(r) for degree, r in zip(degrees.values(), rows, strict=True))
     internal = 2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
-    return RelativeDegree(degrees, authority, total, rank, internal)
+    return RelativeDegree(degrees, authority, total, rank, internal, highest)
 
 
 def with_found_degrees(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST) -> Servo:
