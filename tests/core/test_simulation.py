@@ -64,7 +64,7 @@ def test_states_between_samples_are_on_the_constraints_and_accurate(swing):
 
 
 def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(swing):
-    _ = swing.dataset, swing.crossings, swing.at(0.0123)
+    _ = swing.dataset, swing.crossings, swing.at(0.0123), swing._scaled_rows(0.0123)
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda name, *_, **__: compiled.append(name) if "backend_compile" in name else None
@@ -81,7 +81,7 @@ def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(sw
         atol=1e-9,
         params={"length": 2.0, "m": 3.0},
     )
-    _ = run.dataset, run.crossings, run.at(0.0123)
+    _ = run.dataset, run.crossings, run.at(0.0456), run._scaled_rows(0.0789)
     assert not compiled
 
 

@@ -95,6 +95,7 @@ class Run:
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
         self.result, self.attrs, self.stopped_by = result, attrs, stopped_by
+        self._rates: dict[int, np.ndarray] = {}
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
@@ -155,16 +156,22 @@ class Run:
             y = self.steps.y[exact]
         else:
             first = int(np.clip(exact - 2, 0, max(len(ts) - 4, 0)))
-            near = slice(first, first + 4)
-            rates = [np.asarray(_rate(self.flow, ts[i], self.steps.y[i])) for i in range(*near.indices(len(ts)))]
-            values = np.stack([self.steps.y[near], np.stack(rates)], axis=1).reshape(-1, self.steps.y.shape[1])
-            y = np.asarray(_settle(self.flow, t, KroghInterpolator(np.repeat(ts[near], 2), values)(t)))
+            near = range(*slice(first, first + 4).indices(len(ts)))
+            values = np.stack([x for i in near for x in (self.steps.y[i], self._rate_at(i))])
+            guess = KroghInterpolator(np.repeat(ts[near], 2), values)(t)
+            y = np.asarray(_settle(self.flow, np.asarray(t, float), guess))
         nq = self.model.system.nq
         return y[:nq], y[nq:]
 
+    def _rate_at(self, i: int) -> np.ndarray:
+        """ẏ at an accepted step."""
+        if i not in self._rates:
+            self._rates[i] = np.asarray(_rate(self.flow, np.asarray(self.steps.t[i]), self.steps.y[i]))
+        return self._rates[i]
+
     def _scaled_rows(self, t: float) -> np.ndarray:
         q, v = self.at(t)
-        return np.asarray(_rows(self.flow, t, np.concatenate([q, v])))
+        return np.asarray(_rows(self.flow, np.asarray(t, float), np.concatenate([q, v])))  # a float would compile anew
 
     def save(self, path: str | Path) -> Path:
         """Write the dataset as NetCDF (`.nc`), readable by xarray, MATLAB, Octave and ncdump."""

@@ -124,32 +124,36 @@ class Controller(eqx.Module):
         p, eq = self.dynamics.p, self.equation(s)
         A = self.rows.matrix(s.q, s.v, s.t, p)
         b, B = self.target(s), self.servo.actuation_matrix(s.q, s.t, p)
-        free = jax.vmap(eq.mass.solve, 1, 1)(B)
-        length, width = row_lengths(eq.mass.weigh(A)), row_lengths(eq.mass.weigh(B.T))
+        weighed = eq.mass.weigh(jnp.concatenate([A, B.T]))
+        rows, columns = weighed[: len(A)], weighed[len(A) :]  # A_s W and (Wᵀ B)ᵀ
+        length = row_lengths(jax.lax.stop_gradient(rows))
         scale = 1 / jnp.where(length > 0, length, 1.0)
+        width = row_lengths(jax.lax.stop_gradient(columns))
+        K = scale[:, None] * (rows @ columns.T)
 
-        def solve(a0, reaction):
-            G = scale[:, None] * (A @ reaction)
+        def solve(a0, G):
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
             reachable = (authority > THRESHOLD)[:, None]
-            K = scale[:, None] * (A @ free)
             reach = Reach(reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse)
             return self.servo.null_space.choose(reach, s, p), authority, reach
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
-            a0, reaction = self.dynamics.acceleration(eq), jax.vmap(eq.weighted.tangent, 1, 1)(free)
-            u, authority, reach = solve(a0, reaction)
-            return Choice(eq, A, b, B, scale, u, a0 + reaction @ u, authority, reach)
+            passed = lambda w: w - eq.weighted.C.solve(eq.weighted.C.C @ w)  # I − C⁺C: what hinges let through
+            few = len(rows) <= len(columns)
+            G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
+            a0 = self.dynamics.acceleration(eq)
+            u, authority, reach = solve(a0, scale[:, None] * G)
+            return Choice(eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), authority, reach)
 
         def achieved(u):
             return self.dynamics.acceleration(eqx.tree_at(lambda e: e.force, eq, eq.force + B @ u))
 
-        def linear(u):
+        def corrected(u):
             slope = jax.jacfwd(achieved)(u)
-            return achieved(u) - slope @ u, slope
+            return solve(achieved(u) - slope @ u, scale[:, None] * (A @ slope))
 
-        u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: solve(*linear(u))[0], jnp.zeros(B.shape[1]))
-        _, authority, reach = solve(*linear(u))
+        u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
+        _, authority, reach = corrected(u)
         return Choice(eq, A, b, B, scale, u, achieved(u), authority, reach)
 
     def __call__(self, s: State) -> Control:

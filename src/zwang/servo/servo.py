@@ -12,7 +12,7 @@ from zwang.constraint import AbstractConstraint
 from zwang.constraint.equation import first_line
 from zwang.errors import ModelError
 from zwang.model import Model
-from zwang.pseudoinverse import AbstractPseudoinverse, CompleteOrthogonal
+from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.gains import AbstractGain, as_gain
 from zwang.servo.null_space import AbstractNullSpace, LeastNorm
 
@@ -38,7 +38,8 @@ class Servo(eqx.Module):
         null_space: the choice among all controls that work, `LeastNorm()` unless given; see `zwang.servo.null_space`.
         degrees: by constraint name, how often its residual is differentiated until u appears, if that is more than 2 at position
             level or 1 at velocity level: what `relative_degree` finds.
-        pseudoinverse: method for (C B̄)⁺; it decides which servo rows are reachable.
+        pseudoinverse: method for (C B̄)⁺; five proximal sweeps unless given, exact to 1e-10 for singular values down to 1e-4 of
+            the longest row and bounded below 1e-5, where actuators lose a direction.
 
     Example:
         >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
@@ -77,7 +78,7 @@ class Servo(eqx.Module):
         if self.actuators and len(set(self.actuators)) < len(self.actuators):
             raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
         self.null_space = LeastNorm() if null_space is None else null_space
-        self.pseudoinverse = CompleteOrthogonal(THRESHOLD) if pseudoinverse is None else pseudoinverse
+        self.pseudoinverse = Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
         self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
         self.gains = self._checked_gains(gains)
 
