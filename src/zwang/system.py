@@ -28,6 +28,7 @@ class System(eqx.Module):
         coordinates, velocities: names, used in results and plots; `q0, q1 …` and the coordinates' names unless given.
         units: unit of each coordinate ("m", "rad", …), used on axes; empty unless given.
         velocity_units: unit of each velocity; the coordinate's unit per second unless given.
+        energy_unit: unit of energy that follows from the units of mass, length and time that M and F are in.
 
     `p` is the model's parameters, any pytree of arrays; every function takes it last.
 
@@ -47,6 +48,7 @@ class System(eqx.Module):
     velocities: tuple[str, ...]
     units: tuple[str, ...]
     velocity_units: tuple[str, ...]
+    energy_unit: str
 
     def __init__(
         self,
@@ -62,9 +64,10 @@ class System(eqx.Module):
         velocities: Sequence[str] | None = None,
         units: Sequence[str] | None = None,
         velocity_units: Sequence[str] | None = None,
+        energy_unit: str = "J",
     ):
         self.nq, self.nv = nq, nq if nv is None else nv
-        self.mass_matrix, self.force = mass_matrix, force
+        self.mass_matrix, self.force, self.energy_unit = mass_matrix, force, energy_unit
         self.velocity_map, self.retract, self.potential = velocity_map, retract, potential
         if self.nq != self.nv and velocity_map is None:
             raise ModelError(

@@ -119,7 +119,7 @@ def test_crossings_are_listed_until_there_are_too_many():
 
     crossing = Crossing(0.71425, 14, 12, 14, ("pins[0]",), ("pins", "joints"), 1e-8)
     fields = {f.name: None for f in dataclasses.fields(Summary)}
-    energy = type("Energy", (), {"conserved": True, "drift": 0.0, "scale": 1.0})
+    energy = type("Energy", (), {"conserved": True, "drift": 0.0, "scale": 1.0, "unit": "J"})
     numbers = {"reached": 1.0, "asked": 1.0, "samples": 2, "accepted": 1, "rejected": 0, "moved_q": 0.0, "moved_v": 0.0}
     many = {"crossings": (crossing,) * 15, "rows": 14, "lowest_rank": 12, "highest_rank": 14}
     summary = Summary(**{**fields, **numbers, **many, "sentence": "reached the end", "energy": energy, "errors": ()})

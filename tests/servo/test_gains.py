@@ -1,5 +1,6 @@
 """Errors decay as the gains say."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -44,6 +45,32 @@ def test_wrong_start_decays_at_velocity_level():
     servo = Servo([SPEED], np.array([[1.0], [0.0]]), gains=2.0)
     run = zw.simulate(with_servo(two_masses(), servo), [0, 2.0], [1.0, 0.0], times=T, rtol=1e-10)
     np.testing.assert_allclose(run.dataset.v[:, 0] - 0.3, 0.7 * np.exp(-2 * T), atol=1e-8)
+
+
+def test_a_gain_is_tuned_by_gradient_through_the_closed_loop():
+    def cost(gain):
+        """∫ error² dt + 1e-4 ∫ (x2 − x1 acceleration)² dt over 2 s, by midpoint steps."""
+        loop = with_servo(two_masses(), distance_servo(gains=gain))
+
+        def rate(y):
+            force = loop.system.force(y[:2], y[2:], 0.0, loop.params)
+            return jnp.concatenate([y[2:], force / jnp.array([1.0, 2.0])])
+
+        def step(y, _):
+            y = y + 0.01 * rate(y + 0.005 * rate(y))
+            a = rate(y)[2:]
+            return y, 0.01 * ((y[1] - y[0] - 2) ** 2 + 1e-4 * (a[1] - a[0]) ** 2)
+
+        return jnp.sum(jax.lax.scan(step, jnp.array([0.0, 2.3, 0.0, 0.0]), None, length=200)[1])
+
+    slope = jax.jit(jax.value_and_grad(cost))
+    gain = 6.0
+    first, derivative = slope(gain)
+    assert float(derivative) == pytest.approx(float(slope(gain + 1e-5)[0] - slope(gain - 1e-5)[0]) / 2e-5, rel=1e-6)
+    for _ in range(20):
+        gain = gain - 1000.0 * float(slope(gain)[1])
+    # critically damped: ∫ = 0.3² (5/(4w) + 1e-4 · w³/4), least at w = (5/3e-4)^(1/4)
+    assert gain == pytest.approx((5 / 3e-4) ** 0.25, rel=0.02) and float(slope(gain)[0]) < float(first)
 
 
 def test_a_gain_of_the_wrong_order_or_name_is_refused():

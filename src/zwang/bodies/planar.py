@@ -26,7 +26,7 @@ class PlanarBodies:
         gravity: acceleration of gravity [m/s²], shape (2,).
         wrench: `(q, v, t, p)` → further force and torque of each body [N, N, N·m], shape (nb, 3); none unless given.
         potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is derived; none unless given.
-        length_unit: unit of x and y in results; with another one than "m", give all parameters in consistent units.
+        length_unit, energy_unit: units of x and y and of energy in results; with others, give all parameters in consistent units.
 
     Attributes:
         system: the `zw.System`.
@@ -46,6 +46,7 @@ class PlanarBodies:
         wrench: Callable | None = None,
         potential: Callable | None = None,
         length_unit: str = "m",
+        energy_unit: str = "J",
     ):
         self.bodies = tuple(bodies)
         self._index = by_name(self.bodies)
@@ -59,6 +60,7 @@ class PlanarBodies:
             potential=self._energy,
             coordinates=[f"{body.name}.{c}" for body in self.bodies for c in ("x", "y", "angle")],
             units=[length_unit, length_unit, "rad"] * len(self.bodies),
+            energy_unit=energy_unit,
         )
 
     # --- where the bodies are ------------------------------------------------------------------------------------

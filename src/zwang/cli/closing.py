@@ -29,10 +29,10 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if s.velocity_violation is not None:
         yield "velocity violation", f"|psi| {_worst(s.velocity_violation, 'its own unit/s')}"
     if s.energy.conserved:
-        yield "energy drift", f"{s.energy.drift:.2e} J (kinetic energy up to {s.energy.scale:.4g} J)"
+        yield "energy drift", f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})"
     else:
         changes = f"energy changes by up to {s.energy.drift:.4g} J, work by a spline over the samples"
-        yield "energy balance", f"{s.energy.balance:.2e} J off ({changes})"
+        yield "energy balance", f"{s.energy.balance:.2e} {s.energy.unit} off ({changes})"
     for error in s.errors:
         unit = error.unit or "SI"
         yield "error", f"{error.value:.2e} {unit} against the exact solution (largest: {error.coordinate})"

@@ -95,7 +95,7 @@ def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Figure]:
     return draw
 
 
-def paths(points: Callable[[np.ndarray], np.ndarray], labels: Sequence[str], *, axes: Sequence[str] = ("x [m]", "y [m]")):
+def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x [m]", "y [m]")):
     """A figure of the paths of points in a plane, to scale.
 
     Args:

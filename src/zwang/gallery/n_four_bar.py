@@ -22,7 +22,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
 
-UNITS = {"m-kg": (1.0, 1.0, "m"), "mm-g": (1e3, 1e3, "mm")}
+UNITS = {"m-kg": (1.0, 1.0, "m", "J"), "mm-g": (1e3, 1e3, "mm", "nJ")}
 
 
 def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Example:
@@ -31,11 +31,11 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
         raise ModelError(f"n-four-bar got N = {N}, repeat = {repeat} and row_factor = {row_factor}; expected ≥ 1, ≥ 1 and > 0.")
     if units not in UNITS:
         raise ModelError(f"n-four-bar has no units {units!r}; expected {' or '.join(UNITS)}.")
-    per_meter, per_kilogram, unit = UNITS[units]
+    per_meter, per_kilogram, unit, energy_unit = UNITS[units]
     m, l, g = mass * per_kilogram, length * per_meter, gravity * per_meter
     bodies = [Body(f"crank {i + 1}", m, m * l**2 / 12) for i in range(N + 1)]
     bodies += [Body(f"coupler {i + 1}", m, m * l**2 / 12) for i in range(N)]
-    bars = PlanarBodies(bodies, gravity=(0.0, -g), length_unit=unit)
+    bars = PlanarBodies(bodies, gravity=(0.0, -g), length_unit=unit, energy_unit=energy_unit)
     model = Model(bars.system, _pins(bars, N, row_factor, repeat), {**bars.params, "length": l}, name=f"n-four-bar {N}")
     q0, v0 = _start(N, l, speed * per_meter)
 

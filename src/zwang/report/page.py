@@ -110,9 +110,21 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
     if s.velocity_violation is not None:
         made.append(Card("Velocity violation", f"{s.velocity_violation.value:.2g}", s.velocity_violation.constraint))
     if s.energy.conserved:
-        made.append(Card("Energy drift", f"{s.energy.drift:.2g} J", f"kinetic energy up to {s.energy.scale:.3g} J"))
+        made.append(
+            Card(
+                "Energy drift",
+                f"{s.energy.drift:.2g} {s.energy.unit}",
+                f"kinetic energy up to {s.energy.scale:.3g} {s.energy.unit}",
+            )
+        )
     else:
-        made.append(Card("Energy balance", f"{s.energy.balance:.2g} J", f"kinetic energy up to {s.energy.scale:.3g} J"))
+        made.append(
+            Card(
+                "Energy balance",
+                f"{s.energy.balance:.2g} {s.energy.unit}",
+                f"kinetic energy up to {s.energy.scale:.3g} {s.energy.unit}",
+            )
+        )
     if s.rows:
         passed = f", {len(s.crossings)} singular configurations passed" if s.crossings else ""
         made.append(Card("Rank", rank_range(s), f"of {s.rows} rows{passed}"))

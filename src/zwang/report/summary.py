@@ -40,12 +40,14 @@ class Energy:
         balance: max |E − E₀ − work| [J]; the work by a spline over the samples, so that its accuracy is theirs.
         scale: largest kinetic energy [J].
         conserved: whether the system has a potential and nothing else does work.
+        unit: unit of energy.
     """
 
     drift: float
     balance: float
     scale: float
     conserved: bool
+    unit: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,4 +151,6 @@ def _energy(run: Run) -> Energy:
     span = float(run.t[-1] - run.t[0])
     working = sum(np.max(np.abs(data[name].values)) for name in ("applied_power", "constraint_power", "nonideal_power")) * span
     conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
-    return Energy(float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))), scale, conserved)
+    return Energy(
+        float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))), scale, conserved, data.energy.attrs["units"]
+    )

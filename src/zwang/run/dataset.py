@@ -26,6 +26,8 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
 
     force = np.stack([motion.by_constraint[n] for n in rows], axis=1) if rows else np.zeros((len(t), 0, system.nv))
     energy = seen.kinetic + seen.potential
+    energy_unit = system.energy_unit
+    power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power
     work = CubicSpline(t, power).antiderivative()(t) if len(t) > 1 else np.zeros(1)
     labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
@@ -46,16 +48,16 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
         ),
         "rank": (("time",), motion.rank, "1", "rank of the constraint matrix"),
         "residual": (("time",), motion.residual, "1", "relative residual of A vdot = b"),
-        "kinetic_energy": (("time",), seen.kinetic, "J", "kinetic energy"),
-        "potential_energy": (("time",), seen.potential, "J", "potential energy"),
-        "energy": (("time",), energy, "J", "energy"),
-        "applied_power": (("time",), seen.applied_power, "W", "power of forces without potential"),
-        "constraint_power": (("time",), seen.constraint_power, "W", "power of ideal constraint forces"),
-        "nonideal_power": (("time",), seen.nonideal_power, "W", "power of nonideal constraint forces"),
+        "kinetic_energy": (("time",), seen.kinetic, energy_unit, "kinetic energy"),
+        "potential_energy": (("time",), seen.potential, energy_unit, "potential energy"),
+        "energy": (("time",), energy, energy_unit, "energy"),
+        "applied_power": (("time",), seen.applied_power, power_unit, "power of forces without potential"),
+        "constraint_power": (("time",), seen.constraint_power, power_unit, "power of ideal constraint forces"),
+        "nonideal_power": (("time",), seen.nonideal_power, power_unit, "power of nonideal constraint forces"),
         "energy_balance": (
             ("time",),
             energy - energy[0] - work,
-            "J",
+            energy_unit,
             "energy minus start minus work (work by spline over the samples)",
         ),
     }

@@ -8,6 +8,7 @@
 | `control.py` | `control`: u, reacting passive force, residual, rank, authority at one state |
 | `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
 | `closed_loop.py` | `with_servo`: a model whose force holds the control; `control_along` a run |
+| `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 
@@ -30,3 +31,5 @@ from zwang.servo.relative_degree import RelativeDegree as RelativeDegree
 from zwang.servo.relative_degree import relative_degree as relative_degree
 from zwang.servo.relative_degree import with_found_degrees as with_found_degrees
 from zwang.servo.servo import Servo as Servo
+from zwang.servo.zero_dynamics import ZeroDynamics as ZeroDynamics
+from zwang.servo.zero_dynamics import zero_dynamics as zero_dynamics

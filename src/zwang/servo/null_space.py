@@ -14,7 +14,7 @@ onto what the hinges let through.
 | `LeastNorm()` | G⁺ r | the least ‖u‖ of all controls that work, eq. (35) with s = 0 and the hinge force eliminated |
 | `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least Σ wᵢuᵢ²: effort is shared as 1/w |
 | `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload of opposing actuators, a rest torque |
-| `PaperLeastNorm()` | K⁺(G K⁺)⁺ r | eq. (35) as printed: least norm for the hinge force as it turns out, not reacting |
+| `PaperLeastNorm()` | (G K⁺K)⁺ r | eq. (35) as printed: least norm for the hinge force as it turns out, not reacting |
 
 `PaperLeastNorm` reads eq. (35) literally, `u = (C B̄)⁺ b̄` with the passive force Q^c inside b̄ taken as a given number; the
 passive force that then really acts depends on u, and both are solved together. It gives the ranges that the servo paper
@@ -27,6 +27,7 @@ import abc
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -99,13 +100,15 @@ class Preferred(AbstractNullSpace):
 
 
 class PaperLeastNorm(AbstractNullSpace):
-    """`u = K⁺ y`, `(G K⁺) y = r`: eq. (35) of the servo paper with s = 0, read literally, for the hinge force that really acts."""
+    """`u = K⁺ y` with `G u = r`: eq. (35) of the servo paper with s = 0, read literally, for the hinge force that really acts.
+
+    u = K⁺ y means that u is in the range of Kᵀ, so `u = (G K⁺K)⁺ r`, which squares no condition number.
+    """
 
     def choose(self, reach, state, p):
         blind = Pseudoinverse(reach.method, reach.K)
-        columns = [blind.solve(unit) for unit in jnp.eye(len(reach.r))]
-        X = jnp.stack(columns, axis=1) if columns else jnp.zeros((reach.G.shape[1], 0))
-        return X @ Pseudoinverse(reach.method, reach.G @ X).solve(reach.r)
+        seen = jax.vmap(lambda row: blind.solve(reach.K @ row))(reach.G)
+        return Pseudoinverse(reach.method, seen).solve(reach.r)
 
 
 ALL_NULL_SPACES = (LeastNorm, WeightedNorm, Preferred, PaperLeastNorm)
