@@ -89,3 +89,19 @@ def test_it_is_finite_where_the_rank_is_lost(method, rank):
     dC, y = random.standard_normal((4, 6)), random.standard_normal(6)
     answer = derivatives(method)(C, C @ y, dC, dC @ y, random.standard_normal(6))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree_util.tree_leaves(answer))
+
+
+def test_second_derivatives_see_that_the_pseudoinverse_depends_on_the_matrix():
+    """Along a curve C(s), against central differences of the first derivative: 1e-7 of the value."""
+    from zwang.pseudoinverse import Proximal, Pseudoinverse
+
+    random = np.random.default_rng(3)
+    C, dC, r = random.standard_normal((3, 5)), random.standard_normal((3, 5)), random.standard_normal(3)
+
+    def x(s):
+        return Pseudoinverse(Proximal(), C + s * dC).solve(r)
+
+    first = jax.jacfwd(x)
+    numeric = (first(1e-5) - first(-1e-5)) / 2e-5
+    assert np.allclose(jax.jacfwd(first)(0.0), numeric, rtol=1e-7, atol=1e-7)
+    assert np.allclose(jax.jacfwd(jax.jacrev(x))(0.0), numeric, rtol=1e-7, atol=1e-7)

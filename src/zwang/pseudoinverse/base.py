@@ -104,11 +104,11 @@ class Pseudoinverse(eqx.Module):
 
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
         """`C⁺ r`, shape (n,)."""
-        return _apply(self.factor.solve, self.factor.solve_transpose, self.C, r)
+        return _apply(self.factor.solve, self.factor.matrix, self.C, r)
 
     def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """`(C⁺)ᵀ x`, shape (m,)."""
-        return _apply(self.factor.solve_transpose, self.factor.solve, self.C.T, x)
+        return _apply(self.factor.solve_transpose, _Transposed(self.factor), self.C.T, x)
 
     def rank(self) -> Int[Array, ""]:
         return self.factor.rank()
@@ -118,19 +118,47 @@ class Pseudoinverse(eqx.Module):
         return self.factor.matrix()
 
 
+class _Transposed(eqx.Module):
+    """`(C⁺)ᵀ` as a matrix."""
+
+    factor: AbstractFactor
+
+    def __call__(self) -> Float[Array, "m n"]:
+        return self.factor.matrix().T
+
+
 @eqx.filter_custom_jvp
-def _apply(solve: Callable, solve_transpose: Callable, C: Array, r: Array) -> Array:
+def _apply(solve: Callable, matrix: Callable, C: Array, r: Array) -> Array:
     return solve(r)
 
 
 @_apply.def_jvp
 def _apply_jvp(primals, tangents):
-    solve, solve_transpose, C, r = primals
+    solve, matrix, C, r = primals
     _, _, dC, dr = tangents
-    x = solve(r)
+    x = _apply(solve, matrix, C, r)
+    P = _matrix(matrix, C)
     if dC is None:
-        return x, jnp.zeros_like(x) if dr is None else solve(dr)
+        return x, jnp.zeros_like(x) if dr is None else P @ dr
     along = -dC @ x if dr is None else dr - dC @ x
-    turned = dC.T @ solve_transpose(x)
-    dx = solve(solve_transpose(C.T @ along + dC.T @ (r - C @ x))) + turned - solve(C @ turned)
+    turned = dC.T @ (P.T @ x)
+    dx = P @ (P.T @ (C.T @ along + dC.T @ (r - C @ x))) + turned - P @ (C @ turned)
     return x, dx
+
+
+@eqx.filter_custom_jvp
+def _matrix(matrix: Callable, C: Array) -> Array:
+    """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that C⁺ depends on C."""
+    return matrix()
+
+
+@_matrix.def_jvp
+def _matrix_jvp(primals, tangents):
+    matrix, C = primals
+    _, dC = tangents
+    P = _matrix(matrix, C)
+    if dC is None:
+        return P, jnp.zeros_like(P)
+    turned = dC.T @ (P.T @ P)
+    along = -dC @ P
+    return P, P @ (P.T @ (C.T @ along + dC.T @ (jnp.eye(len(C)) - C @ P))) + turned - P @ (C @ turned)

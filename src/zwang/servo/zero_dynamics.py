@@ -49,7 +49,7 @@ class ZeroDynamics:
     @property
     def unstable(self) -> bool:
         """Whether an eigenvalue has a positive real part."""
-        return bool(np.any(self.eigenvalues.real > MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0)))
+        return bool(np.any(np.real(self.eigenvalues) > MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0)))
 
     @property
     def sentence(self) -> str:
@@ -58,7 +58,7 @@ class ZeroDynamics:
             return "the servo constraints leave nothing free"
         kind = f"the zero dynamics have {len(self.eigenvalues)} states"
         where = "" if self.rate <= AT_REST else f" (linearized at a moving state, rate {self.rate:.3g}: no proof of stability)"
-        fastest = float(self.eigenvalues.real.max())
+        fastest = float(np.max(np.real(self.eigenvalues)))
         if self.unstable:
             return f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the gains{where}"
         if fastest > -MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0):
@@ -82,7 +82,7 @@ def zero_dynamics(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = N
     rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
     T = Vt[rank:].T
     eigenvalues = np.linalg.eigvals(T.T @ J @ T) if T.shape[1] else np.zeros(0, complex)
-    order = np.argsort(-eigenvalues.real)
+    order = np.argsort(-np.real(eigenvalues))
     return ZeroDynamics(
         eigenvalues[order].astype(complex), float(np.max(np.abs(residual), initial=0.0)), float(np.linalg.norm(rate))
     )

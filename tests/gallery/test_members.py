@@ -1,0 +1,84 @@
+"""Every member loads, runs, draws, and says what it is."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import zwang as zw
+from zwang.gallery import ENTRIES, NAMES
+
+from .examples import example, run
+
+EXPECTED = {
+    "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
+    "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum",
+}  # fmt: skip
+
+
+def test_the_gallery_is_complete():
+    assert set(NAMES) == EXPECTED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_are_what_the_model_is_built_with(name):
+    entry = ENTRIES[name]
+    build = importlib.import_module(entry.module).build
+    assert set(inspect.signature(build).parameters) == set(entry.settings)
+    assert entry.summary and entry.source
+    assert all(setting.description for setting in entry.settings.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_member_runs_to_its_end_near_its_exact_solution(name):
+    member, reached = example(name), run(name)
+    assert member.duration == ENTRIES[name].duration
+    assert member.description
+    assert reached.result is zw.Result.SUCCESS
+    assert np.isnan(member.error(reached)) or member.error(reached) < 1e-8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_coordinate_has_a_unit(name):
+    system = example(name).model.system
+    assert all(system.units) and all(system.velocity_units)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_have_labels_with_units(name):
+    figures = example(name).figures
+    assert figures
+    for draw in figures.values():
+        figure = draw(run(name))
+        assert isinstance(figure, Figure)
+        axes = figure.axes[0]
+        assert all(text.endswith("]") for text in (axes.get_xlabel(), axes.get_ylabel()))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: zw.gallery.load("pendulun"), "no model 'pendulun'; did you mean 'pendulum'"),
+        (lambda: zw.gallery.load("zzz"), "there are: pendulum, "),
+        (lambda: zw.gallery.load("pendulum", lenght=2.0), "no setting 'lenght'; it has: length, mass, angle, gravity"),
+        (lambda: zw.gallery.load("n-four-bar", N=0), "N = 0"),
+        (lambda: zw.gallery.load("n-four-bar", units="inch"), "'inch'; expected m-kg or mm-g"),
+        (lambda: zw.gallery.load("free-body", inertia=(1.0, 1.0, 3.0)), "principal moments"),
+        (lambda: zw.gallery.load("rolling-disk", tilt=90.0), "tilt = 90"),
+        (lambda: zw.gallery.load("appell-hamel", direction="left"), "'left', expected 'up' or 'down'"),
+    ],
+)
+def test_a_wrong_name_or_setting_is_told_in_a_sentence(call, says):
+    with pytest.raises(zw.ModelError, match=says):
+        call()
+
+
+def test_the_list_of_models_imports_neither_jax_nor_anything_else_that_is_slow():
+    slow = ("jax", "equinox", "scipy", "xarray", "matplotlib", "numpy")
+    program = f"import sys, zwang.gallery.index; print([name for name in {slow!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
