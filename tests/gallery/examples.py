@@ -58,7 +58,6 @@ def energy_drift(run) -> float:
     return float(np.ptp(at_every_step(run)[1]))
 
 
-
 def largest_error(member, run) -> float:
     """Largest deviation from the exact solution over every accepted step, samples or not."""
     index = member.model.system.coordinates.index
