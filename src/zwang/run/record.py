@@ -77,7 +77,6 @@ class Run:
         attrs: settings and counts.
         stopped_by: name of the stop condition that ended it, or None.
         dataset: xarray dataset at the sample times (computed when first asked for).
-        crossings: singular configurations passed, each a `Crossing`.
     """
 
     def __init__(
