@@ -162,11 +162,27 @@ def _outcome(t, q, calls: int, steps: int, cpu: float, halted: str) -> Outcome:
     exact = linkage().exact
     assert exact is not None
     error = np.abs(q[:, 2] - exact(t)["crank 1.angle"])
-    return Outcome(t, q, error, _violations(q), calls, steps, cpu, halted)
+    return Outcome(t, q, error, np.concatenate([_violation()(part) for part in _batches(q)])[: len(q)], calls, steps, cpu, halted)
 
 
-def _violations(q: np.ndarray) -> np.ndarray:
-    """Σφ² of every state, in batches of one size so that one program serves all."""
+def matrices(q: np.ndarray) -> np.ndarray:
+    """D = Ψ_q M^-1/2 of every state, shape (k, 12, 12)."""
+    return np.concatenate([_matrices()(part) for part in _batches(q)])[: len(q)]
+
+
+@functools.cache
+def _matrices() -> Callable:
+    model = linkage().model
+    dynamics = model.dynamics()
+
+    def matrix(q):
+        state = State(q, jnp.zeros(12), jnp.zeros(()))
+        return dynamics.matrix(state) / jnp.sqrt(model.system.mass_matrix(q, state.t, dynamics.p))
+
+    return jax.jit(jax.vmap(matrix))
+
+
+def _batches(q: np.ndarray) -> np.ndarray:
+    """States in batches of one size, so that one program serves any number; the last one is repeated."""
     size = 512
-    padded = np.concatenate([q, np.repeat(q[-1:], -len(q) % size, axis=0)])
-    return np.concatenate([_violation()(part) for part in padded.reshape(-1, size, 12)])[: len(q)]
+    return np.concatenate([q, np.repeat(q[-1:], -len(q) % size, axis=0)]).reshape(-1, size, 12)
