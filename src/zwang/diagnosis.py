@@ -11,9 +11,9 @@ from jaxtyping import PyTree
 
 from zwang.constraint import AbstractConstraint
 from zwang.drift.consistent import Metric
-from zwang.dynamics import Dynamics
+from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.kernel import row_lengths, row_scale
-from zwang.model import CONSISTENT, Model
+from zwang.model import Model
 from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
 from zwang.state import State
 
