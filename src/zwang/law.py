@@ -63,6 +63,10 @@ class AbstractControlLaw(eqx.Module):
         """Names of the actuators."""
 
     @abc.abstractmethod
+    def units(self, nu: int) -> tuple[str, ...]:
+        """Units of their controls, empty where not given."""
+
+    @abc.abstractmethod
     def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
         """`B u` at a state: what the equation of motion adds to F.
 

@@ -111,4 +111,9 @@ def _actuators(servo: AbstractControlLaw, seen: Observation) -> dict:
     """Names along the dimensions of a closed loop."""
     c = seen.control
     assert c is not None
-    return {"actuator": list(servo.names(c.u.shape[1])), "servo_constraint": list(c.missed)}
+    nu = c.u.shape[1]
+    return {
+        "actuator": list(servo.names(nu)),
+        "actuator_unit": ("actuator", list(servo.units(nu))),
+        "servo_constraint": list(c.missed),
+    }

@@ -29,6 +29,7 @@ class Servo(AbstractControlLaw):
         constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its own name.
         actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of the actuators.
         actuators: names of the actuators; u0, u1 … unless given.
+        actuator_units: unit of each control, such as "N m", for axes; empty unless given.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k [1/s] for poles at −k.
             A constraint without a gain keeps its error (‖φ̈‖ = 0 only), which is right for a start without error.
         null_space: the choice among all controls that work, `LeastNorm()` unless given; see `zwang.servo.null_space`.
@@ -45,6 +46,7 @@ class Servo(AbstractControlLaw):
     constraints: tuple[AbstractConstraint, ...]
     actuation: Callable
     actuators: tuple[str, ...] | None
+    actuator_units: tuple[str, ...] | None
     gains: dict[str, AbstractGain]
     null_space: AbstractNullSpace
     degrees: dict[str, int] = eqx.field(static=True)
@@ -56,6 +58,7 @@ class Servo(AbstractControlLaw):
         actuation,
         *,
         actuators: Sequence[str] | None = None,
+        actuator_units: Sequence[str] | None = None,
         gains: Mapping[str, AbstractGain | float] | AbstractGain | float | None = None,
         null_space: AbstractNullSpace | None = None,
         degrees: Mapping[str, int] | None = None,
@@ -73,6 +76,7 @@ class Servo(AbstractControlLaw):
         self.actuators = None if actuators is None else tuple(actuators)
         if self.actuators and len(set(self.actuators)) < len(self.actuators):
             raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
+        self.actuator_units = None if actuator_units is None else tuple(actuator_units)
         self.null_space = LeastNorm() if null_space is None else null_space
         self.pseudoinverse = Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
         self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
@@ -113,6 +117,10 @@ class Servo(AbstractControlLaw):
         """Names of the actuators."""
         return tuple(f"u{i}" for i in range(nu)) if self.actuators is None else self.actuators
 
+    def units(self, nu: int) -> tuple[str, ...]:
+        """Units of the controls."""
+        return ("",) * nu if self.actuator_units is None else self.actuator_units
+
     def checked(self, passive: Dynamics) -> int:
         """Number of actuators, after a check of B against a model's shapes; compiles nothing.
 
@@ -130,6 +138,8 @@ class Servo(AbstractControlLaw):
             raise ModelError(
                 f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities."
             )
+        if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
+            raise ModelError(f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each.")
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=.")
