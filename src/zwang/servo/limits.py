@@ -21,6 +21,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.arrays import is_concrete
@@ -63,12 +64,12 @@ class Limits(eqx.Module):
         for name, value in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
             if value is not None and value.shape not in ((), (nu,)):
                 raise ModelError(f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one per actuator.")
-            if value is not None and is_concrete(value) and bool(jnp.any(jnp.isnan(value))):
+            if value is not None and is_concrete(value) and bool(np.any(np.isnan(np.asarray(value)))):
                 raise ModelError(f"Limits: {name} holds NaN; give inf for no limit.")
         known = is_concrete((self.lower, self.upper, self.rate))
-        if known and bool(jnp.any(self.lower > self.upper)):
+        if known and bool(np.any(np.asarray(self.lower) > np.asarray(self.upper))):
             raise ModelError(f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left between them.")
-        if known and self.rate is not None and not bool(jnp.all(self.rate > 0)):
+        if known and self.rate is not None and not bool(np.all(np.asarray(self.rate) > 0)):
             raise ModelError(f"Limits: rate is {self.rate}, expected positive numbers.")
 
     def box(self, nu: int, before: Float[Array, " nu"] | None, elapsed) -> tuple[Float[Array, " nu"], Float[Array, " nu"]]:
