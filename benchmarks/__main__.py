@@ -1,4 +1,4 @@
-"""`python -m benchmarks [acceleration] [control] [crossing] [compile] [startup]`: run all or some, print tables, write `results/benchmarks.json`."""
+"""`python -m benchmarks [name ...]`: run the benchmarks of `NAMES`, all or some, print tables, write `results/benchmarks.json`."""
 
 from __future__ import annotations
 

@@ -57,37 +57,6 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
     dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
     control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s)  # type: ignore
     motion = motion_of(dynamics.passive, s, 0.0 if control is None else control.actuator_force)
-    kinetic, potential: energy [J].
-        applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
-        constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have any.
-        nonideal_power: power of nonideal constraint forces [W].
-        control_power: power of the actuators, v·B u [W].
-        control: u and its diagnosis; None without a control law.
-    """
-
-    motion: Motion
-    phi: Float[Array, " m"]
-    psi: Float[Array, " m"]
-    relative: Float[Array, " m"]
-    kinetic: Float[Array, ""]
-    potential: Float[Array, ""]
-    applied_power: Float[Array, ""]
-    constraint_power: Float[Array, ""]
-    nonideal_power: Float[Array, ""]
-    control_power: Float[Array, ""]
-    control: Control | None
-
-
-def observe(dynamics: Dynamics, s: State) -> Observation:
-    """Evaluate one instant."""
-    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
-    phi = jnp.zeros(c.m).at[c.position_rows].set(dynamics.position_residual(s))
-    psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
-    scales = dynamics.scales
-    assert scales is not None
-    dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
-    motion = motion_of(dynamics, s)
-    control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s)  # type: ignore
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
