@@ -61,8 +61,8 @@ class Projection(AbstractDrift):
             A, phi, psi = dynamics.matrix(state), dynamics.position_residual(state), dynamics.velocity_residual(state)
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             size = dynamics.violation(phi)
-            errors = (moving.A @ error_v, moving.A @ error_q) if identity_map else (moving.A @ error_v,)
-            dv, dq, *forbidden = corrections(dynamics, moving, A, psi, phi, *errors)
+            held = [A[constraints.position_rows] @ error_q] if identity_map else []
+            (dv, forbidden_v), (dq, *forbidden_q) = corrections(dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held])
 
             stagnant = (i >= 2) & (size > 0.5 * before)
             slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))  # what damping near a rank drop has left of ψ
@@ -70,8 +70,7 @@ class Projection(AbstractDrift):
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i >= self.iterations) | ~jnp.isfinite(size)
             q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
-            error_v = error_v - forbidden[0]
-            error_q = error_q - forbidden[1] if identity_map else error_q
+            error_v, error_q = error_v - forbidden_v, error_q - sum(forbidden_q)
             return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, moving.C.C, done
 
         rows = jnp.zeros((len(constraints.velocity_rows), system.nv))

@@ -89,6 +89,19 @@ _ALL = (
         ("plane", "rheonomic", "paper", "exact"),
     ),
     Entry(
+        "swarm",
+        "five robots that gather without colliding, each with its velocity prescribed",
+        "zwang.gallery.swarm",
+        10.0,
+        {
+            "mass": Setting(2.0, "mass of each robot", "kg"),
+            "start": Setting("rest", "velocities at the start: rest, consistent (no error), or scattered"),
+            "pull": Setting(2.0, "rate at which the error of the start decays; 0 as printed keeps it for ever", "1/s"),
+        },
+        "review of the Udwadia-Kalaba approach, section 8.2",
+        ("plane", "nonholonomic", "paper"),
+    ),
+    Entry(
         "five-bar",
         "three parallel cranks and a coupler: 12 rows of rank 11, and 10 where all bars are collinear",
         "zwang.gallery.five_bar",
