@@ -21,7 +21,8 @@ class Projection(AbstractDrift):
 
         stage:  v ← v − A⊕ψ   before b is formed
         step:   q ← q ⊖ A⊕φ   until φ is round-off, then  v ← v − A⊕ψ
-        error:  e ← (I − A⊕A) e   what the projection removes is no error of the step
+        error:  e ← (I − A⊕A) e   what the projection removes is no error of the step;
+                                 that of q by holonomic rows alone, as rolling holds no coordinate
 
     Off the constraints by ε, A demands the velocity ε/σ in a direction that is about to vanish; that, and not the
     pseudoinverse, ruins the step of an adaptive integrator near a rank drop. The rank decision at a stage is made no finer than
