@@ -141,7 +141,7 @@ SERVO = (
         5.0,
         {
             "driven": Setting(3, "number of cranks with a motor: 1, 2 or 3"),
-            "choice": Setting("least", "which of the torques that work: least, weighted or preferred"),
+            "choice": Setting("weighted", "which of the torques that work: least, weighted or preferred"),
             "weights": Setting((1.0, 2.0, 4.0), "weights of the torques, for weighted"),
             "preferred": Setting((20.0, 0.0, -20.0), "torques to stay near to, for preferred", "N m"),
             "middle": Setting(90.0, "middle of the cranks' path, above the horizontal", "deg"),

@@ -31,6 +31,8 @@ NAME = "cart-pole-track"
 CART_INERTIA = 1.0
 """kg m²; the track keeps the cart from turning, so that it does not matter."""
 
+ASKED = "asked for"
+
 
 def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, travel, frequency, rate, offset) -> Example:
     """The model; `offset` [deg or m] is the start's error in what is prescribed."""
@@ -50,7 +52,9 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
 
     def prescribed(t):
         """What is prescribed with its rate and acceleration, shape (3, …), from a start with an error but no rate of it."""
-        path = swing * np.stack([np.sin(frequency * t), frequency * np.cos(frequency * t), -(frequency**2) * np.sin(frequency * t)])
+        path = swing * np.stack(
+            [np.sin(frequency * t), frequency * np.cos(frequency * t), -(frequency**2) * np.sin(frequency * t)]
+        )
         return path + decay(rate, (off, 0.0), t)
 
     def cart_acceleration(t):
@@ -70,6 +74,12 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
         free = lambda t: _integrated(pole_acceleration, rest, 0.0, t)
         place = lambda t: (prescribed(t)[0], free(t))
         rates = prescribed(np.asarray(0.0))[1], 0.0
+
+    def asked(run, what):
+        """What is asked for, if it is `what`, in the unit of its figure."""
+        path = swing * np.sin(frequency * run.t)
+        return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
+
     return Example(
         _closed_loop(cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate),
         q0=_pose(*place(np.zeros(1)), center)[:, 0],
@@ -77,12 +87,22 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
         duration=5.0,
         description=(
             f"A cart with a pole, {pose} at first; the motor of the cart prescribes the "
-            + ("angle of the pole, and the cart goes where it must." if task == "pole" else "path of the cart, and the pole swings.")
+            + (
+                "angle of the pole, and the cart goes where it must."
+                if task == "pole"
+                else "path of the cart, and the pole swings."
+            )
         ),
         figures={
             "Cart and pole": linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
-            "Position of the cart": over_time("position [m]", lambda run: {"cart": run.q[:, 0]}),
-            "Angle of the pole": over_time("angle from the horizontal [deg]", lambda run: {"pole": np.degrees(run.q[:, 5])}),
+            "Position of the cart": over_time(
+                "position [m]", lambda run: {"cart": run.q[:, 0], **asked(run, "cart")}, dashed=[ASKED]
+            ),
+            "Angle of the pole": over_time(
+                "angle from the horizontal [deg]",
+                lambda run: {"pole": np.degrees(run.q[:, 5]), **asked(run, "pole")},
+                dashed=[ASKED],
+            ),
             "Force of the motor": controls("force [N]"),
         },
         exact=lambda t: dict(zip(_names(), _pose(*place(np.asarray(t, float)), center), strict=True)),

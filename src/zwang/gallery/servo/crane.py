@@ -37,9 +37,7 @@ SMOOTH = np.array([70.0, -315.0, 540.0, -420.0, 126.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 COORDINATES = ["trolley", "rope", "load.x", "load.y"]
 
 
-def build(
-    *, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start, goal, travel_time, rate, offset
-) -> Example:
+def build(*, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start, goal, travel_time, rate, offset) -> Example:
     """The model, started `offset` [m] away from `start`, at rest."""
     lengths(NAME, 2, start=start, goal=goal, offset=offset)
     positive(
@@ -87,11 +85,11 @@ def build(
             f"it starts {off} m off, which decays with all poles at -{rate:g} 1/s."
         ),
         figures={
-            "Path of the load": paths(
-                lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)], ["load", "asked for"]
-            ),
+            "Path of the load": paths(lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)], ["load", "asked for"]),
             "Rope": linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
-            "Error of the load": over_time("error [m]", lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True))),
+            "Error of the load": over_time(
+                "error [m]", lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True))
+            ),
             "Forces": controls("force [N]"),
         },
         exact=lambda t: dict(zip(COORDINATES, carried(np.asarray(t, float)), strict=True)),

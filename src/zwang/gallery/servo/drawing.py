@@ -27,7 +27,9 @@ def over_time(ylabel: str, lines: Callable[[Run], Mapping[str, np.ndarray]], *, 
 
     @styled
     def draw(run: Run) -> Figure:
-        from zwang.run.plot import INK, legend
+        from matplotlib.ticker import FuncFormatter
+
+        from zwang.run.plot import INK, legend, number
 
         figure, axes = axes_of("time [s]", ylabel)
         drawn = lines(run)
@@ -36,6 +38,7 @@ def over_time(ylabel: str, lines: Callable[[Run], Mapping[str, np.ndarray]], *, 
             style = {"color": INK, "ls": (0, (1.5, 2.5)), "lw": 1.6} if label in dashed else {}
             handles += axes.plot(run.t, np.broadcast_to(values, run.t.shape), **style)
         _keep_flat_lines_flat(axes)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
         if len(drawn) > 1:
             legend(axes, handles, list(drawn))
         return figure

@@ -67,7 +67,9 @@ def build(
         q0, v0 = np.zeros(4), np.r_[np.asarray(speeds, float), 0.0, 0.0]
         wanted, exact = Nonholonomic(lambda q, v, t, p: v[0] + v[1], name=task), None
         figures = {
-            "Error of the constraint": over_time("sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}),
+            "Error of the constraint": over_time(
+                "sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}
+            ),
             "Link velocities": over_time("velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}),
         }
     servo = Servo([wanted], MOTORS, actuators=["motor 1", "motor 2"], gains=rate, degrees={task: DEGREES[task]})

@@ -23,7 +23,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
-from zwang.servo import Poles, SecondOrder, Servo, with_servo
+from zwang.servo import SecondOrder, Servo, with_servo
 from zwang.system import System
 
 NAME = "scara"
@@ -32,6 +32,9 @@ ROUNDED = np.radians([30.0, -55.0, 24.0])
 """Angles as printed, with the elbow on the right and the sign of q₂ put right."""
 PRINTED_RATES = np.array([-0.157, 0.0001, 0.157, 0.0195])
 """Velocities as printed; they fit both branches."""
+
+SAMPLES = 801
+"""The default ones are too far apart for an error that swings twice a second."""
 
 
 def build(
@@ -44,6 +47,10 @@ def build(
     not_negative(NAME, damping=damping, stiffness=stiffness, radius=radius)
     one_of(NAME, ("paper", "rounded", "exact"), start=start)
     one_of(NAME, ("right", "left"), elbow=elbow)
+    if damping and not stiffness:
+        raise ModelError(
+            f"{NAME}: damping = {damping} with stiffness 0 slows an error but keeps it; give stiffness, or no damping."
+        )
     if not abs(length[0] - length[1]) < middle - radius <= middle + radius < sum(length):
         raise ModelError(
             f"{NAME}: the path is {middle - radius:g} to {middle + radius:g} m from the first axis, but the arm reaches from "
@@ -57,11 +64,13 @@ def build(
     q0 = np.r_[-side * ROUNDED, 0.0] if start == "rounded" else _joints(path(np.asarray(0.0)), length, side)
     v0 = PRINTED_RATES.copy() if start != "exact" else _rates(q0, along(path, 0.0)[1], length)
     error, error_rate = along(lambda t: _hand(q0 + v0 * t, length) - path(t), 0.0)
-    gain = SecondOrder(np.sqrt(stiffness), damping / (2 * np.sqrt(stiffness))) if stiffness else Poles(0.0, damping)
+    gain = SecondOrder(np.sqrt(stiffness), damping / (2 * np.sqrt(stiffness)) if stiffness else 0.0)
 
     def exact(t):
         t = np.asarray(t, float)
-        off = np.multiply.outer(error, decay(gain, (1.0, 0.0), t)[0]) + np.multiply.outer(error_rate, decay(gain, (0.0, 1.0), t)[0])
+        off = np.multiply.outer(error, decay(gain, (1.0, 0.0), t)[0]) + np.multiply.outer(
+            error_rate, decay(gain, (0.0, 1.0), t)[0]
+        )
         return dict(zip(COORDINATES, _joints(path(t) + off, length, side), strict=True))
 
     params = {
@@ -89,6 +98,7 @@ def build(
             "Force of the lift": controls("force [N]", ["lift"]),
         },
         exact=exact,
+        simulate={"samples": SAMPLES},
     )
 
 

@@ -41,4 +41,5 @@ def along(place: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
         t: time [s].
     """
     found = np.asarray(place(np.asarray(t + 1j * TINY)))
-    return found.real, found.imag / TINY
+    rate = np.imag(found)
+    return np.real(found), np.where(np.abs(rate) > TINY**1.5, rate, 0.0) / TINY  # what is smaller is TINY squared
