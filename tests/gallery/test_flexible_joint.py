@@ -69,6 +69,7 @@ def histories() -> dict:
     """x(t) by reading and gain, shape (times, 8), all integrated together by DOP853."""
     cases = [(name, gain) for name in READINGS for gain in GAINS]
     readings, gains = np.array([READINGS[name] for name, _ in cases]), np.array([gain for _, gain in cases])
+    arm()  # built outside of the traced function
     slope = jax.jit(jax.vmap(rate_of))
     run = solve_ivp(
         lambda t, x: np.asarray(slope(x.reshape(-1, 8), gains, readings)).ravel(), (0, 5), np.tile(START, len(cases)),
@@ -106,6 +107,7 @@ def test_states_in_the_readings_that_the_reference_follows_in_full():
 
 
 def test_the_literal_reading_is_unstable_at_rest():
+    arm()
     jacobian = jax.jit(jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"]))))
     for gain, wanted in VALUES["scan"]["literal_linearised_eigs"].items():
         found = np.linalg.eigvals(np.asarray(jacobian(np.zeros(8), float(gain))))
