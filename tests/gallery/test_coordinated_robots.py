@@ -5,6 +5,7 @@ import functools
 import jax
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.gallery.servo.coordinated_robots import ACTUATION
@@ -157,6 +158,42 @@ def test_other_readings_of_the_text_give_other_torques(reading):
     works = along["hinge_acc_resid"] < 1e-10 and along["servo_resid"] < 1e-10
     assert (torn < 1e-12 and missed < 1e-12) == works
     assert torn <= along["hinge_acc_resid"] + 1e-12 and missed <= along["servo_resid"] + 1e-12
+
+
+def test_the_literal_reading_tears_the_hinge():
+    """ERRATA: with Q^c of eq. (14) and u of eq. (71), each as printed, the end of the chain is half a meter off after 0.6 s."""
+    table = VALUES["reference_u_Qc_on_exact_motion"]["literal"]
+    for t, theta, omega, _, values in zip(*motion(list(table)), table.values(), strict=True):
+        u, acceleration, *_ = in_the_reading("literal", theta, omega, t)
+        M, F, *_ = equations()(theta, omega, t)
+        np.testing.assert_allclose(u, values["u"], atol=1e-12)
+        np.testing.assert_allclose(acceleration, values["thdd"], atol=1e-12)
+        np.testing.assert_allclose(M @ acceleration - F - ACTUATION @ u, values["Qc"], atol=1e-11)
+    forward = VALUES["forward"]["literal stab=0"]
+    end = forward["theta_end"]
+    at_the_end = lambda t, x: x[0] - end[0]  # the last instant that the reference kept, just before 0.6 s
+    fall = solve_ivp(
+        lambda t, x: np.r_[x[5:], in_the_reading("literal", x[:5], x[5:], t)[1]], (0, 0.6), forward["states"]["0"],
+        method="DOP853", rtol=1e-12, atol=1e-13, t_eval=[0.0, 0.5], events=at_the_end,
+    )  # fmt: skip
+    np.testing.assert_allclose(fall.y[:, 1], forward["states"]["0.5"], atol=1e-10)
+    assert 0.58 < fall.t_events[0][0] < 0.6
+    q = fall.y_events[0][0][:5]
+    np.testing.assert_allclose(q, end, atol=1e-9)
+    violation = np.abs([np.sum(np.cos(q)) - 3, np.sum(np.sin(q))]).max()
+    np.testing.assert_allclose(violation, forward["hinge_pos_violation"], rtol=1e-8)
+
+
+@pytest.mark.slow
+def test_the_run_with_the_shortest_torques_moves_the_same():
+    forward = VALUES["forward"]["projected stab=0"]
+    t, states = by_time(forward["states"])
+    member = example(NAME, choice="least")
+    reached = simulated(with_gain(member.model, Rate(0.0)), member.q0, member.v0, t)
+    np.testing.assert_allclose(np.c_[reached.q, reached.v], states, atol=2e-11)
+    c = chosen(NAME, reached.q, reached.v, reached.t, choice="least", rate=0.0)
+    np.testing.assert_allclose(c.u, by_time(forward["u"], list(forward["states"]))[1], atol=1e-9)
+    np.testing.assert_allclose(c.passive_force, by_time(forward["Qc"], list(forward["states"]))[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("case", ["selfconsistent stab=0", "selfconsistent stab=5"])

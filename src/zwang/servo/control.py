@@ -32,6 +32,10 @@ from zwang.state import State
 SOLVED = 1e-8
 """Largest servo residual, relative to the accelerations involved, that counts as solved."""
 
+ROUND_OFF = 1e-7
+"""Residuals up to `ROUND_OFF · SOLVED` of all accelerations, in the mass metric, are round-off: where a row asks for no acceleration
+and gets none, there is nothing else to compare them with."""
+
 NEWTON_STEPS = 8
 """Corrections of u where nonideal passive forces depend on the ideal ones, and so on u, in a way that is not linear."""
 
@@ -162,6 +166,7 @@ class Controller(eqx.Module):
         involved = jnp.abs(c.acceleration) + jnp.abs(c.eq.free_acceleration)
         miss = c.scale * (c.A @ c.acceleration - c.b)
         asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(c.scale * (jnp.abs(c.A) @ involved))
+        asked = asked + ROUND_OFF * sum(jnp.sqrt(x @ c.eq.mass.apply(x)) for x in (c.acceleration, c.eq.free_acceleration))
         miss = miss / jnp.where(asked > 0, asked, 1.0)
         slices = self.rows.row_slices
         authority = {name: jnp.min(c.authority[rows], initial=1.0) for name, rows in slices.items()}
