@@ -33,6 +33,33 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_attr_annotations = False  # shapes and units are in the sentences
 
 # `make docs` puts this one file, all of MathJax, beside the pages.
 mathjax_path = "mathjax/tex-svg-full.js"
+
+
+def as_restructured_text(app, what, name, obj, options, lines):
+    """Docstrings are written to be read in an editor: their Markdown tables become tables, indented lines after a blank one,
+    which hold equations or code, stay as they are."""
+    out, inside = [], ""
+    for before, line in zip(["", *lines], lines, strict=False):
+        if line.startswith("|"):
+            if inside != "table":
+                out += [".. list-table::", "   :header-rows: 1", ""]
+            cells = [cell.strip().strip("`") if i == 0 else cell.strip() for i, cell in enumerate(line.strip("|").split("|"))]
+            if set("".join(cells)) - set("-: "):
+                out += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(cells)]
+            inside = "table"
+            continue
+        if line and not line[0].isspace():
+            inside = "section" if line.endswith(":") and line.count(" ") <= 1 else ""
+        elif line and not before and not inside:
+            out += ["::", ""]
+            inside = "display"
+        out.append(line)
+    lines[:] = out
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", as_restructured_text, priority=100)  # before napoleon reads the sections

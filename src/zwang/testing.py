@@ -8,6 +8,7 @@ Each raises an `AssertionError` that says which law is broken and by how much; n
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -72,18 +73,24 @@ def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
     full = [random.standard_normal(shape) for shape in ((3, 5), (4, 4), (5, 3))]
     deficient = [random.standard_normal((5, 2)) @ random.standard_normal((2, 4)), np.zeros((2, 3))]
     for C in map(jnp.asarray, [*full, *deficient]):
-        P = Pseudoinverse(method, C)
-        X, expected = P.matrix(), np.linalg.pinv(C, rcond=1e-8)
+        r, x = C @ jnp.asarray(random.standard_normal(C.shape[1])), jnp.asarray(random.standard_normal(C.shape[1]))
+        X, solved, transposed, rank = _applied(method, C, r, x)
+        expected = np.linalg.pinv(C, rcond=1e-8)
         for left, right, law in ((C @ X @ C, C, "C C⁺ C = C"), (X @ C @ X, X, "C⁺ C C⁺ = C⁺")):
             _assert(left - right, 1e-9 * _size(right), law)
         for product, law in ((C @ X, "C C⁺ symmetric"), (X @ C, "C⁺ C symmetric")):
             _assert(product - product.T, 1e-9, law)
-        r, x = C @ jnp.asarray(random.standard_normal(C.shape[1])), jnp.asarray(random.standard_normal(C.shape[1]))
-        _assert(P.solve(r) - expected @ r, 1e-9 * _size(r), "solve(r) = C⁺ r for r in the range of C")
-        _assert(P.solve_transpose(x) - expected.T @ x, 1e-8 * _size(expected) * _size(x), "solve_transpose(x) = (C⁺)ᵀ x")
-        if int(P.rank()) != np.linalg.matrix_rank(C):
-            raise AssertionError(f"rank is {int(P.rank())}, expected {np.linalg.matrix_rank(C)} for a matrix of shape {C.shape}")
+        _assert(solved - expected @ r, 1e-9 * _size(r), "solve(r) = C⁺ r for r in the range of C")
+        _assert(transposed - expected.T @ x, 1e-8 * _size(expected) * _size(x), "solve_transpose(x) = (C⁺)ᵀ x")
+        if int(rank) != np.linalg.matrix_rank(C):
+            raise AssertionError(f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of shape {C.shape}")
     _check_pseudoinverse_derivative(method, jnp.asarray(full[0]), jnp.asarray(deficient[0]))
+
+
+@eqx.filter_jit
+def _applied(method: AbstractPseudoinverse, C, r, x):
+    P = Pseudoinverse(method, C)
+    return P.matrix(), P.solve(r), P.solve_transpose(x), P.rank()
 
 
 def check_formulation(formulation: AbstractFormulation, method: AbstractPseudoinverse) -> None:

@@ -63,8 +63,18 @@ def test_states_between_samples_are_on_the_constraints_and_accurate(swing):
     assert np.allclose(q, exact.q[0], atol=1e-8)
 
 
+def test_many_states_are_asked_for_at_once(swing):
+    times = [swing.t[100], 0.5 * (swing.t[100] + swing.t[101]), 0.0, swing.t[-1]]
+    q, v = swing.at(times)
+    assert q.shape == (4, 2) and v.shape == (4, 2)
+    assert np.array_equal(q[[0, 2, 3]], swing.q[[100, 0, -1]]), "a step is given as it is"
+    assert np.array_equal(q[1], swing.at(times[1])[0])
+    with pytest.raises(zw.ModelError, match=r"t = 99 s is outside the run; expected .* within 0 … "):
+        swing.at([0.1, 99.0])
+
+
 def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(swing):
-    _ = swing.dataset, swing.crossings, swing.at(0.0123), swing._scaled_rows(0.0123)
+    _ = swing.dataset, swing.crossings, swing.at(0.0123)
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda name, *_, **__: compiled.append(name) if "backend_compile" in name else None
@@ -81,7 +91,7 @@ def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(sw
         atol=1e-9,
         params={"length": 2.0, "m": 3.0},
     )
-    _ = run.dataset, run.crossings, run.at(0.0456), run._scaled_rows(0.0789)
+    _ = run.dataset, run.crossings, run.at(0.0456)
     assert not compiled
 
 

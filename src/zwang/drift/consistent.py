@@ -40,9 +40,13 @@ class Pieces(eqx.Module):
     F: Float[Array, " nv"]
 
 
-@eqx.filter_jit
 def pieces(dynamics: Dynamics, s: State) -> Pieces:
-    """Evaluate a model's functions."""
+    """Evaluate a model's functions; one program, whether the scales are known or not."""
+    return _pieces(dataclasses.replace(dynamics, scales=None), s)
+
+
+@eqx.filter_jit
+def _pieces(dynamics: Dynamics, s: State) -> Pieces:
     M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), s.v.dtype)
     F = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p), s.v.dtype)
     M = M if M.ndim == 2 else factor_mass(M).dense()

@@ -34,9 +34,9 @@ def styled(draw: Callable[[Run], Figure]) -> Callable[[Run], Figure]:
 
 def axes_of(xlabel: str, ylabel: str, *, equal: bool = False, size: tuple[float, float] = (6.4, 4.2)):
     """A figure with one pair of axes; lengths to scale if `equal`."""
-    from matplotlib.figure import Figure
+    from zwang.run.plot import Picture
 
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Picture(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     axes.set(xlabel=xlabel, ylabel=ylabel)
     if equal:

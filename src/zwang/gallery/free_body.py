@@ -80,9 +80,9 @@ def attitude(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
 @styled
 def _polhode(run):
     """Path of the angular velocity on the ellipsoid of inertia, seen in the body."""
-    from matplotlib.figure import Figure
+    from zwang.run.plot import Picture
 
-    figure = Figure(figsize=(5.6, 5.2), layout="constrained")
+    figure = Picture(figsize=(5.6, 5.2), layout="constrained")
     axes = figure.add_subplot(projection="3d")
     w, J = run.v[:, 3:].T, np.asarray(run.model.params["inertia"])[0]
     a, b = np.meshgrid(np.linspace(0, 2 * np.pi, 41), np.linspace(0, np.pi, 21))

@@ -140,7 +140,7 @@ def advance(
         growth = jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
         secant = jnp.min(jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0), initial=1.0)
         approach = jnp.any(crossed) & kept & close & ~found
-        h_next = jnp.where(approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.98) + resolution, h * growth)
+        h_next = jnp.where(approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8) + resolution, h * growth)
         h_next = jnp.where(hit & ok, jnp.maximum(p.h, h * growth), h_next)
         h_next = jnp.where(fixed & ok, p.h, h_next)
         ceiling = jnp.where(approach, h, jnp.where(ok, p.ceiling - h, p.ceiling))

@@ -4,6 +4,8 @@
 |---|---|
 | `record.py` | `Run` and `Steps`: what was computed, `at`, `plot`, `save` |
 | `observe.py` | everything that is known at one instant, as arrays |
+| `interpolate.py` | states between the steps |
+| `blocks.py` | many instants through one compiled program |
 | `dataset.py` | the xarray dataset with names and units |
 | `crossing.py` | where the constraints lose rank, and which rows |
 """

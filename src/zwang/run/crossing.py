@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.signal import find_peaks
 
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2 log(distance), e.g. 5 at a step's
@@ -21,6 +18,11 @@ distance of 0.1."""
 CROSSING_THRESHOLD = 1e-5
 """A direction counts as lost where its singular value, rows at unit length, falls below this; the minimum over time is found to
 about 1e-7."""
+
+PRECISION = 1e-9
+"""A crossing's time is found to this fraction of the run's duration."""
+INSTANTS = 17
+"""Instants that a dip is looked at in one round; each round narrows it down eight times."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,43 +52,64 @@ class Crossing:
         )
 
 
-def find_crossings(t: np.ndarray, volume: np.ndarray, scaled_rows: Callable[[float], np.ndarray], labels: list[tuple[str, str]]):
+def find_crossings(
+    t: np.ndarray, volume: np.ndarray, scaled_rows: Callable[[np.ndarray], np.ndarray], labels: list[tuple[str, str]]
+) -> list[Crossing]:
     """Crossings along a run.
 
     Args:
         t, volume: accepted steps and their log-determinants, shape (steps,).
-        scaled_rows: time → rows at unit length in the metric of M⁻¹, shape (m, nv), on the constraints.
+        scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, shape (k, m, nv), on the constraints.
         labels: (constraint, row) of every row.
     """
-    if len(t) < 3 or not len(labels):
+    dips = _dips(volume) if len(t) >= 3 and len(labels) else np.zeros(0, int)
+    if not len(dips):
         return []
+    rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
+    before, after = _rank(rows_before), _rank(rows_after)
+    generic = np.maximum(before, after)
+    times = _bottoms(t[dips - 1], t[dips + 1], scaled_rows, generic, PRECISION * max(t[-1] - t[0], 1e-3))
+    rows_at = scaled_rows(times)
+    rank, smallest = _rank(rows_at), _last_singular_value(rows_at, generic)
     found = []
-    for i in find_peaks(-volume, prominence=PROMINENCE)[0]:
-        before, after = _rank(scaled_rows(float(t[i - 1]))), _rank(scaled_rows(float(t[i + 1])))
-        generic = max(before, after)
-
-        def smallest(time, generic=generic):
-            return np.log(np.linalg.svd(scaled_rows(time), compute_uv=False)[generic - 1] + 1e-16)
-
-        best: Any = minimize_scalar(
-            smallest, bounds=(t[i - 1], t[i + 1]), method="bounded", options={"xatol": 1e-9 * max(t[-1], 1e-3)}
-        )
-        rows = scaled_rows(best.x)
-        rank = _rank(rows)
-        if rank >= generic:
-            continue
-        lost = np.flatnonzero(_null_share(rows) - _null_share(scaled_rows(float(t[i - 1]))) > 0.05)
+    for i in np.flatnonzero(rank < generic):
+        lost = np.flatnonzero(_null_share(rows_at[i]) - _null_share(rows_before[i]) > 0.05)
         found.append(
             Crossing(
-                float(best.x), before, rank, after, tuple(labels[k][1] for k in lost),
-                tuple(dict.fromkeys(labels[k][0] for k in lost)), float(np.exp(best.fun)),
+                float(times[i]), int(before[i]), int(rank[i]), int(after[i]), tuple(labels[k][1] for k in lost),
+                tuple(dict.fromkeys(labels[k][0] for k in lost)), float(smallest[i]),
             )
         )  # fmt: skip
     return found
 
 
-def _rank(rows: np.ndarray) -> int:
-    return int(np.sum(np.linalg.svd(rows, compute_uv=False) > CROSSING_THRESHOLD))
+def _dips(volume: np.ndarray) -> np.ndarray:
+    """Steps where the log-determinant dips."""
+    from scipy.signal import find_peaks  # takes as long to import as all the rest of the library
+
+    return find_peaks(-volume, prominence=PROMINENCE)[0]
+
+
+def _bottoms(low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, precision: float) -> np.ndarray:
+    """Where between `low` and `high` the last singular value of each dip is least; all dips are narrowed down together, each time
+    to the neighbors of the best of a few instants."""
+    fractions, dip = np.linspace(0.0, 1.0, INSTANTS), np.arange(len(low))
+    while True:
+        times = low[:, None] + (high - low)[:, None] * fractions
+        values = _last_singular_value(scaled_rows(times.ravel()), np.repeat(generic, INSTANTS)).reshape(times.shape)
+        best = np.argmin(values, axis=1)
+        if np.max(high - low) <= precision:
+            return times[dip, best]
+        low, high = times[dip, np.maximum(best - 1, 0)], times[dip, np.minimum(best + 1, INSTANTS - 1)]
+
+
+def _last_singular_value(rows: np.ndarray, generic: np.ndarray) -> np.ndarray:
+    """The singular value that vanishes where the rank falls below `generic`, shape (k,)."""
+    return np.linalg.svd(rows, compute_uv=False)[np.arange(len(rows)), generic - 1]
+
+
+def _rank(rows: np.ndarray) -> np.ndarray:
+    return np.sum(np.linalg.svd(rows, compute_uv=False) > CROSSING_THRESHOLD, axis=-1)
 
 
 def _null_share(rows: np.ndarray) -> np.ndarray:

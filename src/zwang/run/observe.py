@@ -11,10 +11,8 @@ from jaxtyping import Array, Float
 from zwang.dynamics import Dynamics
 from zwang.kernel import row_scale
 from zwang.model import Motion, motion_of
+from zwang.run.blocks import in_blocks
 from zwang.state import State
-
-BLOCK = 64
-"""Instants per call; the last block is padded, so that another number of samples compiles nothing."""
 
 
 class Observation(eqx.Module):
@@ -61,14 +59,9 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
 
 @eqx.filter_jit
 def _observe_block(dynamics: Dynamics, block: State) -> Observation:
-    return jax.lax.map(lambda s: observe(dynamics, s), block)
+    return jax.lax.map(lambda s: observe(dynamics, s), jax.tree_util.tree_map(jnp.asarray, block))
 
 
 def observe_all(dynamics: Dynamics, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> Observation:
-    """Evaluate many instants, block by block; every leaf gets a leading time axis and lives on the host."""
-    parts = []
-    for i in range(0, len(t), BLOCK):
-        index = np.minimum(np.arange(i, i + BLOCK), len(t) - 1)
-        part = _observe_block(dynamics, State(jnp.asarray(q[index]), jnp.asarray(v[index]), jnp.asarray(t[index])))
-        parts.append(jax.tree_util.tree_map(lambda x, n=min(BLOCK, len(t) - i): np.asarray(x)[:n], part))
-    return jax.tree_util.tree_map(lambda *x: np.concatenate(x), *parts)
+    """Evaluate many instants; every leaf gets a leading time axis and lives on the host."""
+    return in_blocks(lambda q, v, t: _observe_block(dynamics, State(q, v, t)), q, v, t)

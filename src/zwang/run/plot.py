@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,6 +61,15 @@ STYLE: dict[Any, Any] = {
 }
 
 
+class Picture(Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.savefig(stream, format="png", dpi=110)
+        return stream.getvalue()
+
+
 def plot(data: xr.Dataset, variables: Sequence[str]) -> Figure:
     """One panel per variable and unit over time; residuals on a logarithmic axis."""
     unknown = [v for v in variables if v not in data]
@@ -76,7 +86,7 @@ def plot(data: xr.Dataset, variables: Sequence[str]) -> Figure:
 
 def stacked(count: int) -> tuple[Figure, list]:
     """A figure of panels above each other that share their time axis; `arrange` it when they are drawn."""
-    figure = Figure(figsize=(WIDTH, PANEL * count))
+    figure = Picture(figsize=(WIDTH, PANEL * count))
     first = figure.add_subplot(count, 1, 1)
     return figure, [first] + [figure.add_subplot(count, 1, i, sharex=first) for i in range(2, count + 1)]
 

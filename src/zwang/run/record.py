@@ -6,17 +6,14 @@ import dataclasses
 from functools import cached_property
 from pathlib import Path
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from scipy.interpolate import KroghInterpolator
 
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate.loop import History
-from zwang.kernel import row_lengths, row_scale
 from zwang.model import Model
 from zwang.run.crossing import Crossing, find_crossings
+from zwang.run.interpolate import Interpolant
 from zwang.run.observe import Observation, observe_all
 
 
@@ -80,7 +77,6 @@ class Run:
         attrs: settings and counts.
         stopped_by: name of the stop condition that ended it, or None.
         dataset: xarray dataset at the sample times (computed when first asked for).
-        crossings: singular configurations passed, each a `Crossing`.
     """
 
     def __init__(
@@ -95,7 +91,7 @@ class Run:
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
         self.result, self.attrs, self.stopped_by = result, attrs, stopped_by
-        self._rates: dict[int, np.ndarray] = {}
+        self._between = Interpolant(flow, steps.t, steps.y)
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
@@ -144,34 +140,20 @@ class Run:
     def crossings(self) -> list[Crossing]:
         """Singular configurations that the run passed, from every accepted step."""
         labels = [(n, f"{n}[{i}]") for n, s in self.model.constraints.row_slices.items() for i in range(s.stop - s.start)]
-        return find_crossings(self.steps.t, self.steps.volume, self._scaled_rows, labels)
+        return find_crossings(self.steps.t, self.steps.volume, lambda t: self._between(t)[1], labels)
 
-    def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """q and v at any time of the run: a polynomial of degree 7 through four steps, projected onto the constraints."""
-        ts = self.steps.t
-        if not ts[0] <= t <= ts[-1]:
-            raise ModelError(f"t = {t} s is outside the run, which covers {ts[0]:.6g} … {ts[-1]:.6g} s.")
-        exact = int(np.searchsorted(ts, t))
-        if ts[exact] == t:
-            y = self.steps.y[exact]
-        else:
-            first = int(np.clip(exact - 2, 0, max(len(ts) - 4, 0)))
-            near = range(*slice(first, first + 4).indices(len(ts)))
-            values = np.stack([x for i in near for x in (self.steps.y[i], self._rate_at(i))])
-            guess = KroghInterpolator(np.repeat(ts[near], 2), values)(t)
-            y = np.asarray(_settle(self.flow, np.asarray(t, float), guess))
+    def at(self, t) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and (times, nv): a polynomial of
+        degree 7 through four steps, projected onto the constraints."""
+        times, ts = np.asarray(t, float), self.steps.t
+        inside = (times >= ts[0]) & (times <= ts[-1])
+        if times.ndim > 1 or not np.all(inside):
+            outside = np.atleast_1d(times)[~np.atleast_1d(inside)]
+            what = f"t = {outside[0]:.6g} s is outside the run" if len(outside) else f"t has shape {times.shape}"
+            raise ModelError(f"{what}; expected a time or a list of times within {ts[0]:.6g} … {ts[-1]:.6g} s.")
+        y = self._between(np.atleast_1d(times))[0].reshape(*times.shape, -1)
         nq = self.model.system.nq
-        return y[:nq], y[nq:]
-
-    def _rate_at(self, i: int) -> np.ndarray:
-        """ẏ at an accepted step."""
-        if i not in self._rates:
-            self._rates[i] = np.asarray(_rate(self.flow, np.asarray(self.steps.t[i]), self.steps.y[i]))
-        return self._rates[i]
-
-    def _scaled_rows(self, t: float) -> np.ndarray:
-        q, v = self.at(t)
-        return np.asarray(_rows(self.flow, np.asarray(t, float), np.concatenate([q, v])))  # a float would compile anew
+        return y[..., :nq], y[..., nq:]
 
     def save(self, path: str | Path) -> Path:
         """Write the dataset as NetCDF (`.nc`), readable by xarray, MATLAB, Octave and ncdump."""
@@ -186,21 +168,3 @@ class Run:
         from zwang.run.plot import plot  # matplotlib takes a second to import
 
         return plot(self.dataset, variables)
-
-
-@eqx.filter_jit
-def _rate(flow: MotionFlow, t, y):
-    return flow.rate(jnp.asarray(t), jnp.asarray(y))
-
-
-@eqx.filter_jit
-def _settle(flow: MotionFlow, t, y):
-    return flow.settle(jnp.asarray(t), jnp.asarray(y), jnp.zeros_like(y)).y
-
-
-@eqx.filter_jit
-def _rows(flow: MotionFlow, t, y):
-    dynamics, state = flow.dynamics, flow.state(jnp.asarray(t), jnp.asarray(y))
-    A = dynamics.matrix(state)
-    C = dynamics.mass(state, A).weigh(A)
-    return row_scale(row_lengths(C))[:, None] * C

@@ -1,0 +1,70 @@
+"""States between the steps of a run."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.interpolate import KroghInterpolator
+
+from zwang.flow import MotionFlow
+from zwang.kernel import row_lengths, row_scale
+from zwang.run.blocks import in_blocks
+
+STENCIL = 4
+"""Steps that one polynomial goes through; with their rates it has degree 7, that of the default integrator's steps."""
+
+
+class Interpolant:
+    """A polynomial through four steps and their rates, projected onto the constraints.
+
+    Args:
+        flow: the motion.
+        t: accepted steps [s], shape (steps,).
+        y: (q, v) there, shape (steps, n).
+    """
+
+    def __init__(self, flow: MotionFlow, t: np.ndarray, y: np.ndarray):
+        self.flow, self.t, self.y = flow, t, y
+        self._rates = np.full_like(y, np.nan)
+        self._known = np.zeros(len(t), bool)
+
+    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """States (k, n) and rows at unit length in the metric of M⁻¹ (k, m, nv) at times within the run (k,)."""
+        after = np.searchsorted(self.t, times)
+        on_step = self.t[after] == times
+        guess = np.where(on_step[:, None], self.y[after], 0.0)
+        first = np.clip(after - STENCIL // 2, 0, max(len(self.t) - STENCIL, 0))
+        for i in np.unique(first[~on_step]):
+            these = ~on_step & (first == i)
+            guess[these] = self._polynomial(i)(times[these])
+        settled, rows = in_blocks(lambda t, y: _settled(self.flow, t, y), times, guess)
+        return np.where(on_step[:, None], self.y[after], settled), rows
+
+    def _polynomial(self, first: int) -> KroghInterpolator:
+        near = np.arange(len(self.t))[first : first + STENCIL]
+        if not self._known[near].all():
+            wanted = np.arange(len(self.t))[first : first + 8 * STENCIL]  # a block costs hardly more than one
+            self._rates[wanted] = in_blocks(lambda t, y: _rates(self.flow, t, y), self.t[wanted], self.y[wanted])
+            self._known[wanted] = True
+        values = np.stack([self.y[near], self._rates[near]], axis=1).reshape(2 * len(near), -1)
+        return KroghInterpolator(np.repeat(self.t[near], 2), values)
+
+
+@eqx.filter_jit
+def _rates(flow: MotionFlow, t, y):
+    return jax.lax.map(lambda ty: flow.rate(*ty), (jnp.asarray(t), jnp.asarray(y)))
+
+
+@eqx.filter_jit
+def _settled(flow: MotionFlow, t, y):
+    def one(ty):
+        t, y = ty
+        y = flow.settle(t, y, jnp.zeros_like(y)).y
+        state = flow.state(t, y)
+        A = flow.dynamics.matrix(state)
+        C = flow.dynamics.mass(state, A).weigh(A)
+        return y, row_scale(row_lengths(C))[:, None] * C
+
+    return jax.lax.map(one, (jnp.asarray(t), jnp.asarray(y)))
