@@ -95,12 +95,10 @@ def test_states_in_the_readings_that_the_reference_follows_in_full():
         case, x = VALUES["virtual_Kq2_reference"][f"1/P={gain:g}"], histories()["virtual_Kq2", gain]
         np.testing.assert_allclose(x[:, :2], by_time(case["q1"])[1], atol=1e-9)
         np.testing.assert_allclose(x[:, 4:6], by_time(case["v1"])[1], atol=1e-9)
-        u = jax.vmap(lambda x: paper_control(x, gain, 0.0))(x)
+        u = jax.vmap(lambda x, gain=gain: paper_control(x, gain, 0.0))(x)
         np.testing.assert_allclose(u, by_time(case["u"])[1], atol=2e-8)
         np.testing.assert_allclose(x[:, 4] + x[:, 5], case["beta_exact"], atol=1e-10)
-    np.testing.assert_allclose(
-        histories()["link_K(q1-q2)", 5.0], by_time(VALUES["link_K_q1mq2_Pinv5"])[1], atol=1e-9
-    )
+    np.testing.assert_allclose(histories()["link_K(q1-q2)", 5.0], by_time(VALUES["link_K_q1mq2_Pinv5"])[1], atol=1e-9)
     for gain in (1.0, 5.0):
         states = by_time(VALUES["literal_motor_reference"][f"1/P={gain:g}"])[1]
         np.testing.assert_allclose(histories()["literal_motor", gain], states, rtol=1e-8, atol=1e-9)

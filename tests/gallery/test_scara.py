@@ -159,7 +159,11 @@ def product_of_exponentials(q, p):
 
 def test_the_equations_are_those_of_the_product_of_exponentials():
     model = passive_model(example(NAME).model)
-    p, q, v = {k: np.asarray(x) for k, x in model.params.items()}, np.array([0.3, -0.8, 0.5, 0.1]), np.array([0.7, -0.4, 0.2, 0.3])
+    p, q, v = (
+        {k: np.asarray(x) for k, x in model.params.items()},
+        np.array([0.3, -0.8, 0.5, 0.1]),
+        np.array([0.7, -0.4, 0.2, 0.3]),
+    )
     M, slope, printed = product_of_exponentials(q, p)
     np.testing.assert_allclose(model.system.mass_matrix(q, 0.0, p), M, atol=1e-14)
     exact = jax.jacfwd(lambda q: model.system.mass_matrix(q, 0.0, p))(q)

@@ -82,7 +82,7 @@ SERVO = (
             "inertia": Setting((0.27, 0.31, 0.02, 0.0001), "inertias about the vertical", "kg m²"),
             "radius": Setting(0.05, "radius of the helix", "m"),
             "middle": Setting(0.35, "distance of the helix from the first axis", "m"),
-            "frequency": Setting(1.2566370614359172, "angular frequency", "rad/s"),
+            "period": Setting(5.0, "time for one turn of the helix", "s"),
             "climb": Setting(0.02, "climb of the helix", "m/s"),
             "damping": Setting(0.5, "damping of the error, alpha of the paper", "1/s"),
             "stiffness": Setting(200.0, "stiffness of the error, beta of the paper; with damping 0 for none", "1/s²"),

@@ -6,7 +6,8 @@
 
 Every torque acts on the same degree of freedom, so that only their sum is determined; `choice` shares it among the `driven` cranks:
 `least` evenly, `weighted` as 1/weights, `preferred` by the same amount added to each of the given torques, which preloads the linkage
-where they oppose each other. Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
+where they oppose each other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
+Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
 """
 
 from __future__ import annotations

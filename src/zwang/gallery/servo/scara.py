@@ -37,13 +37,11 @@ SAMPLES = 801
 """The default ones are too far apart for an error that swings twice a second."""
 
 
-def build(
-    *, mass, length, center, inertia, radius, middle, frequency, climb, damping, stiffness, start, elbow, gravity
-) -> Example:
+def build(*, mass, length, center, inertia, radius, middle, period, climb, damping, stiffness, start, elbow, gravity) -> Example:
     """The model; `start` is "paper", "rounded" or "exact", `elbow` "right" (q₂ < 0) or "left"."""
     lengths(NAME, 4, mass=mass, inertia=inertia)
     lengths(NAME, 2, length=length, center=center)
-    positive(NAME, mass=mass, inertia=inertia, length=length, frequency=frequency)
+    positive(NAME, mass=mass, inertia=inertia, length=length, period=period)
     not_negative(NAME, damping=damping, stiffness=stiffness, radius=radius)
     one_of(NAME, ("paper", "rounded", "exact"), start=start)
     one_of(NAME, ("right", "left"), elbow=elbow)
@@ -56,7 +54,7 @@ def build(
             f"{NAME}: the path is {middle - radius:g} to {middle + radius:g} m from the first axis, but the arm reaches from "
             f"{abs(length[0] - length[1]):g} to {sum(length):g} m; change radius, middle or length."
         )
-    side = -1.0 if elbow == "right" else 1.0
+    frequency, side = 2 * np.pi / period, -1.0 if elbow == "right" else 1.0
 
     def path(t):
         return np.stack([radius * np.sin(frequency * t), middle + radius * np.cos(frequency * t), 0 * t, climb * t])
@@ -78,7 +76,7 @@ def build(
         "radius": radius, "middle": middle, "frequency": frequency, "climb": climb,
     }  # fmt: skip
     servo = Servo([Holonomic(_helix, name="helix")], np.eye(4), actuators=["motor 1", "motor 2", "motor 3", "lift"], gains=gain)
-    turn = np.linspace(0, 2 * np.pi / frequency, 100)
+    turn = np.linspace(0, period, 100)
     return Example(
         with_servo(Model(_system(), [], params, name=NAME), servo),
         q0,
