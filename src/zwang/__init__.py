@@ -25,6 +25,10 @@ _HOME = {
     "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
     "UdwadiaKalaba": "formulation", "Campbell": "formulation", "CampbellSingular": "formulation",
     "UdwadiaPhohomsiri": "formulation", "LagrangeMultipliers": "formulation", "Nullspace": "formulation",
+    "Servo": "servo", "Control": "servo", "control": "servo", "inverse_dynamics": "servo", "relative_degree": "servo",
+    "with_found_degrees": "servo", "zero_dynamics": "servo",
+    "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo",
+    "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
 _MODULES = ("bodies", "gallery", "testing")

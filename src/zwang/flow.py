@@ -54,7 +54,7 @@ class MotionFlow(eqx.Module):
         A = dynamics.matrix(s)
         mass = dynamics.mass(s, A)
         weighted = dynamics.weighted(mass, A)
-        F_q, F_v = jax.jacfwd(lambda q, v: dynamics.system.force(q, v, t, dynamics.p), argnums=(0, 1))(s.q, s.v)
+        F_q, F_v = jax.jacfwd(lambda q, v: dynamics.applied_force(State(q, v, t)), argnums=(0, 1))(s.q, s.v)
         tangent = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), in_axes=1, out_axes=1)
         system = dynamics.system
         N = None if system.velocity_map is None else system.velocity_map(s.q, t, dynamics.p)

@@ -15,8 +15,7 @@ import jax
 import numpy as np
 
 import zwang as zw
-from zwang.servo import SecondOrder, Servo, control
-from zwang.servo.closed_loop import passive_model
+from zwang.servo import SecondOrder, control
 
 from .examples import example
 
@@ -26,24 +25,19 @@ def reference(name: str) -> dict:
     return json.loads((Path(__file__).parent / "reference" / f"{name}.json").read_text())
 
 
-def servo_of(model: zw.Model) -> Servo:
-    """The servo that closes a model's loop."""
-    return model.system.force.controller.servo
-
-
 def with_gain(model: zw.Model, gain) -> zw.Model:
     """The closed loop with another gain of the same kind on its one servo constraint; compiles nothing new."""
-    (name,) = servo_of(model).gains
-    return eqx.tree_at(lambda m: servo_of(m).gains[name], model, gain)
+    (name,) = model.servo.gains
+    return eqx.tree_at(lambda m: m.servo.gains[name], model, gain)
 
 
 def chosen(name: str, q, v, t, null_space=None, **settings):
     """`Control` of a member at many states at once, shapes (states, …)."""
     model = example(name, **settings).model
-    servo = servo_of(model)
+    servo = model.servo
     if null_space is not None:
         servo = eqx.tree_at(lambda s: s.null_space, servo, null_space)
-    plant = passive_model(model)
+    plant = model.passive
     q, v, t = (np.asarray(x, float) for x in (q, v, t))
     return jax.vmap(lambda q, v, t: control(plant, servo, q, v, t))(q, v, t)
 

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import zwang as zw
 from zwang.gallery.servo.coordinated_robots import ACTUATION
 from zwang.servo import LeastNorm, PaperLeastNorm, Rate
-from zwang.servo.closed_loop import passive_model
+from zwang.servo.controller import Controller
 
 from .examples import example, run
 from .servo_members import by_time, chosen, reference, simulated, with_gain
@@ -39,7 +39,7 @@ def test_the_free_chain_is_that_of_the_appendix():
     q for q̇, (64) two first derivatives in its line of second ones, (A1) a stray "= J_L2"."""
     random = np.random.default_rng(3)
     m, inertia, theta, rate = random.uniform(0.5, 2, 5), random.uniform(0.5, 2, 5), random.normal(size=5), random.normal(size=5)
-    system = passive_model(example(NAME).model).system
+    system = example(NAME).model.passive.system
     p = {"mass": m, "inertia": inertia, "length": 0.7, "gravity": 9.8}
     M, C, G = appendix(theta, rate, m, inertia, 0.7, 9.8)
     np.testing.assert_allclose(system.mass_matrix(theta, 0.0, p), M, atol=1e-14)
@@ -114,9 +114,9 @@ def rates(t):
 @functools.cache
 def equations():
     """(θ, θ̇, t) → M, F and both sets of rows, hinge and object, of the product."""
-    closed = example(NAME).model
-    controller = closed.system.force.controller
-    dynamics, rows = controller.dynamics, controller.rows
+    model = example(NAME).model
+    dynamics = model.passive.dynamics()
+    rows = Controller(dynamics, model.servo).rows
 
     @jax.jit
     def at(q, v, t):

@@ -53,9 +53,7 @@ def test_a_preload_stays_and_the_rest_is_added_evenly():
     ("choice", "kind"), [("least", LeastNorm), ("weighted", WeightedNorm), ("preferred", Preferred)], ids=lambda x: str(x)
 )
 def test_the_setting_chooses(choice, kind):
-    from .servo_members import servo_of
-
-    assert type(servo_of(example(NAME, choice=choice).model).null_space) is kind
+    assert type(example(NAME, choice=choice).model.servo.null_space) is kind
 
 
 def test_the_run_keeps_its_pins_and_follows_the_path_from_ahead_of_it():

@@ -10,10 +10,9 @@ from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.servo import Rate, relative_degree, with_found_degrees
-from zwang.servo.closed_loop import passive_model
 
 from .examples import example
-from .servo_members import by_time, chosen, reference, servo_of, simulated, with_gain
+from .servo_members import by_time, chosen, reference, simulated, with_gain
 
 NAME = "flexible-joint"
 VALUES = reference(NAME)
@@ -32,7 +31,7 @@ GAINS = (0.5, 1.0, 2.0, 5.0, 10.0)
 @functools.cache
 def arm() -> zw.Model:
     """The links alone, on springs to ends that are held at p["far"], with the constraint as one that nature enforces."""
-    plant = passive_model(example(NAME).model).system
+    plant = example(NAME).model.passive.system
 
     def force(q, v, t, p):
         still = jnp.zeros(2)
@@ -57,7 +56,7 @@ def rate_of(x, gain, reading):
     """ẋ of the arm with motors when the paper's u is applied in one of the readings."""
     on_links, knows, felt = reading
     u = paper_control(x, gain, knows)
-    plant = passive_model(example(NAME).model)
+    plant = example(NAME).model.passive
     q, v, p = x[:4], x[4:], plant.params
     F = plant.system.force(q, v, 0.0, p) + jnp.concatenate([on_links * u, (1 - on_links) * u])
     F = F.at[:2].add(-(1 - felt) * p["stiffness"] * q[2:])
@@ -127,18 +126,18 @@ def test_motors_bring_the_speeds_to_the_constraint_through_degree_three(pole):
 def test_the_degrees_of_the_member_are_those_that_are_found():
     for task, degree, internal in (("speeds", 3, 5), ("angles", 4, 0)):
         model = example(NAME, task=task).model
-        found = relative_degree(passive_model(model), servo_of(model), [0.1, 0.2, 0.0, 0.3], [1.0, -0.1, 0.2, 0.0])
-        assert found.degrees == servo_of(model).degrees == {task: degree}
+        found = relative_degree(model.passive, model.servo, [0.1, 0.2, 0.0, 0.3], [1.0, -0.1, 0.2, 0.0])
+        assert found.degrees == model.servo.degrees == {task: degree}
         assert found.internal == internal
 
 
 def test_a_servo_with_found_degrees_gives_the_control_of_the_member():
     model = example(NAME, task="angles").model
-    q, v, servo = np.array([0.1, 0.2, 0.0, 0.3]), np.array([1.0, -0.1, 0.2, 0.0]), servo_of(model)
+    q, v, servo = np.array([0.1, 0.2, 0.0, 0.3]), np.array([1.0, -0.1, 0.2, 0.0]), model.servo
     plain = zw.servo.Servo(servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains)
-    found = with_found_degrees(passive_model(model), plain, q, v, 0.3)
+    found = with_found_degrees(model.passive, plain, q, v, 0.3)
     u = chosen(NAME, q[None], v[None], [0.3], task="angles").u[0]
-    np.testing.assert_allclose(zw.servo.control(passive_model(model), found, q, v, 0.3).u, u, rtol=1e-12)
+    np.testing.assert_allclose(zw.servo.control(model.passive, found, q, v, 0.3).u, u, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.servo.closed_loop import passive_model
 
 from .examples import example
-from .servo_members import by_time, chosen, paper_gain, reference, servo_of, simulated, with_gain
+from .servo_members import by_time, chosen, paper_gain, reference, simulated, with_gain
 
 NAME = "scara"
 VALUES = reference(NAME)
@@ -19,8 +18,8 @@ BRANCHES = {"branch q2<0 (30.75,-54.9)": "right", "branch q2>0 (-30.75,54.9)": "
 def helix_error(q, v, t):
     """Φ and Φ̇, shape (times, 8)."""
     model = example(NAME).model
-    (constraint,) = servo_of(model).constraints
-    system, p = passive_model(model).system, model.params
+    (constraint,) = model.servo.constraints
+    system, p = model.passive.system, model.params
     place = jax.vmap(lambda q, t: constraint.position_residual(system, q, t, p))
     rate = jax.vmap(lambda q, v, t: constraint.velocity_residual(system, q, v, t, p))
     q, v, t = (np.asarray(x, float) for x in (q, v, t))
@@ -158,7 +157,7 @@ def product_of_exponentials(q, p):
 
 
 def test_the_equations_are_those_of_the_product_of_exponentials():
-    model = passive_model(example(NAME).model)
+    model = example(NAME).model.passive
     p, q, v = (
         {k: np.asarray(x) for k, x in model.params.items()},
         np.array([0.3, -0.8, 0.5, 0.1]),

@@ -10,7 +10,6 @@ from zwang.gallery import ENTRIES
 from zwang.gallery.index.servo import SERVO
 
 from .examples import example
-from .servo_members import servo_of
 
 OTHER = {
     "task": "angles", "choice": "least", "start": "exact", "elbow": "left", "pose": "hanging", "driven": 2,
@@ -37,7 +36,7 @@ def another(name, setting):
 
 def built(member):
     """Every number of a member: start, parameters, gains and choice, with the structure of the servo."""
-    servo = servo_of(member.model)
+    servo = member.model.servo
     names = [type(servo.null_space).__name__, *servo.actuators, *(c.name for c in servo.constraints)]
     return names, [member.q0, member.v0, *jax.tree_util.tree_leaves(eqx.filter(member.model, eqx.is_array))]
 

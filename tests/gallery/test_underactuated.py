@@ -6,18 +6,17 @@ import pytest
 
 import zwang as zw
 from zwang.servo import Servo, relative_degree, zero_dynamics
-from zwang.servo.closed_loop import passive_model
 
 from .examples import example, run, worst_violation
-from .servo_members import chosen, servo_of
+from .servo_members import chosen
 
 MOVING = ([0.4, 6.0, 0.7, -5.8], [0.3, -0.1, 0.2, 0.4])
 
 
 def test_trolley_and_hoist_reach_the_load_in_its_fourth_derivative_and_leave_nothing_free():
     model = example("crane").model
-    found = relative_degree(passive_model(model), servo_of(model), *MOVING, 1.0)
-    assert found.degrees == servo_of(model).degrees == {"load": 4}
+    found = relative_degree(model.passive, model.servo, *MOVING, 1.0)
+    assert found.degrees == model.servo.degrees == {"load": 4}
     assert found.rank == 2 and found.internal == 0
     assert max(found.authority["load"][:-1]) < 1e-9 < found.authority["load"][-1]
 
@@ -65,7 +64,7 @@ def test_zero_dynamics_of_cart_and_pole(task, pose):
     sign, says = VARIANTS[task, pose]
     member = example("cart-pole-track", task=task, pose=pose, lean=0.0, travel=0.0)
     assert np.abs(member.v0).max() < 1e-14
-    found = zero_dynamics(passive_model(member.model), servo_of(member.model), member.q0, member.v0)
+    found = zero_dynamics(member.model.passive, member.model.servo, member.q0, member.v0)
     assert len(found.eigenvalues) == 2 and found.off < 1e-12 and found.rate < 1e-9
     np.testing.assert_allclose(found.eigenvalues**2, np.full(2, sign * 1.5 * 9.81), atol=1e-6)
     assert found.unstable == (sign > 0)

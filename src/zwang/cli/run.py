@@ -127,6 +127,7 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, w
     from zwang.report import summarize, write_report
 
     summary = summarize(run, target.exact)
+    warnings.append(summary.unmet)
     run.save(folder / "run.nc")
     wall.ends("results")
     if wanted:

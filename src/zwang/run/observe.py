@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,7 @@ from jaxtyping import Array, Float
 
 from zwang.dynamics import Dynamics
 from zwang.kernel import row_scale
+from zwang.law import Control
 from zwang.model import Motion, motion_of
 from zwang.run.blocks import in_blocks
 from zwang.state import State
@@ -26,6 +29,8 @@ class Observation(eqx.Module):
         applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
         constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have any.
         nonideal_power: power of nonideal constraint forces [W].
+        control_power: power of the actuators, v·B u [W].
+        control: u and its diagnosis; None without a control law.
     """
 
     motion: Motion
@@ -37,6 +42,8 @@ class Observation(eqx.Module):
     applied_power: Float[Array, ""]
     constraint_power: Float[Array, ""]
     nonideal_power: Float[Array, ""]
+    control_power: Float[Array, ""]
+    control: Control | None
 
 
 def observe(dynamics: Dynamics, s: State) -> Observation:
@@ -46,7 +53,9 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
     scales = dynamics.scales
     assert scales is not None
-    motion = motion_of(eqx.tree_at(lambda d: d.scales, dynamics, None), s)
+    dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
+    motion = motion_of(dynamics, s)
+    control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s)  # type: ignore
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
@@ -54,6 +63,7 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
     return Observation(
         motion, phi, psi, phi * row_scale(scales.row_length) * scales.curvature, kinetic, potential,
         s.v @ force + drift, s.v @ motion.ideal_force, s.v @ motion.nonideal_force,
+        jnp.zeros(()) if control is None else s.v @ control.actuator_force, control,
     )  # fmt: skip
 
 

@@ -163,8 +163,20 @@ class Run:
         self.dataset.to_netcdf(path, engine="h5netcdf")
         return path
 
-    def plot(self, variables: tuple[str, ...] = ("q", "v", "violation", "energy")):
-        """A matplotlib figure of some of the dataset's variables over time, with names and units."""
+    def plot(self, variables: tuple[str, ...] | None = None):
+        """A matplotlib figure of some of the dataset's variables over time, with names and units.
+
+        Args:
+            variables: names; q, v, violation and energy unless given, of a closed loop the control and the tracking error, too.
+        """
         from zwang.run.plot import plot  # matplotlib takes a second to import
 
+        if variables is None:
+            variables = ("q", "v", "violation", "energy")
+            variables += () if self.model.servo is None else ("control", tracking(self.dataset))
         return plot(self.dataset, variables)
+
+
+def tracking(data) -> str:
+    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given at position level."""
+    return "servo_violation" if bool(np.isfinite(data["servo_violation"].values).any()) else "servo_velocity_violation"

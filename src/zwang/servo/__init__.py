@@ -5,17 +5,14 @@
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
 | `gains.py` | how fast an error decays |
 | `null_space.py` | which control where many work |
-| `control.py` | `control`: u, reacting passive force, residual, rank, authority at one state |
+| `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
+| `control.py` | `control`: all that at one state |
 | `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
-| `closed_loop.py` | `with_servo`: a model whose force holds the control; `control_along` a run |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 
-from zwang.servo.closed_loop import control_along as control_along
-from zwang.servo.closed_loop import with_servo as with_servo
-from zwang.servo.control import Control as Control
-from zwang.servo.control import ServoResult as ServoResult
+from zwang.law import Control as Control
 from zwang.servo.control import control as control
 from zwang.servo.gains import FirstOrder as FirstOrder
 from zwang.servo.gains import Poles as Poles

@@ -35,6 +35,10 @@ from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.pseudoinverse.base import Pseudoinverse
 from zwang.state import State
 
+THRESHOLD = 1e-9
+"""Servo rows that depend on each other to this relative accuracy count as dependent; also the smallest cosine between a row
+and what an actuator can accelerate that counts as authority."""
+
 
 class Reach(eqx.Module):
     """The servo problem `G u = r` at one state, its rows at unit length.

@@ -25,7 +25,7 @@ from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
 from zwang.model import Model
-from zwang.servo import Servo, with_servo
+from zwang.servo import Servo
 
 NAME = "cart-pole-track"
 CART_INERTIA = 1.0
@@ -123,10 +123,8 @@ def _closed_loop(cart_mass, pole_mass, pole_length, gravity, task, rest, swing, 
     passive = [Holonomic(lambda q, t, p: q[1:3], name="track"), Holonomic(lower_end, name="pin")]
     wanted = Holonomic(lambda q, t, p: q[prescribed] - origin - p["swing"] * jnp.sin(p["frequency"] * t), name=task)
     params = {**bodies.params, "length": pole_length, "swing": swing, "frequency": frequency}
-    return with_servo(
-        Model(bodies.system, passive, params, name=NAME),
-        Servo([wanted], np.eye(6)[:, :1], actuators=["motor"], gains=rate),
-    )
+    servo = Servo([wanted], np.eye(6)[:, :1], actuators=["motor"], actuator_units=["N"], gains=rate)
+    return Model(bodies.system, passive, params, servo=servo, name=NAME)
 
 
 def _names() -> list[str]:

@@ -25,7 +25,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, null_space, positi
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
 from zwang.model import Model
-from zwang.servo import Servo, with_servo
+from zwang.servo import Servo
 from zwang.system import System
 
 NAME = "coordinated-robots"
@@ -56,6 +56,7 @@ def build(*, mass, inertia, length, height, frequency, gravity, rate, offset, ch
         [Holonomic(_object, name="object")],
         ACTUATION,
         actuators=ACTUATORS,
+        actuator_units=["N m"] * 6,
         gains=rate,
         null_space=null_space(NAME, choices, choice, weights, preferred),
     )
@@ -68,7 +69,7 @@ def build(*, mass, inertia, length, height, frequency, gravity, rate, offset, ch
         return np.stack([first, second, 0 * first, -second, -first])
 
     return Example(
-        with_servo(Model(_system(), [Holonomic(_hinge, name="hinge")], params, name=NAME), servo),
+        Model(_system(), [Holonomic(_hinge, name="hinge")], params, servo=servo, name=NAME),
         q0=angles(np.asarray(0.0)),
         v0=np.zeros(LINKS),
         duration=2 * np.pi,

@@ -26,7 +26,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
-from zwang.servo import Servo, with_servo
+from zwang.servo import Servo
 from zwang.system import System
 
 NAME = "crane"
@@ -72,11 +72,12 @@ def build(*, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start
         [Holonomic(_off_path, name="load")],
         np.array([[1.0, 0.0], [0.0, -1.0], [0.0, 0.0], [0.0, 0.0]]),
         actuators=["trolley", "hoist"],
+        actuator_units=["N"] * 2,
         gains=rate,
         degrees={"load": DEGREE},
     )
     return Example(
-        with_servo(Model(_system(), [], params, name=NAME), servo),
+        Model(_system(), [], params, servo=servo, name=NAME),
         q0,
         v0,
         duration=10.0,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.gallery.drawing import axes_of, styled
-from zwang.servo import control_along
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,16 +49,10 @@ def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run],
     """A figure of the controls over time, of all actuators or of those named."""
 
     def lines(run: Run) -> dict[str, np.ndarray]:
-        u = control_of(run)
-        return {name: u[name] for name in (which or u)}
+        u = run.dataset.control
+        return {str(name): u.sel(actuator=name).values for name in (which or u.actuator.values)}
 
     return over_time(ylabel, lines)
-
-
-def control_of(run: Run) -> dict[str, np.ndarray]:
-    """The control at the samples, by actuator."""
-    u = control_along(run, run.model.system.force.controller.servo).u
-    return {str(name): u.values[:, i] for i, name in enumerate(u.actuator.values)}
 
 
 def _keep_flat_lines_flat(axes) -> None:

@@ -24,7 +24,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, null_space, positi
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
-from zwang.servo import Servo, with_servo
+from zwang.servo import Servo
 
 NAME = "five-bar-driven"
 CRANK_ANGLES = [2, 5, 8]
@@ -59,13 +59,14 @@ def build(
         [Holonomic(path, name="crank angle")],
         actuation,
         actuators=[f"motor {i + 1}" for i in range(driven)],
+        actuator_units=["N m"] * driven,
         gains=rate,
         null_space=choose,
     )
     params = {**bars.params, "middle": start, "swing": amplitude, "frequency": frequency}
     q0, v0 = along(lambda t: parallel(turned(t)), 0.0)
     return Example(
-        with_servo(Model(bars.system, pins, params, name=NAME), servo),
+        Model(bars.system, pins, params, servo=servo, name=NAME),
         q0,
         v0,
         duration=5.0,

@@ -23,7 +23,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
-from zwang.servo import Servo, with_servo
+from zwang.servo import Servo
 from zwang.system import System
 
 NAME = "flexible-joint"
@@ -72,9 +72,11 @@ def build(
             ),
             "Link velocities": over_time("velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}),
         }
-    servo = Servo([wanted], MOTORS, actuators=["motor 1", "motor 2"], gains=rate, degrees={task: DEGREES[task]})
+    servo = Servo(
+        [wanted], MOTORS, actuators=["motor 1", "motor 2"], actuator_units=["N m"] * 2, gains=rate, degrees={task: DEGREES[task]}
+    )
     return Example(
-        with_servo(Model(_system(), [], params, name=NAME), servo),
+        Model(_system(), [], params, servo=servo, name=NAME),
         q0,
         v0,
         duration=5.0,

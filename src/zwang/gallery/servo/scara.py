@@ -23,7 +23,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
-from zwang.servo import SecondOrder, Servo, with_servo
+from zwang.servo import SecondOrder, Servo
 from zwang.system import System
 
 NAME = "scara"
@@ -75,10 +75,16 @@ def build(*, mass, length, center, inertia, radius, middle, period, climb, dampi
         "mass": mass, "length": length, "center": center, "inertia": inertia, "gravity": gravity,
         "radius": radius, "middle": middle, "frequency": frequency, "climb": climb,
     }  # fmt: skip
-    servo = Servo([Holonomic(_helix, name="helix")], np.eye(4), actuators=["motor 1", "motor 2", "motor 3", "lift"], gains=gain)
+    servo = Servo(
+        [Holonomic(_helix, name="helix")],
+        np.eye(4),
+        actuators=["motor 1", "motor 2", "motor 3", "lift"],
+        actuator_units=["N m"] * 3 + ["N"],
+        gains=gain,
+    )
     turn = np.linspace(0, period, 100)
     return Example(
-        with_servo(Model(_system(), [], params, name=NAME), servo),
+        Model(_system(), [], params, servo=servo, name=NAME),
         q0,
         v0,
         duration=20.0,

@@ -19,7 +19,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.model import Model
-from zwang.servo import Servo, with_servo
+from zwang.servo import Servo
 from zwang.system import System
 
 NAME = "two-mass-spring"
@@ -43,7 +43,7 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
         units=["m", "m"],
     )
     kept = Holonomic(lambda q, t, p: q[1] - q[0] - p["distance"], name="distance")
-    servo = Servo([kept], np.array([[1.0], [0.0]]), actuators=["force on mass 1"], gains=rate)
+    servo = Servo([kept], np.array([[1.0], [0.0]]), actuators=["force on mass 1"], actuator_units=["N"], gains=rate)
     params = {"mass1": mass1, "mass2": mass2, "stiffness": stiffness, "length": length, "distance": distance}
     q0, v0 = np.array([0.0, distance + offset]), np.array([speed, speed + offset_rate])
 
@@ -53,7 +53,7 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
         return {"x1": x1, "x2": x2}
 
     return Example(
-        with_servo(Model(system, [], params, name=NAME), servo),
+        Model(system, [], params, servo=servo, name=NAME),
         q0,
         v0,
         duration=5.0,
