@@ -32,14 +32,14 @@ def with_gain(model: zw.Model, gain) -> zw.Model:
 
 
 def chosen(name: str, q, v, t, null_space=None, **settings):
-    """`Control` of a member at many states at once, shapes (states, …)."""
+    """`Control` of a member at many states, shapes (states, …)."""
     model = example(name, **settings).model
     servo = model.servo
     if null_space is not None:
         servo = eqx.tree_at(lambda s: s.null_space, servo, null_space)
     plant = model.passive
-    q, v, t = (np.asarray(x, float) for x in (q, v, t))
-    return jax.vmap(lambda q, v, t: control(plant, servo, q, v, t))(q, v, t)
+    each = [control(plant, servo, *state, throw=False) for state in zip(q, v, t, strict=True)]  # one program for any number
+    return jax.tree_util.tree_map(lambda *x: np.stack(x), *each)
 
 
 def simulated(model: zw.Model, q0, v0, times, **options) -> zw.Run:

@@ -86,16 +86,16 @@ def test_torques_and_hinge_force_on_the_exact_motion(reading):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_ranges_of_the_torques_over_the_lift(reading):
-    t = np.linspace(0, 2 * np.pi, 721)
+    t = np.linspace(0, 2 * np.pi, 121)
     theta = np.stack(list(example(NAME).exact(t).values()), axis=1)
     omega = np.gradient(theta, t, axis=0)
     omega[:, 0], omega[:, 1] = rates(t)
     omega[:, 2], omega[:, 3], omega[:, 4] = 0, -omega[:, 1], -omega[:, 0]
     u = np.asarray(chosen(NAME, theta, omega, t, READINGS[reading]).u)
     along = VALUES["along_exact_motion"][reading]
-    np.testing.assert_allclose(u.min(axis=0), along["u_min"], atol=1e-4)  # an extremum between two of the instants
-    np.testing.assert_allclose(u.max(axis=0), along["u_max"], atol=1e-4)
-    np.testing.assert_allclose(u[::180], [along["u_at"][k] for k in QUARTERS], atol=1e-12)
+    np.testing.assert_allclose(u.min(axis=0), along["u_min"], atol=1e-3)  # an extremum between two of the instants
+    np.testing.assert_allclose(u.max(axis=0), along["u_max"], atol=1e-3)
+    np.testing.assert_allclose(u[::30], [along["u_at"][k] for k in QUARTERS], atol=1e-12)
     if reading == "selfconsistent":
         # ERRATA: the text says that u3 ends at −5.5 N m; it is −4.43, and −4.5 is the likely reading of Figure 11
         wrong = [[n, end] for n, (low, high) in enumerate(VALUES["paper_ranges"].values()) for end in (low, high)
