@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -185,9 +186,10 @@ def motion(
 
 
 @eqx.filter_jit
-def motion_of(dynamics: Dynamics, state: State) -> Motion:
-    """`motion` for a `Dynamics`, without checks."""
+def motion_of(dynamics: Dynamics, state: State, stabilization: Float[Array, " m"] | float = 0.0) -> Motion:
+    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b."""
     eq = dynamics.equation_at(state)
+    eq = dataclasses.replace(eq, b=eq.b + stabilization)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
     multipliers = weighted.multipliers(eq.b - A @ free)
     nonideal = dynamics.nonideal_forces(eq, multipliers)

@@ -5,7 +5,7 @@ import pytest
 
 import zwang as zw
 from zwang import gallery
-from zwang.gallery.swarm import PENTAGON, error
+from zwang.gallery.swarm import PENTAGON, error, slope
 
 END = {  # q at 2 s by two other integrators, of robots 1 to 5 that start where the model does
     ("consistent", 0.0): [0.9661324511954615, 0.45161047127597115, 0.606393247374088, 0.4445482439101415, 0.5095659441487557],
@@ -41,6 +41,8 @@ def test_the_error_decays_at_the_rate_of_the_pull(pull):
     reached = run("rest", pull, duration=3.0)
     beta = error(reached)
     assert np.allclose(beta, beta[0] * np.exp(-pull * reached.steps.t), rtol=1e-9, atol=1e-12)
+    force = reached.dataset.constraint_force.sum("constraint").values  # what acted, the pull included
+    assert np.allclose(force[0], -2.0 * pull * np.asarray(slope(reached.q[0])).ravel(), rtol=1e-12)
 
 
 def test_errata_the_printed_law_leaves_robots_at_rest_at_rest():

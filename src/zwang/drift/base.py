@@ -32,8 +32,34 @@ class Settled(eqx.Module):
     volume: Float[Array, ""]
 
 
+class AbstractStabilization(eqx.Module):
+    """A term added to b."""
+
+    @abc.abstractmethod
+    def gains(self) -> tuple:
+        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that level."""
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
+        """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        velocity_gain, position_gain = self.gains()
+        constraints = dynamics.constraints
+        term = jnp.zeros(constraints.m)
+        term = term.at[constraints.velocity_rows].add(-velocity_gain * dynamics.velocity_residual(state))
+        return term.at[constraints.position_rows].add(-position_gain * dynamics.position_residual(state))
+
+
 class AbstractDrift(eqx.Module):
-    """How φ and ψ are kept from growing."""
+    """How φ and ψ are kept from growing.
+
+    Attributes:
+        stabilization: a term added to b at the stages, or None.
+    """
+
+    stabilization: eqx.AbstractVar[AbstractStabilization | None]
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:
+        """What is added to b."""
+        return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
     def rate(self, dynamics: Dynamics, state: State) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:

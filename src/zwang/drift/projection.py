@@ -6,8 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.drift.base import AbstractDrift, Settled, corrections, renormalized, volume
-from zwang.drift.baumgarte import AbstractStabilization
+from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, corrections, renormalized, volume
 from zwang.dynamics import Dynamics
 from zwang.state import State
 
@@ -47,8 +46,7 @@ class Projection(AbstractDrift):
         moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
         v = state.v - moving.correct(dynamics.velocity_residual(state))
         tangent = State(state.q, v, state.t)
-        extra = 0.0 if self.stabilization is None else self.stabilization.term(dynamics, tangent)
-        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted), extra)
+        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted), self.term(dynamics, tangent))
         return dynamics.system.rate(state.q, v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
