@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.dynamics import Dynamics, Equation
 from zwang.state import State
@@ -78,3 +78,54 @@ class AbstractControlLaw(eqx.Module):
     @abc.abstractmethod
     def control(self, passive: Dynamics, s: State) -> Control:
         """u at a state, with its diagnosis."""
+
+    def refuse_continuous(self) -> None:
+        """Raise if the law can only act at instants, with a memory of its last control.
+
+        Raises:
+            ModelError: then.
+        """
+
+
+class AbstractSampler(eqx.Module):
+    """A controller that computes at instants and holds what it computed: its memory is carried along with a run.
+
+    The memory is any pytree of arrays. Everything here is compiled into the run's loop.
+    """
+
+    @abc.abstractmethod
+    def start(self, s: State) -> PyTree:
+        """The memory at the start of a run."""
+
+    @abc.abstractmethod
+    def next(self, memory: PyTree) -> Float[Array, ""]:
+        """The next time at which the memory changes [s], which a run steps to exactly."""
+
+    @abc.abstractmethod
+    def updated(self, s: State, memory: PyTree) -> PyTree:
+        """The memory from that time on."""
+
+    @abc.abstractmethod
+    def applied(self, memory: PyTree) -> Float[Array, " nu"]:
+        """u that acts from then on."""
+
+    @abc.abstractmethod
+    def holding(self, u: Float[Array, " nu"]) -> AbstractControlLaw:
+        """The control law that applies u whatever the state."""
+
+
+class AbstractLoop(eqx.Module):
+    """How a closed loop is run if it is not ideal: what stands between a control law and the system it acts on."""
+
+    @abc.abstractmethod
+    def bound(self, model, plant: Dynamics, t0: float) -> tuple[Dynamics, AbstractSampler | None]:
+        """The plant with the control that really acts on it, and the sampler that changes it along the run.
+
+        Args:
+            model: the model that is simulated (`zwang.Model`).
+            plant: its dynamics, control law included.
+            t0: start of the run [s].
+
+        Raises:
+            ModelError: if the settings do not fit the model.
+        """

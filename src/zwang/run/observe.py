@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.dynamics import Dynamics
+from zwang.flow import MotionFlow
 from zwang.kernel import row_scale
 from zwang.law import Control
 from zwang.model import Motion, motion_of
@@ -68,10 +69,12 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
 
 
 @eqx.filter_jit
-def _observe_block(dynamics: Dynamics, block: State) -> Observation:
-    return jax.lax.map(lambda s: observe(dynamics, s), jax.tree_util.tree_map(jnp.asarray, block))
+def _observe_block(flow: MotionFlow, block: State, applied: Float[Array, "block nu"]) -> Observation:
+    return jax.lax.map(
+        lambda x: observe(flow.holding(x[1]).dynamics, x[0]), jax.tree_util.tree_map(jnp.asarray, (block, applied))
+    )
 
 
-def observe_all(dynamics: Dynamics, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> Observation:
-    """Evaluate many instants; every leaf gets a leading time axis and lives on the host."""
-    return in_blocks(lambda q, v, t: _observe_block(dynamics, State(q, v, t)), q, v, t)
+def observe_all(flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray) -> Observation:
+    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis and lives on the host."""
+    return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)

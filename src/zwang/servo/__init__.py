@@ -7,6 +7,8 @@
 | `null_space.py` | which control where many work |
 | `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
 | `control.py` | `control`: all that at one state |
+| `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
+| `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
 | `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
@@ -17,8 +19,11 @@ from zwang.servo.control import control as control
 from zwang.servo.gains import FirstOrder as FirstOrder
 from zwang.servo.gains import Poles as Poles
 from zwang.servo.gains import Rate as Rate
+from zwang.servo.gains import Robust as Robust
 from zwang.servo.gains import SecondOrder as SecondOrder
 from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from zwang.servo.limits import Limits as Limits
+from zwang.servo.loop import Loop as Loop
 from zwang.servo.null_space import ALL_NULL_SPACES as ALL_NULL_SPACES
 from zwang.servo.null_space import LeastNorm as LeastNorm
 from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm

@@ -66,7 +66,8 @@ def control(
         A `Control`: `.u`, `.passive_force`, `.acceleration`, `.residual`, `.rank`, `.authority`, `.missed`, `.result`.
 
     Raises:
-        ModelError: if the servo constraints cannot be met, with the names of those without authority.
+        ModelError: if the servo constraints cannot be met, with the names of those without authority. Where it is limits that they
+            ask too much of, nothing is raised: see `.result` and `.missed`.
 
     Reference: servo paper, eq. (35).
     """
@@ -88,7 +89,7 @@ def control_of(controller: Controller, state: State) -> Control:
 def raise_on_failure(answer: Control, model: Model) -> None:
     """Raise what `Control.result` says, with the servo constraints concerned."""
     result = Result(int(answer.result))
-    if result is Result.SUCCESS:
+    if result in (Result.SUCCESS, Result.AT_LIMIT):  # at its limits a servo does what it was built to do
         return
     if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS):
         raise ModelError(f"{model.name}: {result.sentence} ({unmet(answer)}).")

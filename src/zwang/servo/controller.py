@@ -10,18 +10,20 @@ Reference: servo paper, eq. (16)-(35); the projection P is what its eq. (24) lea
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from zwang.constraint import Constraints
 from zwang.dynamics import CONSISTENT, Dynamics, Equation
 from zwang.errors import Result
 from zwang.kernel import WeightedPseudoinverse, row_lengths
 from zwang.law import Control
+from zwang.servo.limits import limited
 from zwang.servo.null_space import THRESHOLD, Reach
 from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged, chain
 from zwang.state import State
@@ -70,8 +72,13 @@ class Controller(eqx.Module):
                 b = b.at[self.rows.row_slices[c.name]].add(self.servo.gains[c.name].pull(errors))
         return b
 
-    def choose(self, eq: Equation) -> Choice:
-        """u, and everything that it was chosen from, where the passive system is known."""
+    def choose(self, eq: Equation, before: Float[Array, " nu"] | None = None, elapsed=0.0) -> Choice:
+        """u, and everything that it was chosen from, where the passive system is known.
+
+        Args:
+            eq: the passive system.
+            before, elapsed: the control applied `elapsed` seconds before, for limits of the rate; None if it is not known.
+        """
         p, s = self.dynamics.p, eq.state
         A = self.rows.matrix(s.q, s.v, s.t, p)
         b, B = self.target(s), self.servo.actuation_matrix(s.q, s.t, p)
@@ -86,15 +93,16 @@ class Controller(eqx.Module):
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
             reachable = (authority > THRESHOLD)[:, None]
             reach = Reach(reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse)
-            return self.servo.null_space.choose(reach, s, p), authority, reach
+            wanted = self.servo.null_space.choose(reach, s, p)
+            return self._within_limits(reach, wanted, s, before, elapsed), Wish(reach, wanted, authority)
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
             passed = lambda w: w - eq.weighted.C.solve(eq.weighted.C.C @ w)  # I − C⁺C: what hinges let through
             few = len(rows) <= len(columns)
             G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
             a0 = self.dynamics.acceleration(eq)
-            u, authority, reach = solve(a0, scale[:, None] * G)
-            return Choice(eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), authority, reach)
+            u, wish = solve(a0, scale[:, None] * G)
+            return Choice(eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), wish)
 
         def achieved(u):
             return self.dynamics.acceleration(eqx.tree_at(lambda e: e.force, eq, eq.force + B @ u))
@@ -104,36 +112,57 @@ class Controller(eqx.Module):
             return solve(achieved(u) - slope @ u, scale[:, None] * (A @ slope))
 
         u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
-        _, authority, reach = corrected(u)
-        return Choice(eq, A, b, B, scale, u, achieved(u), authority, reach)
+        return Choice(eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
-    def __call__(self, s: State) -> Control:
-        """The control at a state, with its diagnosis."""
-        c = self.choose(self.dynamics.equation_at(s))
+    def _within_limits(self, reach: Reach, wanted, s: State, before, elapsed) -> Float[Array, " nu"]:
+        limits, nu = self.servo.limits, len(wanted)
+        if limits is None:
+            return wanted
+        weights = self.servo.null_space.weights(nu, s, self.dynamics.p)
+        return limited(reach.G, reach.r, wanted, weights, *limits.box(nu, before, elapsed), reach.method)
+
+    def acceleration(self, eq: Equation, u: Float[Array, " nu"]) -> Float[Array, " nv"]:
+        """v̇ of the passive system under a given control."""
+        B = self.servo.actuation_matrix(eq.state.q, eq.state.t, self.dynamics.p)
+        return self.dynamics.acceleration(dataclasses.replace(eq, force=eq.force + B @ u))
+
+    def __call__(self, s: State, u: Float[Array, " nu"] | None = None) -> Control:
+        """The control at a state, with its diagnosis; or that of a control u that something else has chosen.
+
+        For such a u, `result` says whether the servo constraints could be met at this state, and `missed` what u leaves undone.
+        """
+        c = best = self.choose(self.dynamics.equation_at(s))
+        if u is not None:
+            c = dataclasses.replace(c, u=u, acceleration=self.acceleration(c.eq, u))
         involved = jnp.abs(c.acceleration) + jnp.abs(c.eq.free_acceleration)
-        miss = c.scale * (c.A @ c.acceleration - c.b)
         asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(c.scale * (jnp.abs(c.A) @ involved))
         asked = asked + ROUND_OFF * sum(jnp.sqrt(x @ c.eq.mass.apply(x)) for x in (c.acceleration, c.eq.free_acceleration))
-        miss = miss / jnp.where(asked > 0, asked, 1.0)
+        per = 1 / jnp.where(asked > 0, asked, 1.0)
+        miss = per * c.scale * (c.A @ c.acceleration - c.b)
         slices = self.rows.row_slices
-        authority = {name: jnp.min(c.authority[rows], initial=1.0) for name, rows in slices.items()}
+        authority = {name: jnp.min(c.wish.authority[rows], initial=1.0) for name, rows in slices.items()}
         missed = {name: jnp.linalg.norm(miss[rows]) for name, rows in slices.items()}
         actuator_force = c.B @ c.u
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
         passive_residual = _passive_residual(c.eq.weighted, c.acceleration, c.eq.b)
-        residual = jnp.linalg.norm(miss)
-        lost = jnp.stack([(authority[n] <= THRESHOLD) & (missed[n] > SOLVED) for n in slices] or [jnp.asarray(False)])
-        code = jnp.where(jnp.any(lost), Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS)
-        code = jnp.where(residual <= SOLVED, Result.SUCCESS, code)
-        code = jnp.where(passive_residual <= CONSISTENT, code, Result.INCONSISTENT)
-        code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
-        code = jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
+        code = self._code(c, best.u, per, passive_residual)
         phi, psi = self._errors(s)
         return Control(
             u=c.u, actuator_force=actuator_force, passive_force=passive_force, acceleration=c.acceleration,
-            residual=residual, passive_residual=passive_residual, rank=c.reach.rank(), authority=authority, missed=missed,
+            residual=jnp.linalg.norm(miss), passive_residual=passive_residual, rank=c.wish.reach.rank(), authority=authority, missed=missed,
             violation=phi, velocity_violation=psi, result=code,
         )  # fmt: skip
+
+    def _code(self, c: Choice, best: Float[Array, " nu"], per, passive_residual) -> Int[Array, ""]:
+        """Whether the servo constraints can be met, and if not, why; `per` makes accelerations of rows at unit length relative."""
+        reach = c.wish.reach
+        without, within = (per * (reach.r - reach.G @ u) for u in (c.wish.u, best))  # what is missed without limits, and within
+        lost = jnp.any((c.wish.authority <= THRESHOLD) & (jnp.abs(without) > SOLVED))
+        code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
+        code = jnp.where(jnp.linalg.norm(without) <= SOLVED, code, jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS))
+        code = jnp.where(passive_residual <= CONSISTENT, code, Result.INCONSISTENT)
+        code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
+        return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
 
     def _errors(self, s: State) -> tuple[dict, dict]:
         """Largest |φ| and |ψ| of each servo constraint, NaN where it has none."""
@@ -150,8 +179,16 @@ class Controller(eqx.Module):
         return phi, psi
 
 
+class Wish(eqx.Module):
+    """The servo problem at one state, the u that would be chosen without limits, and the authority over each row."""
+
+    reach: Reach
+    u: Float[Array, " nu"]
+    authority: Float[Array, " rows"]
+
+
 class Choice(eqx.Module):
-    """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇, authority per row, the problem."""
+    """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇, and the problem it solved."""
 
     eq: Equation
     A: Float[Array, "rows nv"]
@@ -160,8 +197,7 @@ class Choice(eqx.Module):
     scale: Float[Array, " rows"]
     u: Float[Array, " nu"]
     acceleration: Float[Array, " nv"]
-    authority: Float[Array, " rows"]
-    reach: Reach
+    wish: Wish
 
 
 def _passive_residual(weighted: WeightedPseudoinverse, acceleration, b) -> Float[Array, ""]:

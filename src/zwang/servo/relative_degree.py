@@ -132,8 +132,8 @@ def with_found_degrees(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTre
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
         raise ModelError(f"{model.name}: {found.sentence}.")
     return Servo(
-        servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains, null_space=servo.null_space,
-        degrees=degrees, pseudoinverse=servo.pseudoinverse,
+        servo.constraints, servo.actuation, actuators=servo.actuators, actuator_units=servo.actuator_units, gains=servo.gains,
+        null_space=servo.null_space, limits=servo.limits, degrees=degrees, pseudoinverse=servo.pseudoinverse,
     )  # fmt: skip
 
 

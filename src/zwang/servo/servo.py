@@ -16,6 +16,7 @@ from zwang.law import AbstractControlLaw
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.servo.prolonged import NATURAL_DEGREE
 
@@ -33,6 +34,8 @@ class Servo(AbstractControlLaw):
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k [1/s] for poles at −k.
             A constraint without a gain keeps its error (‖φ̈‖ = 0 only), which is right for a start without error.
         null_space: the choice among all controls that work, `LeastNorm()` unless given; see `zwang.servo.null_space`.
+        limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo constraints are met as well as they
+            allow, passive ones exactly as ever.
         degrees: by constraint name, how often its residual is differentiated until u appears, if that is more than 2 at position
             level or 1 at velocity level: what `relative_degree` finds.
         pseudoinverse: method for (C B̄)⁺; five proximal sweeps unless given, exact to 1e-10 for singular values down to 1e-4 of
@@ -49,6 +52,7 @@ class Servo(AbstractControlLaw):
     actuator_units: tuple[str, ...] | None
     gains: dict[str, AbstractGain]
     null_space: AbstractNullSpace
+    limits: Limits | None
     degrees: dict[str, int] = eqx.field(static=True)
     pseudoinverse: AbstractPseudoinverse
 
@@ -61,6 +65,7 @@ class Servo(AbstractControlLaw):
         actuator_units: Sequence[str] | None = None,
         gains: Mapping[str, AbstractGain | float] | AbstractGain | float | None = None,
         null_space: AbstractNullSpace | None = None,
+        limits: Limits | None = None,
         degrees: Mapping[str, int] | None = None,
         pseudoinverse: AbstractPseudoinverse | None = None,
     ):
@@ -78,6 +83,9 @@ class Servo(AbstractControlLaw):
             raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
         self.actuator_units = None if actuator_units is None else tuple(actuator_units)
         self.null_space = LeastNorm() if null_space is None else null_space
+        if limits is not None and not isinstance(limits, Limits):
+            raise ModelError(f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., rate=...).")
+        self.limits = limits
         self.pseudoinverse = Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
         self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
         self.gains = self._checked_gains(gains)
@@ -140,11 +148,21 @@ class Servo(AbstractControlLaw):
             )
         if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
             raise ModelError(f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each.")
+        if self.limits is not None:
+            self.limits.check(shape[1])
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=.")
         Constraints(self.constraints, passive.system, passive.p)  # evaluates the shapes of their functions
         return shape[1]
+
+    def refuse_continuous(self) -> None:
+        """Raise if the rate is limited, which takes a controller with a memory."""
+        if self.limits is not None and self.limits.rate is not None:
+            raise ModelError(
+                "Limits: a limit of the rate needs a controller that remembers its last control: "
+                "zw.simulate(..., loop=zw.Loop(sample_time=...))."
+            )
 
     def force(self, passive, eq):
         choice = Controller(passive, self).choose(eq)
