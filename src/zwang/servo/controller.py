@@ -72,7 +72,7 @@ class Controller(eqx.Module):
                 b = b.at[self.rows.row_slices[c.name]].add(self.servo.gains[c.name].pull(errors))
         return b
 
-    def choose(self, eq: Equation, before: Float[Array, " nu"] | None = None, elapsed=0.0) -> Choice:
+    def choose(self, eq: Equation, before: Float[Array, " nu"] | None = None, elapsed: Float[Array, ""] | float = 0.0) -> Choice:
         """u, and everything that it was chosen from, where the passive system is known.
 
         Args:

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 
@@ -62,9 +63,9 @@ class Limits(eqx.Module):
         for name, value in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
             if value is not None and value.shape not in ((), (nu,)):
                 raise ModelError(f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one per actuator.")
-            if value is not None and not isinstance(value, jax.core.Tracer) and bool(jnp.any(jnp.isnan(value))):
+            if value is not None and is_concrete(value) and bool(jnp.any(jnp.isnan(value))):
                 raise ModelError(f"Limits: {name} holds NaN; give inf for no limit.")
-        known = not any(isinstance(x, jax.core.Tracer) for x in (self.lower, self.upper, self.rate))
+        known = is_concrete((self.lower, self.upper, self.rate))
         if known and bool(jnp.any(self.lower > self.upper)):
             raise ModelError(f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left between them.")
         if known and self.rate is not None and not bool(jnp.all(self.rate > 0)):

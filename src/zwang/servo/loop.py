@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from typing import cast
 
 import equinox as eqx
 import jax
@@ -96,12 +97,12 @@ class Loop(AbstractLoop):
             servo.refuse_continuous()
             return dataclasses.replace(plant, law=Believing(servo, believed)), None
         nu = servo.checked(plant.passive)
-        number = lambda x: np.asarray(x, np.float64)
-        noise = np.broadcast_to(number(self.noise_q), nv), np.broadcast_to(number(self.noise_v), nv)
+        noise = [_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
         sampler = Sampler(
-            Controller(believed, servo), nu, number(t0), number(self.sample_time), number(self.delay), *noise, np.asarray(self.seed)
+            controller=Controller(believed, servo), nu=nu, t0=_array(float(t0)), sample_time=_array(float(self.sample_time)),
+            delay=_array(float(self.delay)), noise_q=noise[0], noise_v=noise[1], seed=_array(self.seed),
         )  # fmt: skip
-        return dataclasses.replace(plant, law=sampler.holding(np.zeros(nu))), sampler
+        return dataclasses.replace(plant, law=sampler.holding(_array(np.zeros(nu)))), sampler
 
     def _believed(self, model: Model, plant: Dynamics) -> Dynamics:
         """What the controller takes for the system, without control."""
@@ -197,13 +198,9 @@ class Sampler(AbstractSampler):
     seed: Int[Array, ""]
 
     def start(self, s):
-        nothing = (
-            np.full(self.nu, np.nan),
-            np.full(ON_THE_WAY + 1, np.inf),
-            np.zeros((ON_THE_WAY + 1, self.nu)),
-            np.zeros(self.nu),
-        )
-        return Memory(np.asarray(0), *nothing)  # type: ignore  # NumPy's arrays are traced like JAX's
+        slots = ON_THE_WAY + 1
+        empty = np.full(self.nu, np.nan), np.full(slots, np.inf), np.zeros((slots, self.nu)), np.zeros(self.nu)
+        return Memory(*map(_array, (0, *empty)))
 
     def applied(self, memory):
         return memory.applied
@@ -236,3 +233,8 @@ class Sampler(AbstractSampler):
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
         return Memory(m.k + 1, command, arrivals, queue, m.applied)
+
+
+def _array(x) -> Array:
+    """An array of NumPy's: it is traced like one of JAX's, which would compile a program of its own."""
+    return cast(Array, np.asarray(x))
