@@ -15,6 +15,10 @@ CONSERVED = 1e-9
 
 POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
 
+LOST = 1e-3
+"""Change of an energy that should stay, relative to the largest kinetic energy, that is worth a warning: far above what a step
+controller leaves at its default tolerance."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Worst:
@@ -51,6 +55,17 @@ class Energy:
     scale: float
     conserved: bool
     unit: str
+
+    @property
+    def warning(self) -> str:
+        """A sentence if energy was lost or gained that should have stayed, else empty."""
+        if not self.conserved or self.drift <= LOST * self.scale:
+            return ""
+        return (
+            f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} (kinetic energy up to "
+            f"{self.scale:.3g} {self.unit}): take a smaller rtol or step; if that does not help, the motion has come to an end of "
+            "what its constraints allow."
+        )
 
 
 @dataclasses.dataclass(frozen=True)

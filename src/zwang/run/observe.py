@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.dynamics import Dynamics
 from zwang.flow import MotionFlow
 from zwang.kernel import row_scale
 from zwang.law import Control
@@ -47,8 +46,9 @@ class Observation(eqx.Module):
     control: Control | None
 
 
-def observe(dynamics: Dynamics, s: State) -> Observation:
-    """Evaluate one instant."""
+def observe(flow: MotionFlow, s: State) -> Observation:
+    """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is part of them."""
+    dynamics = flow.dynamics
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     phi = jnp.zeros(c.m).at[c.position_rows].set(dynamics.position_residual(s))
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
@@ -56,7 +56,8 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
     assert scales is not None
     dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
     control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s)  # type: ignore
-    motion = motion_of(dynamics.passive, s, 0.0 if control is None else control.actuator_force)
+    actuators = 0.0 if control is None else control.actuator_force
+    motion = motion_of(dynamics.passive, s, flow.drift.term(dynamics, s), actuators)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
@@ -70,9 +71,7 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
 
 @eqx.filter_jit
 def _observe_block(flow: MotionFlow, block: State, applied: Float[Array, "block nu"]) -> Observation:
-    return jax.lax.map(
-        lambda x: observe(flow.holding(x[1]).dynamics, x[0]), jax.tree_util.tree_map(jnp.asarray, (block, applied))
-    )
+    return jax.lax.map(lambda x: observe(flow.holding(x[1]), x[0]), jax.tree_util.tree_map(jnp.asarray, (block, applied)))
 
 
 def observe_all(flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray) -> Observation:
