@@ -19,12 +19,11 @@ STATES = 1000
 
 
 def run() -> dict:
-    from tests.servo.models import object_servo, robots
-
     import zwang as zw
 
     _one_core()
-    model, q0 = robots(), jnp.asarray([1.0471975511965979, -1.0471975511965979, 0, 1.0471975511965979, -1.0471975511965979])
+    example = zw.gallery.load("coordinated-robots")
+    model, lift, q0 = example.model.passive, example.model.servo, jnp.asarray(example.q0)
     calls = {}
     for what, options in (
         ("least norm", {}),
@@ -33,7 +32,7 @@ def run() -> dict:
         ("limits, not reached", {"limits": zw.Limits(-50.0, 50.0)}),
         ("limits, reached", {"limits": zw.Limits(-7.0, 7.0)}),
     ):
-        servo = object_servo(**options)
+        servo = zw.Servo(lift.constraints, lift.actuation, **options)
 
         def u(q, servo=servo):
             return zw.control(model, servo, q, jnp.zeros(5), 0.0).u
