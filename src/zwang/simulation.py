@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Array, PyTree
 
@@ -120,7 +121,8 @@ def simulate(
     state = start.placement.state if projecting else state
     floor = start.placement.violation_after
     dynamics, sampler = _closed(model, dynamics, loop, t0)
-    flow = MotionFlow(dynamics, drift, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)), sampler)
+    traced = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)  # other gains compile nothing
+    flow = MotionFlow(dynamics, traced, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)), sampler)
     if isinstance(drift, Projection):
         accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))
     else:
