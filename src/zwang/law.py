@@ -25,7 +25,7 @@ class Control(eqx.Module):
         authority: by servo constraint, between 0 (no actuator moves it, its hinges given) and 1: the largest cosine, in the
             mass metric, between a row and what one actuator can accelerate; the least over its rows.
         missed: by servo constraint, its share of `residual`: what the actuators leave undone.
-        violation, velocity_violation: by servo constraint, the tracking error: largest |φ| and |ψ| in the constraint's own unit,
+        violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and `|ψ|` in the constraint's own unit,
             NaN where it has none.
         result: a `Result` code.
     """

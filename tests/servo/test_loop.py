@@ -103,6 +103,7 @@ def test_controller_that_believes_other_parameters_leaves_the_error_that_it_must
     assert float(run.dataset.servo_violation[-1, 0]) == pytest.approx(abs(y))
 
 
+@pytest.mark.slow
 def test_plant_may_have_friction_that_the_controller_does_not_know():
     """A bead on a wire: the controller believes the same wire without friction; the error is the friction over the gains."""
     friction = lambda q, v, t, p, ideal: -0.2 * jnp.abs(ideal[1]) * jnp.tanh(v / 1e-3) * jnp.array([1.0, 0.0])

@@ -52,6 +52,7 @@ def test_motors_bring_the_links_to_the_constraint_as_in_the_reference():
     assert list(seen.actuator.values) == ["motor 1", "motor 2"] and float(seen.servo_residual.max()) < 1e-12
 
 
+@pytest.mark.slow
 def test_hinges_between_motor_and_load_do_not_change_the_control():
     """A mass on a rigid rod, turned by a motor through a spring: with the angle, and with x and y held by the rod."""
 

@@ -44,7 +44,7 @@ class Limits(eqx.Module):
 
     Args:
         lower, upper: limits of u [N, N·m …], a number or one per actuator; none unless given.
-        rate: limit of |u̇| [N/s, N·m/s …], a number or one per actuator, infinite for none. It needs a controller that remembers
+        rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It needs a controller that remembers
             its last control: `zw.simulate(..., loop=zw.Loop(sample_time=...))`; the first control of a run is free.
 
     Example:
