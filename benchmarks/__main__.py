@@ -1,4 +1,4 @@
-"""`python -m benchmarks [acceleration] [crossing] [compile] [startup]`: run all or some, print tables, write `results/benchmarks.json`."""
+"""`python -m benchmarks [name ...]`: run the benchmarks of `NAMES`, all or some, print tables, write `results/benchmarks.json`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core, for NumPy too; read when it is first imported
 
-NAMES = ("acceleration", "crossing", "compile", "startup")
+NAMES = ("acceleration", "control", "crossing", "compile", "startup")
 
 
 def main(names: list[str]) -> int:

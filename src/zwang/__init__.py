@@ -25,6 +25,10 @@ _HOME = {
     "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
     "UdwadiaKalaba": "formulation", "Campbell": "formulation", "CampbellSingular": "formulation",
     "UdwadiaPhohomsiri": "formulation", "LagrangeMultipliers": "formulation", "Nullspace": "formulation",
+    "Servo": "servo", "Control": "servo", "control": "servo", "inverse_dynamics": "servo", "relative_degree": "servo",
+    "with_found_degrees": "servo", "zero_dynamics": "servo",
+    "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo", "Robust": "servo", "Limits": "servo", "Loop": "servo",
+    "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
 _MODULES = ("bodies", "gallery", "testing")
@@ -46,3 +50,59 @@ def __dir__():
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.constraint import AccelerationConstraint as AccelerationConstraint
+    from zwang.constraint import Holonomic as Holonomic
+    from zwang.constraint import Nonholonomic as Nonholonomic
+    from zwang.diagnosis import check as check
+    from zwang.drift import Baumgarte as Baumgarte
+    from zwang.drift import BaumgarteGains as BaumgarteGains
+    from zwang.drift import BaumgarteRates as BaumgarteRates
+    from zwang.drift import NoStabilization as NoStabilization
+    from zwang.drift import Projection as Projection
+    from zwang.drift import Stabilized as Stabilized
+    from zwang.errors import ModelError as ModelError
+    from zwang.errors import Result as Result
+    from zwang.errors import SimulationError as SimulationError
+    from zwang.formulation import Campbell as Campbell
+    from zwang.formulation import CampbellSingular as CampbellSingular
+    from zwang.formulation import LagrangeMultipliers as LagrangeMultipliers
+    from zwang.formulation import Nullspace as Nullspace
+    from zwang.formulation import UdwadiaKalaba as UdwadiaKalaba
+    from zwang.formulation import UdwadiaPhohomsiri as UdwadiaPhohomsiri
+    from zwang.integrate import Dopri8 as Dopri8
+    from zwang.integrate import Kvaerno5 as Kvaerno5
+    from zwang.integrate import Tsit5 as Tsit5
+    from zwang.lagrangian import Lagrangian as Lagrangian
+    from zwang.model import Model as Model
+    from zwang.model import Motion as Motion
+    from zwang.model import motion as motion
+    from zwang.pseudoinverse import SVD as SVD
+    from zwang.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
+    from zwang.pseudoinverse import GramSchmidt as GramSchmidt
+    from zwang.pseudoinverse import Greville as Greville
+    from zwang.pseudoinverse import Householder as Householder
+    from zwang.pseudoinverse import Proximal as Proximal
+    from zwang.pseudoinverse import Varga as Varga
+    from zwang.run import Crossing as Crossing
+    from zwang.run import Run as Run
+    from zwang.servo import Control as Control
+    from zwang.servo import FirstOrder as FirstOrder
+    from zwang.servo import LeastNorm as LeastNorm
+    from zwang.servo import Limits as Limits
+    from zwang.servo import Loop as Loop
+    from zwang.servo import PaperLeastNorm as PaperLeastNorm
+    from zwang.servo import Poles as Poles
+    from zwang.servo import Preferred as Preferred
+    from zwang.servo import Rate as Rate
+    from zwang.servo import Robust as Robust
+    from zwang.servo import SecondOrder as SecondOrder
+    from zwang.servo import Servo as Servo
+    from zwang.servo import WeightedNorm as WeightedNorm
+    from zwang.servo import control as control
+    from zwang.servo import inverse_dynamics as inverse_dynamics
+    from zwang.servo import relative_degree as relative_degree
+    from zwang.servo import with_found_degrees as with_found_degrees
+    from zwang.servo import zero_dynamics as zero_dynamics
+    from zwang.simulation import Stop as Stop
+    from zwang.simulation import simulate as simulate
+    from zwang.start import consistent_state as consistent_state
+    from zwang.system import System as System

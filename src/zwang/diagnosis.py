@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,9 +12,11 @@ from jaxtyping import PyTree
 
 from zwang.constraint import AbstractConstraint
 from zwang.drift.consistent import Metric
-from zwang.dynamics import Dynamics
+from zwang.dynamics import CONSISTENT, Dynamics
+from zwang.errors import Result
 from zwang.kernel import row_lengths, row_scale
-from zwang.model import CONSISTENT, Model
+from zwang.law import Control
+from zwang.model import Model
 from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
 from zwang.state import State
 
@@ -59,6 +62,8 @@ class Diagnosis:
         position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ = b`.
         singular_mass: whether M is singular here.
         consistent: whether state and constraints agree.
+        actuators: names of the actuators; empty without control.
+        control: u at the state and what it achieves; None without control.
     """
 
     model: str
@@ -75,6 +80,8 @@ class Diagnosis:
     residual: float
     singular_mass: bool
     consistent: bool
+    actuators: tuple[str, ...] = ()
+    control: Control | None = None
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -106,7 +113,16 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
-    return _diagnose(model, dynamics, state, start)
+    found = _diagnose(model, dynamics, state, start)
+    if model.servo is None:
+        return found
+    control = jax.tree_util.tree_map(np.asarray, _control(dynamics, state))
+    return dataclasses.replace(found, actuators=model.servo.names(len(control.u)), control=control)
+
+
+@eqx.filter_jit
+def _control(dynamics: Dynamics, state: State) -> Control:
+    return dynamics.law.control(dynamics.passive, state)  # type: ignore
 
 
 def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
@@ -224,6 +240,36 @@ def _lines(d: Diagnosis):
         widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
         for r in rows:
             yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+
+    if d.control is not None:
+        yield ""
+        yield from _control_lines(d, d.control)
+
+
+def _control_lines(d: Diagnosis, c: Control):
+    shown = ", ".join(f"{name} {float(u):.4g}" for name, u in zip(d.actuators, c.u, strict=True))
+    yield f"  control              {shown or 'no actuators'}"
+    yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
+    yield f"  control verdict      {'' if c.result else 'the servo constraints are met: '}residual {float(c.residual):.1e}" + (
+        f": {Result(int(c.result)).sentence}" if c.result else ""
+    )
+    yield ""
+    rows: list[tuple[str, ...]] = [("servo constraint", "authority", "missed", "|phi|", "|psi|")]
+    for name in c.missed:
+        errors = (float(x[name]) for x in (c.violation, c.velocity_violation))
+        rows.append(
+            (
+                name, f"{float(c.authority[name]):.2g}", f"{float(c.missed[name]):.1e}",
+                *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
+            )
+        )  # fmt: skip
+    yield from _table(rows)
+
+
+def _table(rows: list[tuple[str, ...]]):
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for r in rows:
+        yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
 
 
 def _force(c: ConstraintReport) -> str:

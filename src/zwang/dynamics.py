@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,10 @@ from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 from zwang.system import System
+
+CONSISTENT = 1e-6
+"""Largest ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length, that counts as consistent. At singular configurations the
+damping leaves up to 1e-8; contradictory constraints leave their own disagreement."""
 
 
 class Scales(eqx.Module):
@@ -60,6 +66,7 @@ class Dynamics(eqx.Module):
         formulation: an `AbstractFormulation`, or None for the kernel.
         scales: `Scales` of the run, or None for the rows' lengths at each state.
         singular_mass: whether M may be singular; then M + AᵀDA takes its place, which changes nothing on `A v̇ = b`.
+        law: an `AbstractControlLaw` whose actuators act on the system, or None.
     """
 
     system: System
@@ -69,6 +76,12 @@ class Dynamics(eqx.Module):
     formulation: eqx.Module | None = None
     scales: Scales | None = None
     singular_mass: bool = eqx.field(static=True, default=False)
+    law: eqx.Module | None = None
+
+    @property
+    def passive(self) -> Dynamics:
+        """The same without control."""
+        return dataclasses.replace(self, law=None)
 
     # --- residuals -----------------------------------------------------------------------------------------------
 
@@ -114,13 +127,19 @@ class Dynamics(eqx.Module):
         return WeightedPseudoinverse(mass, A, method, length)
 
     def equation(self, s: State, weighted: WeightedPseudoinverse) -> Equation:
-        """F and b at a state whose A⊕ is known."""
+        """F and b at a state whose A⊕ is known; with a control law, F holds the force of its actuators."""
         b, mass, A = self.rhs(s), weighted.mass, weighted.A
         force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
         if self.singular_mass:
             M = jnp.asarray(factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense())
             force = force + A.T @ (augmentation(M, A) * b)
-        return Equation(s, mass, weighted, b, force)
+        eq = Equation(s, mass, weighted, b, force)
+        return eq if self.law is None else dataclasses.replace(eq, force=force + self.law.force(self.passive, eq))  # type: ignore
+
+    def applied_force(self, s: State) -> Float[Array, " nv"]:
+        """F with the force of the actuators."""
+        force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        return force if self.law is None else force + self.law.force(self.passive, self.passive.equation_at(s))  # type: ignore
 
     def equation_at(self, s: State) -> Equation:
         """`equation`, with A⊕ computed at the same state."""

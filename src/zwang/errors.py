@@ -35,6 +35,9 @@ class Result(enum.IntEnum):
     TOO_MANY_STEPS = 6
     STOPPED = 7
     INTERRUPTED = 8
+    NO_AUTHORITY = 9
+    TOO_FEW_ACTUATORS = 10
+    AT_LIMIT = 11
 
     @property
     def sentence(self) -> str:
@@ -58,4 +61,7 @@ _SENTENCES = {
     Result.TOO_MANY_STEPS: "the step limit was reached: raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system",
     Result.STOPPED: "a stop condition was met",
     Result.INTERRUPTED: "interrupted by the user",
+    Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
+    Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
+    Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
 }

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from zwang.drift import AbstractDrift
 from zwang.dynamics import Dynamics
 from zwang.integrate.loop import Landing
+from zwang.law import AbstractSampler
 from zwang.state import State
 
 
@@ -21,11 +22,31 @@ class MotionFlow(eqx.Module):
         dynamics: the equation of motion, with its scales measured.
         drift: how drift is treated.
         target: violation that counts as zero after a projection.
+        sampler: what changes the control at instants, or None.
     """
 
     dynamics: Dynamics
     drift: AbstractDrift
     target: Float[Array, ""]
+    sampler: AbstractSampler | None = None
+
+    def holding(self, u: Float[Array, " nu"]) -> MotionFlow:
+        """The flow while a sampler holds the control u."""
+        return self if self.sampler is None else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.holding(u))
+
+    def applied(self, memory) -> Float[Array, " nu"]:
+        """The control that a sampler holds; empty without one."""
+        return jnp.zeros(0) if self.sampler is None else self.sampler.applied(memory)
+
+    def next(self, memory) -> Float[Array, ""]:
+        """When the flow changes next [s]."""
+        return jnp.asarray(jnp.inf) if self.sampler is None else self.sampler.next(memory)
+
+    def updated(self, due, t, y, memory):
+        """The memory from (t, y) on, if a change is due."""
+        if self.sampler is None:
+            return memory
+        return jax.lax.cond(due, lambda m: self.sampler.updated(self.state(t, y), m), lambda m: m, memory)  # type: ignore
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         nq = self.dynamics.system.nq
@@ -54,7 +75,7 @@ class MotionFlow(eqx.Module):
         A = dynamics.matrix(s)
         mass = dynamics.mass(s, A)
         weighted = dynamics.weighted(mass, A)
-        F_q, F_v = jax.jacfwd(lambda q, v: dynamics.system.force(q, v, t, dynamics.p), argnums=(0, 1))(s.q, s.v)
+        F_q, F_v = jax.jacfwd(lambda q, v: dynamics.applied_force(State(q, v, t)), argnums=(0, 1))(s.q, s.v)
         tangent = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), in_axes=1, out_axes=1)
         system = dynamics.system
         N = None if system.velocity_map is None else system.velocity_map(s.q, t, dynamics.p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -13,26 +14,25 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.arrays import is_concrete, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
-from zwang.dynamics import Dynamics
+from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
+from zwang.law import AbstractControlLaw
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.state import State
 from zwang.system import System
 
-CONSISTENT = 1e-6
-"""Largest ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length, that counts as consistent. At singular configurations the
-damping leaves up to 1e-8; contradictory constraints leave their own disagreement."""
-
 
 class Model(eqx.Module):
-    """A constrained system.
+    """A constrained system, passive or with the control that closes its loop.
 
     Args:
         system: the free system.
         constraints: any number of constraints, each with its own name; redundant rows are welcome.
         params: `p`, a pytree of numbers handed to every function last; numbers become float64 arrays, so that a run with other
             values compiles nothing.
+        servo: a `zw.Servo` (or another control law) whose actuators act on the system: `M v̇ = F + Q_c + B u(q, v, t)`. Passive
+            constraints are kept as before; servo constraints hold as well as their gains and actuators make them.
         singular_mass: whether M may be singular; every direction without mass must then be held by constraints.
         name: name in titles and reports.
 
@@ -47,6 +47,7 @@ class Model(eqx.Module):
     system: System
     constraints: Constraints
     params: PyTree
+    servo: AbstractControlLaw | None
     singular_mass: bool
     name: str
 
@@ -56,6 +57,7 @@ class Model(eqx.Module):
         constraints: Sequence[AbstractConstraint] = (),
         params: PyTree = None,
         *,
+        servo: AbstractControlLaw | None = None,
         singular_mass: bool = False,
         name: str = "model",
     ):
@@ -71,6 +73,17 @@ class Model(eqx.Module):
         self.params = as_parameters(params)
         _check_shapes(system, self.params)
         self.constraints = Constraints(constraints, system, self.params)
+        self.servo = None
+        if servo is not None:
+            if not isinstance(servo, AbstractControlLaw):
+                raise ModelError(f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, ...).")
+            servo.checked(self.dynamics())
+            self.servo = servo
+
+    @property
+    def passive(self) -> Model:
+        """The model without its control; the model itself if it has none."""
+        return self if self.servo is None else eqx.tree_at(lambda m: m.servo, self, None)
 
     def dynamics(
         self,
@@ -85,7 +98,7 @@ class Model(eqx.Module):
             raise ModelError(
                 f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True."
             )
-        return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass)
+        return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo)
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""
@@ -108,7 +121,7 @@ class Motion(eqx.Module):
 
     Attributes:
         acceleration: v̇, shape (nv,).
-        free_acceleration: a = M⁻¹F, shape (nv,); of the augmented system if the mass is singular.
+        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the augmented system if the mass is singular.
         constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
         ideal_force: Q_c = Aᵀλ, shape (nv,).
         nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
@@ -173,9 +186,12 @@ def motion(
 
 
 @eqx.filter_jit
-def motion_of(dynamics: Dynamics, state: State) -> Motion:
-    """`motion` for a `Dynamics`, without checks."""
+def motion_of(
+    dynamics: Dynamics, state: State, stabilization: Float[Array, " m"] | float = 0.0, applied: Float[Array, " nv"] | float = 0.0
+) -> Motion:
+    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a force applied besides F."""
     eq = dynamics.equation_at(state)
+    eq = dataclasses.replace(eq, b=eq.b + stabilization, force=eq.force + applied)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
     multipliers = weighted.multipliers(eq.b - A @ free)
     nonideal = dynamics.nonideal_forces(eq, multipliers)

@@ -6,16 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.arrays import vector
 from zwang.drift import AbstractDrift, Projection
+from zwang.dynamics import Dynamics
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.flow import Events, MotionFlow
 from zwang.formulation.base import AbstractFormulation
 from zwang.integrate import AbstractIntegrator, Dopri8
 from zwang.integrate.loop import CHUNK, GROW, SHRINK, Progress, Tolerances, advance
+from zwang.law import AbstractLoop, AbstractSampler
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.run import Run, Steps
@@ -50,6 +53,7 @@ def simulate(
     rtol: float = 1e-8,
     atol=None,
     params: PyTree = None,
+    loop: AbstractLoop | None = None,
     stop: Sequence[Stop] = (),
     integrator: AbstractIntegrator | None = None,
     step: float | None = None,
@@ -76,6 +80,8 @@ def simulate(
         atol: absolute error of one step: a number, one per coordinate (nq,), or one per entry of (q, v); `rtol` in the model's
             units unless given.
         params: parameters that differ from the model's; no compilation.
+        loop: `zw.Loop(...)` for a closed loop that is not ideal: sampled, delayed, noisy, or with a controller that believes
+            another model than the one that moves.
         stop: conditions that end the run early.
 
     **Other arguments**
@@ -114,7 +120,9 @@ def simulate(
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
     floor = start.placement.violation_after
-    flow = MotionFlow(dynamics, drift, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)))
+    dynamics, sampler = _closed(model, dynamics, loop, t0)
+    traced = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)  # other gains compile nothing
+    flow = MotionFlow(dynamics, traced, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)), sampler)
     if isinstance(drift, Projection):
         accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))
     else:
@@ -126,9 +134,9 @@ def simulate(
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
     here = Progress(
         state.t, y0, _number(first), _number(1.0), _number(np.inf), _number(events(state.t, y0)),
-        _count(0), _count(0), _count(0), _count(Result.SUCCESS), _count(-1),
+        _count(0), _count(0), _count(0), _count(Result.SUCCESS), _count(-1), () if sampler is None else sampler.start(state),
     )  # fmt: skip
-    parts = [Steps.start(t0, np.asarray(y0), sample=0 if instants[0] == t0 else -1)]
+    parts = [Steps.start(t0, np.asarray(y0), 0 if instants[0] == t0 else -1, len(flow.applied(here.memory)))]
     result, here = _follow(flow, integrator, events, here, instants, tolerances, max_steps, parts, progress)
 
     attrs = {
@@ -141,13 +149,25 @@ def simulate(
         "integrator": type(integrator).__name__,
         "drift": repr(drift),
         "pseudoinverse": repr(dynamics.pseudoinverse),
+        "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
     stopped_by = stop[int(here.event)].name if result is Result.STOPPED else None
-    run = Run(model, flow, Steps.joined(parts), instants, result, attrs, stopped_by)
+    run = Run(model, flow, Steps.joined(parts), instants, result, attrs, stopped_by, integrator)
     if throw and result.is_failure:
         raise SimulationError(f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}.", result, run)
     return run
+
+
+def _closed(model: Model, dynamics: Dynamics, loop: AbstractLoop | None, t0: float) -> tuple[Dynamics, AbstractSampler | None]:
+    """The dynamics with the control that really acts, and what changes it along the run."""
+    if loop is not None:
+        if model.servo is None:
+            raise ModelError(f"{model.name}: loop is given, but the model has no control: zw.Model(..., servo=zw.Servo(...)).")
+        return loop.bound(model, dynamics, t0)
+    if model.servo is not None:
+        model.servo.refuse_continuous()
+    return dynamics, None
 
 
 def _follow(flow, integrator, events, here: Progress, instants, tolerances, max_steps, parts: list[Steps], progress):

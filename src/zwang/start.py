@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.drift.consistent import CONVERGED, Metric, Pieces, Placement, measure, pieces, place
-from zwang.dynamics import Dynamics, Scales
+from zwang.dynamics import CONSISTENT, Dynamics, Scales
 from zwang.errors import ModelError, Result
-from zwang.model import CONSISTENT, Model, contradiction
+from zwang.model import Model, contradiction
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 

@@ -48,7 +48,7 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
     _check_retraction(model.system, s, model.params)
     _check_rates(model, s)
     answer = motion(model, q, v, t)
-    F = jnp.asarray(model.system.force(s.q, s.v, s.t, model.params))
+    F = model.dynamics().applied_force(s)
     M = model.dynamics().mass(s, answer.matrix)
     if not model.singular_mass:
         _assert(

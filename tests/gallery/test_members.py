@@ -16,8 +16,11 @@ from .examples import example, run
 
 EXPECTED = {
     "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
-    "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum",
+    "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
+    "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
 }  # fmt: skip
+
+LONG_TO_COMPILE = ("flexible-joint", "five-bar-driven", "scara", "crane", "cart-pole-track")
 
 
 def test_the_gallery_is_complete():
@@ -48,7 +51,7 @@ def test_every_coordinate_has_a_unit(name):
     assert all(system.units) and all(system.velocity_units)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG_TO_COMPILE else n for n in NAMES])
 def test_figures_have_labels_with_units(name):
     figures = example(name).figures
     assert figures

@@ -129,6 +129,16 @@ def test_the_summary_is_what_the_dataset_says(run):
     assert s.errors[0].value == pytest.approx(np.abs(run.q[:, 2] - 0.1 * run.t).max())
 
 
+def test_energy_that_should_have_stayed_is_missed(run):
+    """Nothing is said of a good run; steps of 0.5 s on the same model lose a few per cent."""
+    assert summarize(run).energy.warning == ""
+    coarse = zw.simulate(
+        run.model, run.q[0], run.v[0], duration=1.0, samples=3, step=0.5, start_tolerance=1e-3, integrator=zw.Tsit5()
+    )
+    assert coarse.result is zw.Result.SUCCESS
+    assert re.match(r"the energy should stay as it is but changes by \S+ J \(", summarize(coarse).energy.warning)
+
+
 def test_a_free_system_has_a_report_too(tmp_path):
     system = zw.System(nq=1, mass_matrix=lambda q, t, p: jnp.ones(1), force=lambda q, v, t, p: -v)
     run = zw.simulate(zw.Model(system), [0.0], [1.0], duration=1.0, samples=5)

@@ -8,7 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
-from zwang.servo import Servo
+from zwang import Servo
+
+
+def closed(model: zw.Model, servo: Servo) -> zw.Model:
+    """The closed loop of a passive model."""
+    return zw.Model(model.system, model.constraints.members, model.params, servo=servo, name=model.name)
 
 
 @functools.cache

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.servo.models import SPEED, distance_servo, two_masses
+from tests.servo.models import SPEED, closed, distance_servo, two_masses
 from zwang.errors import ModelError
-from zwang.servo import FirstOrder, Poles, Rate, SecondOrder, Servo, with_servo
+from zwang.servo import FirstOrder, Poles, Rate, SecondOrder, Servo
 
 T = np.linspace(0.0, 2.0, 9)
 
@@ -34,7 +34,7 @@ def test_a_matrix_of_rates_couples_the_rows():
     ids=["poles", "oscillating"],
 )
 def test_wrong_start_decays_at_position_level(gain, exact):
-    run = zw.simulate(with_servo(two_masses(), distance_servo(gains={"distance": gain})), [0, 2.3], [0, 0], times=T, rtol=1e-10)
+    run = zw.simulate(closed(two_masses(), distance_servo(gains={"distance": gain})), [0, 2.3], [0, 0], times=T, rtol=1e-10)
     error = (run.dataset.q[:, 1] - run.dataset.q[:, 0] - 2).values
     np.testing.assert_allclose(error, 0.3 * exact(T), atol=1e-8)
     if isinstance(gain, Poles):  # the slow pole alone is left: its rate within 2 %
@@ -43,18 +43,17 @@ def test_wrong_start_decays_at_position_level(gain, exact):
 
 def test_wrong_start_decays_at_velocity_level():
     servo = Servo([SPEED], np.array([[1.0], [0.0]]), gains=2.0)
-    run = zw.simulate(with_servo(two_masses(), servo), [0, 2.0], [1.0, 0.0], times=T, rtol=1e-10)
+    run = zw.simulate(closed(two_masses(), servo), [0, 2.0], [1.0, 0.0], times=T, rtol=1e-10)
     np.testing.assert_allclose(run.dataset.v[:, 0] - 0.3, 0.7 * np.exp(-2 * T), atol=1e-8)
 
 
 def test_a_gain_is_tuned_by_gradient_through_the_closed_loop():
     def cost(gain):
         """∫ error² dt + 1e-4 ∫ (x2 − x1 acceleration)² dt over 2 s, by midpoint steps."""
-        loop = with_servo(two_masses(), distance_servo(gains=gain))
+        loop = closed(two_masses(), distance_servo(gains=gain))
 
         def rate(y):
-            force = loop.system.force(y[:2], y[2:], 0.0, loop.params)
-            return jnp.concatenate([y[2:], force / jnp.array([1.0, 2.0])])
+            return jnp.concatenate([y[2:], zw.motion(loop, y[:2], y[2:]).acceleration])
 
         def step(y, _):
             half = y + 0.005 * rate(y)

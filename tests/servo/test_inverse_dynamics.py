@@ -8,7 +8,7 @@ import zwang as zw
 from tests.servo.models import ROBOTS_B, robots
 from tests.servo.test_paper import EXACT, HINGE, PROJECTED
 from zwang.errors import ModelError
-from zwang.servo import Servo, control, inverse_dynamics, with_servo
+from zwang.servo import Servo, control, inverse_dynamics
 
 
 def test_closed_chain_gets_the_least_torques_for_its_acceleration():
@@ -43,4 +43,4 @@ def test_friction_that_grows_with_the_hinge_force_is_overcome():
     normal = (c.passive_force @ q, c.passive_force @ tangent)
     np.testing.assert_allclose(normal[1], -0.4 * abs(normal[0]), rtol=1e-12)
     np.testing.assert_allclose((push + np.array([0, -9.81])) @ tangent + normal[1], 0, atol=1e-12)
-    assert zw.motion(with_servo(model, servo), q, v).acceleration == pytest.approx(-4 * q, abs=1e-11)
+    assert zw.motion(zw.Model(system, [hoop], servo=servo), q, v).acceleration == pytest.approx(-4 * q, abs=1e-11)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.servo.models import distance_servo, object_servo, robots, two_masses
-from zwang.servo import LeastNorm, PaperLeastNorm, Preferred, WeightedNorm, control, control_along, with_servo
+from tests.servo.models import closed, distance_servo, object_servo, robots, two_masses
+from zwang.servo import LeastNorm, PaperLeastNorm, Preferred, WeightedNorm, control
 
 EXACT = {  # t: angles, angular velocities and accelerations of the exact motion
     0.0: (
@@ -48,18 +48,20 @@ def test_robots_are_driven_by_the_reference_torques_of_either_reading(choice, u,
 
 def test_torques_along_the_lift_have_the_ranges_of_the_reference_and_the_hinge_holds():
     servo = object_servo(null_space=PaperLeastNorm(), gains=5.0)
-    run = zw.simulate(with_servo(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=2 * np.pi, rtol=1e-10)
-    seen = control_along(run, servo)
+    run = zw.simulate(closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=2 * np.pi, rtol=1e-10)
+    seen = run.dataset
     # 201 samples miss an extremum between two of them by up to 1e-4
     lowest = [0.4411037891, 2.8836653386, -7.9956175299, 4.6315897858, -4.1645069346, -5.1119521912]
     highest = [10.1255976096, 4.8985249950, -4.4257413509, 9.6668326693, 0.4587649402, 0.1764415157]
-    np.testing.assert_allclose(seen.u.min("time"), lowest, atol=2e-4)
-    np.testing.assert_allclose(seen.u.max("time"), highest, atol=2e-4)
+    np.testing.assert_allclose(seen.control.min("time"), lowest, atol=2e-4)
+    np.testing.assert_allclose(seen.control.max("time"), highest, atol=2e-4)
     np.testing.assert_allclose(run.dataset.q[-1], EXACT[0.0][0], atol=1e-10)
-    np.testing.assert_allclose(run.dataset.constraint_force[:, 0], seen.passive_force, atol=1e-11)
-    assert run.dataset.violation.max() < 1e-12
-    assert float(seen.residual.max()) < 1e-13 and not seen.result.any()
-    assert list(seen.u.dims) == ["time", "actuator"] and list(seen.actuator.values) == ["u0", "u1", "u2", "u3", "u4", "u5"]
+    np.testing.assert_allclose(seen.constraint_force[:, 0], run.observation.control.passive_force, atol=1e-11)
+    assert seen.violation.max() < 1e-12 and seen.servo_violation.max() < 1e-9
+    assert float(seen.servo_residual.max()) < 1e-13 and float(seen.missed.max()) < 1e-13 and not seen.control_result.any()
+    assert (seen.control_rank == 3).all() and (seen.authority > 0.1).all()
+    assert np.abs(seen.energy_balance).max() < 1e-4  # work by a spline over the samples: 20 J with and 40 W without the control
+    assert list(seen.control.dims) == ["time", "actuator"] and list(seen.actuator.values) == ["u0", "u1", "u2", "u3", "u4", "u5"]
 
 
 def test_choices_among_controls_move_the_same_and_minimize_what_they_say():
@@ -80,7 +82,7 @@ def test_force_between_two_masses_is_that_of_the_paper():
 
 def test_two_masses_with_error_dynamics_follow_the_reference():
     run = zw.simulate(
-        with_servo(two_masses(), distance_servo(gains={"distance": 5.0})), [0, 2.3], [0, 0], times=[0.5, 1, 2, 5], rtol=1e-12
+        closed(two_masses(), distance_servo(gains={"distance": 5.0})), [0, 2.3], [0, 0], times=[0.5, 1, 2, 5], rtol=1e-12
     )
     states = [
         [-0.5582772981010117, 1.5279119504541099, -2.681366507017921, -2.989185251857716],

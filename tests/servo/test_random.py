@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zwang as zw
-from zwang.errors import ModelError
-from zwang.servo import ALL_NULL_SPACES, Preferred, Servo, ServoResult, WeightedNorm, control
+from zwang.errors import ModelError, Result
+from zwang.servo import ALL_NULL_SPACES, Preferred, Servo, WeightedNorm, control
 
 NV, PASSIVE, SERVO, NU = 6, 2, 3, 4
 
@@ -78,9 +78,9 @@ def test_control_meets_everything_or_says_what_it_misses(seed, passive, actuatio
     assert int(c.rank) == np.linalg.matrix_rank(G, rtol=1e-9) if np.abs(G).max() > 1e-9 else int(c.rank) == 0
     if np.abs(left).max() < 1e-10:
         np.testing.assert_allclose(p["As"] @ a, p["bs"], atol=1e-10 * size * (1 + np.abs(p["As"]).max()))
-        assert c.result == ServoResult.SUCCESS
+        assert c.result == Result.SUCCESS
     elif np.abs(left).max() > 1e-4:
-        assert c.result in (ServoResult.NO_AUTHORITY, ServoResult.TOO_FEW_ACTUATORS)
+        assert c.result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS)
         assert max(float(x) for x in c.missed.values()) > 1e-8
 
 

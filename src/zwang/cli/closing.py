@@ -28,6 +28,12 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
         yield "largest violation", f"|phi| {_worst(s.violation, 'its own unit')}{relative}"
     if s.velocity_violation is not None:
         yield "velocity violation", f"|psi| {_worst(s.velocity_violation, 'its own unit/s')}"
+    if s.servo_error is not None:
+        yield "largest servo error", f"|phi| {_worst(s.servo_error, 'its own unit')}"
+    if s.servo_velocity_error is not None:
+        yield "servo velocity error", f"|psi| {_worst(s.servo_velocity_error, 'its own unit/s')}"
+    if s.servo_residual is not None:
+        yield "servo residual", f"{_worst(s.servo_residual, 'parts of the accelerations involved')}"
     if s.energy.conserved:
         yield "energy drift", f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})"
     else:

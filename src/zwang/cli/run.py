@@ -127,6 +127,7 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, w
     from zwang.report import summarize, write_report
 
     summary = summarize(run, target.exact)
+    warnings += [summary.unmet, summary.energy.warning]
     run.save(folder / "run.nc")
     wall.ends("results")
     if wanted:

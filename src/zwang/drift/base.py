@@ -32,8 +32,34 @@ class Settled(eqx.Module):
     volume: Float[Array, ""]
 
 
+class AbstractStabilization(eqx.Module):
+    """A term added to b."""
+
+    @abc.abstractmethod
+    def gains(self) -> tuple:
+        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that level."""
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
+        """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        velocity_gain, position_gain = self.gains()
+        constraints = dynamics.constraints
+        term = jnp.zeros(constraints.m)
+        term = term.at[constraints.velocity_rows].add(-velocity_gain * dynamics.velocity_residual(state))
+        return term.at[constraints.position_rows].add(-position_gain * dynamics.position_residual(state))
+
+
 class AbstractDrift(eqx.Module):
-    """How φ and ψ are kept from growing."""
+    """How φ and ψ are kept from growing.
+
+    Attributes:
+        stabilization: a term added to b at the stages, or None.
+    """
+
+    stabilization: eqx.AbstractVar[AbstractStabilization | None]
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:
+        """What is added to b."""
+        return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
     def rate(self, dynamics: Dynamics, state: State) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
@@ -60,19 +86,23 @@ def volume(C: Float[Array, "m n"]) -> Float[Array, ""]:
     return 2 * jnp.sum(jnp.log(jnp.diag(lower)))
 
 
-def corrections(dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], psi, phi, *others):
-    """`A⊕ψ`, `A⊕φ` and A⊕ of other velocity-level residuals: one factor for all where every constraint is holonomic.
+def corrections(dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], velocity, position):
+    """A⊕ of residuals at the velocity level and at the position level; one factor for all where every constraint is holonomic.
 
     Args:
         moving: A⊕ of the velocity-level rows of A.
-        psi, phi: velocity and position residuals.
-        others: more residuals of the velocity-level rows.
+        velocity: residuals of the velocity-level rows, a list.
+        position: residuals of the holonomic rows, a list; they are corrected by the holonomic rows alone.
 
     Returns:
-        (A⊕ψ, A⊕φ, *A⊕others), each of shape (nv,); φ by the holonomic rows alone.
+        Two lists, each entry of shape (nv,).
     """
-    c = dynamics.constraints
+    c, n = dynamics.constraints, len(velocity)
     if len(c.position_rows) == len(c.velocity_rows):
-        return tuple(jax.vmap(moving.correct, in_axes=1)(jnp.stack([psi, phi, *others], axis=1)))
-    dv, *rest = jax.vmap(moving.correct, in_axes=1)(jnp.stack([psi, *others], axis=1))
-    return dv, dynamics.weighted(moving.mass, A, c.position_rows).correct(phi), *rest
+        change = jax.vmap(moving.correct, in_axes=1)(jnp.stack([*velocity, *position], axis=1))
+        return list(change[:n]), list(change[n:])
+    held = dynamics.weighted(moving.mass, A, c.position_rows)
+    return [
+        list(jax.vmap(weighted.correct, in_axes=1)(jnp.stack(residuals, axis=1)))
+        for weighted, residuals in ((moving, velocity), (held, position))
+    ]

@@ -5,31 +5,12 @@ A stabilized constraint obeys `φ̈ + (velocity gain) φ̇ + (position gain) φ 
 
 from __future__ import annotations
 
-import abc
-
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.drift.base import AbstractDrift, Settled, renormalized, volume
+from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, renormalized, volume
 from zwang.dynamics import Dynamics
 from zwang.state import State
-
-
-class AbstractStabilization(eqx.Module):
-    """A term added to b."""
-
-    @abc.abstractmethod
-    def gains(self) -> tuple:
-        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that level."""
-
-    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
-        """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
-        velocity_gain, position_gain = self.gains()
-        constraints = dynamics.constraints
-        term = jnp.zeros(constraints.m)
-        term = term.at[constraints.velocity_rows].add(-velocity_gain * dynamics.velocity_residual(state))
-        return term.at[constraints.position_rows].add(-position_gain * dynamics.position_residual(state))
 
 
 class BaumgarteGains(AbstractStabilization):
@@ -78,8 +59,7 @@ class Stabilized(AbstractDrift):
     def rate(self, dynamics: Dynamics, state: State):
         A = dynamics.matrix(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
-        extra = 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
-        acceleration = dynamics.acceleration(dynamics.equation(state, weighted), extra)
+        acceleration = dynamics.acceleration(dynamics.equation(state, weighted), self.term(dynamics, state))
         return dynamics.system.rate(state.q, state.v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:

@@ -6,8 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.drift.base import AbstractDrift, Settled, corrections, renormalized, volume
-from zwang.drift.baumgarte import AbstractStabilization
+from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, corrections, renormalized, volume
 from zwang.dynamics import Dynamics
 from zwang.state import State
 
@@ -21,7 +20,8 @@ class Projection(AbstractDrift):
 
         stage:  v ← v − A⊕ψ   before b is formed
         step:   q ← q ⊖ A⊕φ   until φ is round-off, then  v ← v − A⊕ψ
-        error:  e ← (I − A⊕A) e   what the projection removes is no error of the step
+        error:  e ← (I − A⊕A) e   what the projection removes is no error of the step;
+                                 that of q by holonomic rows alone, as rolling holds no coordinate
 
     Off the constraints by ε, A demands the velocity ε/σ in a direction that is about to vanish; that, and not the
     pseudoinverse, ruins the step of an adaptive integrator near a rank drop. The rank decision at a stage is made no finer than
@@ -46,8 +46,7 @@ class Projection(AbstractDrift):
         moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
         v = state.v - moving.correct(dynamics.velocity_residual(state))
         tangent = State(state.q, v, state.t)
-        extra = 0.0 if self.stabilization is None else self.stabilization.term(dynamics, tangent)
-        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted), extra)
+        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted), self.term(dynamics, tangent))
         return dynamics.system.rate(state.q, v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
@@ -61,8 +60,8 @@ class Projection(AbstractDrift):
             A, phi, psi = dynamics.matrix(state), dynamics.position_residual(state), dynamics.velocity_residual(state)
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             size = dynamics.violation(phi)
-            errors = (moving.A @ error_v, moving.A @ error_q) if identity_map else (moving.A @ error_v,)
-            dv, dq, *forbidden = corrections(dynamics, moving, A, psi, phi, *errors)
+            held = [A[constraints.position_rows] @ error_q] if identity_map else []
+            (dv, forbidden_v), (dq, *forbidden_q) = corrections(dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held])
 
             stagnant = (i >= 2) & (size > 0.5 * before)
             slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))  # what damping near a rank drop has left of ψ
@@ -70,8 +69,7 @@ class Projection(AbstractDrift):
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i >= self.iterations) | ~jnp.isfinite(size)
             q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
-            error_v = error_v - forbidden[0]
-            error_q = error_q - forbidden[1] if identity_map else error_q
+            error_v, error_q = error_v - forbidden_v, error_q - sum(forbidden_q)
             return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, moving.C.C, done
 
         rows = jnp.zeros((len(constraints.velocity_rows), system.nv))

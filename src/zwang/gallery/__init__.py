@@ -14,8 +14,15 @@
 | `appell-hamel` | a constraint nonlinear in the velocities | closed form |
 | `rough-incline` | Coulomb friction as a nonideal constraint | closed form |
 | `rough-circle` | the same on a curve | closed form |
+| `two-mass-spring` | a servo constraint with one actuator for two masses | closed form |
+| `coordinated-robots` | redundant actuation: six torques, three degrees of freedom | closed form |
+| `flexible-joint` | motors behind springs: relative degree three and four | closed form for link angles |
+| `scara` | full actuation, with the error dynamics of its paper | closed form |
+| `crane` | trolley and hoist carry a load along a path: underactuated, flat | closed form |
+| `cart-pole-track` | what a servo constraint leaves free, stable or not | one quadrature |
+| `five-bar-driven` | one, two or three motors on one degree of freedom: shared effort, preload | closed form |
 
-`index.py` lists them with their settings and imports no JAX; `load` builds one:
+`index/` lists them with their settings and imports no JAX; `load` builds one:
 
     example = zw.gallery.load("five-bar", angle=60.0)
     run = example.run(rtol=1e-10)

@@ -99,7 +99,7 @@ def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x 
     """A figure of the paths of points in a plane, to scale.
 
     Args:
-        points: coordinates (samples, nq) → places, shape (points, 2, samples).
+        points: coordinates (samples, nq) → the places (x, y) of each point, arrays; curves asked for may have fewer samples.
         labels: a name for each point.
         axes: names of the two axes.
     """
@@ -108,7 +108,7 @@ def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x 
     def draw(run: Run) -> Figure:
         figure, plane = axes_of(*axes, equal=True)
         q = run.steps.y[:, : run.model.system.nq]
-        for (x, y), label in zip(np.asarray(points(q)), labels, strict=True):
+        for (x, y), label in zip(points(q), labels, strict=True):
             (line,) = plane.plot(x, y, label=label)
             plane.plot(x[0], y[0], "o", ms=5, color=line.get_color())
         plane.legend(loc="best", title="dot: start", title_fontsize=8)

@@ -24,10 +24,7 @@ PIVOTS = (0.0, 1.0, 2.0)
 
 def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity) -> Example:
     """The model, released from rest with its cranks at `angle` [deg] above the horizontal."""
-    cranks = [Body(f"crank {i}", crank_mass, crank_inertia) for i in (1, 2, 3)]
-    bars = PlanarBodies([*cranks, Body("coupler", coupler_mass, coupler_inertia)], gravity=(0.0, -gravity))
-    constraints = [pin for crank in (0, 1, 2) for pin in _pins(bars, crank)]
-    model = Model(bars.system, constraints, bars.params, name="five-bar")
+    bars, pins = mechanism(crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity)
 
     def exact(t):
         inertia = 3 * (crank_inertia + crank_mass / 4) + coupler_mass
@@ -35,11 +32,9 @@ def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gr
         theta = swing(stiffness, np.radians(angle) + np.pi / 2, 0.0, t) - np.pi / 2
         return {**{f"crank {i}.angle": theta for i in (1, 2, 3)}, "coupler.angle": 0 * theta}
 
-    start = np.radians(angle)
-    c, s = np.cos(start), np.sin(start)
     return Example(
-        model,
-        q0=np.array([[x + c / 2, s / 2, start] for x in PIVOTS] + [[1 + c, s, 0.0]]).ravel(),
+        Model(bars.system, pins, bars.params, name="five-bar"),
+        q0=parallel(np.radians(angle)),
         v0=np.zeros(12),
         duration=20.0,
         description=(
@@ -47,11 +42,24 @@ def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gr
             "Its 12 constraint rows have rank 11, and 10 where all bars are collinear."
         ),
         figures={
-            "Linkage": linkage(_bars, until=1.4),
+            "Linkage": linkage(drawn, until=1.4),
             "Phase portrait": curve("crank 1.angle", "d/dt crank 1.angle"),
         },
         exact=exact,
     )
+
+
+def mechanism(crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity) -> tuple[PlanarBodies, list[Holonomic]]:
+    """The bars and their six pins."""
+    cranks = [Body(f"crank {i}", crank_mass, crank_inertia) for i in (1, 2, 3)]
+    bars = PlanarBodies([*cranks, Body("coupler", coupler_mass, coupler_inertia)], gravity=(0.0, -gravity))
+    return bars, [pin for crank in (0, 1, 2) for pin in _pins(bars, crank)]
+
+
+def parallel(angle: np.ndarray | float) -> np.ndarray:
+    """Coordinates with all cranks at `angle` [rad] and the coupler level, shape (12, *angle.shape)."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([part for x in PIVOTS for part in (x + c / 2, s / 2, angle)] + [1 + c, s, 0 * c])
 
 
 def _pins(bars: PlanarBodies, crank: int) -> list[Holonomic]:
@@ -65,7 +73,7 @@ def _pins(bars: PlanarBodies, crank: int) -> list[Holonomic]:
     ]
 
 
-def _bars(q: np.ndarray) -> np.ndarray:
+def drawn(q: np.ndarray) -> np.ndarray:
     """Ends of cranks and coupler, shape (4, 2, 2)."""
     half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * np.stack([np.cos(q[2::3]), np.sin(q[2::3])], axis=1)
     center = q.reshape(4, 3)[:, :2]

@@ -4,7 +4,8 @@
 times, tolerances, step and parameters are all traced, so that none of them compiles anything anew; between chunks the host
 shows progress, collects the steps and may stop without losing what was reached.
 
-Samples are stepped to, not interpolated. The step is chosen by a PI controller, which rejects next to nothing on smooth motion.
+Samples are stepped to, not interpolated, and so are the instants at which the flow changes (a controller that holds its last
+control, `Progress.memory`). The step is chosen by a PI controller, which rejects next to nothing on smooth motion.
 A step is rejected if its error is too large, if its equations were not solved, if it is not finite, or if the violation left
 after the projection exceeds `accept`.
 """
@@ -17,7 +18,7 @@ from typing import Protocol
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.errors import Result
 from zwang.integrate.base import AbstractIntegrator, Flow
@@ -48,10 +49,26 @@ class Landing(eqx.Module):
 
 
 class ManifoldFlow(Flow, Protocol):
-    """A flow whose steps can be brought back to its constraints."""
+    """A flow whose steps can be brought back to its constraints, and which may change at instants."""
 
     def settle(self, t, y, error) -> Landing:
         """The step after the drift treatment."""
+        raise NotImplementedError
+
+    def applied(self, memory) -> Float[Array, " k"]:
+        """What acts between two changes, according to the memory; empty if the flow never changes."""
+        raise NotImplementedError
+
+    def holding(self, u: Float[Array, " k"]) -> ManifoldFlow:
+        """The flow while u acts."""
+        raise NotImplementedError
+
+    def next(self, memory) -> Float[Array, ""]:
+        """Time of the next change."""
+        raise NotImplementedError
+
+    def updated(self, due, t, y, memory):
+        """The memory from (t, y) on, if a change is due."""
         raise NotImplementedError
 
 
@@ -67,7 +84,7 @@ class Tolerances(eqx.Module):
 
 
 class Progress(eqx.Module):
-    """Where a run is between two chunks."""
+    """Where a run is between two chunks; `memory` is the flow's own."""
 
     t: Float[Array, ""]
     y: Float[Array, " n"]
@@ -80,10 +97,12 @@ class Progress(eqx.Module):
     refused: Int[Array, ""]
     result: Int[Array, ""]
     event: Int[Array, ""]
+    memory: PyTree = ()
 
 
 class History(eqx.Module):
-    """The accepted steps of one chunk; `target` is the index of the sample that the step ended on, or −1."""
+    """The accepted steps of one chunk; `target` is the index of the sample that the step ended on, or −1; `applied` is
+    what the flow held during the step."""
 
     count: Int[Array, ""]
     t: Float[Array, " chunk"]
@@ -91,6 +110,7 @@ class History(eqx.Module):
     target: Int[Array, " chunk"]
     volume: Float[Array, " chunk"]
     violation: Float[Array, " chunk"]
+    applied: Float[Array, "chunk k"]
 
 
 @eqx.filter_jit
@@ -112,14 +132,16 @@ def advance(
 
     def attempt(carry):
         p, history, k = carry
-        target = targets[k]
+        memory = flow.updated(flow.next(p.memory) <= p.t, p.t, p.y, p.memory)
+        target = jnp.minimum(targets[k], flow.next(memory))
+        held = flow.holding(flow.applied(memory))
         wanted = jnp.minimum(jnp.minimum(p.h, tolerances.longest), p.ceiling)
         hit = p.t + wanted * (1 + 1e-9) >= target
         h = jnp.where(hit, target - p.t, wanted)
         weight = tolerances.atol + tolerances.rtol * jnp.abs(p.y)
-        step = integrator.step(flow, p.t, p.y, h, weight)
+        step = integrator.step(held, p.t, p.y, h, weight)
         t = jnp.where(hit, target, p.t + h)
-        landing = flow.settle(t, step.y, step.error)
+        landing = held.settle(t, step.y, step.error)
         y, error, violation = landing.y, landing.error, landing.violation
         weight = tolerances.atol + tolerances.rtol * jnp.maximum(jnp.abs(y), jnp.abs(p.y))
         ratio = jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
@@ -154,6 +176,8 @@ def advance(
         result = jnp.where(stuck, reason, result)
         result = jnp.where((p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS), Result.TOO_MANY_STEPS, result)
 
+        on_sample = ok & hit & (target == targets[k])
+
         def keep(new, old):
             return jnp.where(ok, new, old)
 
@@ -162,20 +186,27 @@ def advance(
             history.count + ok,
             history.t.at[slot].set(keep(t, history.t[slot])),
             history.y.at[slot].set(keep(y, history.y[slot])),
-            history.target.at[slot].set(jnp.where(ok & hit, k, -1)),
+            history.target.at[slot].set(jnp.where(on_sample, k, -1)),
             history.volume.at[slot].set(landing.volume),
             history.violation.at[slot].set(violation),
+            history.applied.at[slot].set(flow.applied(memory)),
         )
         progress = Progress(
             keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling, keep(values, p.events),
             p.accepted + ok, p.rejected + (~ok & ~approach), refused, jnp.asarray(result, p.result.dtype),
-            jnp.where(found, jnp.argmax(crossed) if values.shape[0] else -1, p.event),
+            jnp.where(found, jnp.argmax(crossed) if values.shape[0] else -1, p.event), memory,
         )  # fmt: skip
-        return progress, history, k + (ok & hit)
+        return progress, history, k + on_sample
 
     n = len(progress.y)
     empty = History(
-        jnp.asarray(0), jnp.zeros(CHUNK), jnp.zeros((CHUNK, n)), jnp.full(CHUNK, -1), jnp.zeros(CHUNK), jnp.zeros(CHUNK)
+        jnp.asarray(0),
+        jnp.zeros(CHUNK),
+        jnp.zeros((CHUNK, n)),
+        jnp.full(CHUNK, -1),
+        jnp.zeros(CHUNK),
+        jnp.zeros(CHUNK),
+        jnp.zeros((CHUNK, len(flow.applied(progress.memory)))),
     )
     progress, history, _ = jax.lax.while_loop(running, attempt, (progress, empty, jnp.asarray(0)))
     return progress, history

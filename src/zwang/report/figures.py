@@ -41,6 +41,8 @@ def charts(run: Run) -> list[Chart]:
     made = [coordinates(run), velocities(run)]
     if run.model.constraints.m:
         made += [violation(run)]
+    if run.model.servo is not None:
+        made += [control(run), tracking(run)]
     made += [energy(run)]
     if run.model.constraints.m:
         made += [forces(run), rank(run)]
@@ -76,13 +78,40 @@ def violation(run: Run) -> Chart:
     return _finish(run, Chart("violation", "Violation", caption, figure, {n: _table(data, n) for n in names}), panels)
 
 
+def control(run: Run) -> Chart:
+    """A curve for each actuator."""
+    return _drawn(run, "control", "control", "Control", "Control u of each actuator.")
+
+
+def tracking(run: Run) -> Chart:
+    """|φ| and |ψ| of the servo constraints, and what their accelerations miss where that is more than round-off."""
+    data = run.dataset
+    labels = {
+        "servo_violation": "|φ| [own unit]",
+        "servo_velocity_violation": "|ψ| [own unit/s]",
+        "missed": "missed acceleration [1]",
+    }
+    names = [n for n in labels if n != "missed" and np.isfinite(data[n].values).any()]
+    names += ["missed"] if (data["control_result"].values != 0).any() or not names else []
+    figure, panels = stacked(len(names))
+    for axes, name in zip(panels, names, strict=True):
+        lines(axes, data["time"].values, data[name].values, labels_of(data[name]), labels[name], logarithmic=True)
+    caption = "Tracking error: largest residual of each servo constraint at every sample. Exact zeros are not drawn."
+    if "missed" in names:
+        caption += (
+            " Missed: what the actuators leave undone of the acceleration that a servo constraint asks for, relative to the "
+            "accelerations involved."
+        )
+    return _finish(run, Chart("tracking", "Tracking error", caption, figure, {n: _table(data, n) for n in names}), panels)
+
+
 def energy(run: Run) -> Chart:
     """Energy, its balance, and powers where there are any."""
     data, t = run.dataset, run.dataset["time"].values
     total = data["energy"].values
-    powers = ["applied_power", "constraint_power", "nonideal_power"]
+    powers = ["applied_power", "constraint_power", "nonideal_power", "control_power"]
     loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
-    powers = [p for p in powers if np.max(np.abs(data[p].values)) > loud]
+    powers = [p for p in powers if p in data and np.max(np.abs(data[p].values)) > loud]
     has_potential = run.model.system.potential is not None
     shown = ["kinetic_energy", "potential_energy", "energy"] if has_potential else ["kinetic_energy"]
     figure, panels = stacked(3 if powers else 2)
@@ -94,7 +123,7 @@ def energy(run: Run) -> Chart:
         lines(panels[2], t, _columns(data, powers), [p.replace("_power", "") for p in powers], "power [W]")
     caption = "Energy and its change since the start. "
     caption += (
-        "Forces without potential, moving constraints or nonideal constraints do work; what is left after subtracting it "
+        "Forces without potential, moving constraints, nonideal constraints or actuators do work; what is left after subtracting it "
         "(by a spline over the samples) is numerical."
         if powers
         else "Nothing does work on this system, so that any change is the integrator's error."

@@ -104,6 +104,11 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
         made.append(Card("Largest violation", f"{s.violation.value:.2g}", s.violation.constraint + relative))
     if s.velocity_violation is not None:
         made.append(Card("Velocity violation", f"{s.velocity_violation.value:.2g}", s.velocity_violation.constraint))
+    tracking = s.servo_error or s.servo_velocity_error
+    if tracking is not None:
+        made.append(Card("Largest servo error", f"{tracking.value:.2g}", tracking.constraint))
+    if s.servo_residual is not None:
+        made.append(Card("Servo residual", f"{s.servo_residual.value:.2g}", s.servo_residual.constraint, bool(s.unmet)))
     if s.energy.conserved:
         made.append(
             Card(

@@ -7,10 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from zwang.errors import Result
 from zwang.run import Crossing, Run
 
 CONSERVED = 1e-9
 """Work of applied and nonideal forces, relative to the largest energy, below which the energy counts as conserved."""
+
+POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
+
+LOST = 1e-3
+"""Change of an energy that should stay, relative to the largest kinetic energy, that is worth a warning: far above what a step
+controller leaves at its default tolerance."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +56,17 @@ class Energy:
     conserved: bool
     unit: str
 
+    @property
+    def warning(self) -> str:
+        """A sentence if energy was lost or gained that should have stayed, else empty."""
+        if not self.conserved or self.drift <= LOST * self.scale:
+            return ""
+        return (
+            f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} (kinetic energy up to "
+            f"{self.scale:.3g} {self.unit}): take a smaller rtol or step; if that does not help, the motion has come to an end of "
+            "what its constraints allow."
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
@@ -66,6 +84,10 @@ class Summary:
         rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run, crossings included.
         crossings: singular configurations passed.
         moved_q, moved_v: largest change of an entry of the start by its projection.
+        servo_error, servo_velocity_error: largest |φ| and |ψ| of a servo constraint in its own unit; None without.
+        servo_residual: the most that actuators leave undone of what a servo constraint asks for, relative to the accelerations
+            involved; None without servo constraints.
+        unmet: a sentence if a servo constraint could not be met somewhere; empty otherwise.
         errors: for each unit the coordinate with the largest |q − exact|, where an exact solution is known.
     """
 
@@ -87,6 +109,10 @@ class Summary:
     crossings: tuple[Crossing, ...]
     moved_q: float
     moved_v: float
+    servo_error: Worst | None
+    servo_velocity_error: Worst | None
+    servo_residual: Worst | None
+    unmet: str
     errors: tuple[Error, ...]
 
 
@@ -120,8 +146,39 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         crossings=tuple(run.crossings),
         moved_q=float(run.attrs["start_moved_q"]),
         moved_v=float(run.attrs["start_moved_v"]),
+        servo_error=_worst_servo(data, "servo_violation"),
+        servo_velocity_error=_worst_servo(data, "servo_velocity_violation"),
+        servo_residual=_worst_servo(data, "missed"),
+        unmet=unmet(run),
         errors=exact_errors(run, exact),
     )
+
+
+def unmet(run: Run) -> str:
+    """Which servo constraint could not be met, when and why; empty if all could."""
+    data = run.dataset
+    if "control_result" not in data:
+        return ""
+    codes = data["control_result"].values
+    bad = np.isin(codes, [Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT])
+    if not bad.any():
+        return ""
+    missed = np.where(bad[:, None], data["missed"].values, 0.0)
+    at, worst = np.unravel_index(int(np.argmax(missed)), missed.shape)
+    t, first = data["time"].values, int(np.argmax(bad))
+    where = f"at {bad.sum()} of {len(bad)} samples, first at t = {t[first]:.4g} s"
+    return (
+        f"servo constraint {str(data['servo_constraint'].values[worst])!r} could not be met {where} "
+        f"(misses by up to {missed[at, worst]:.2g} of the accelerations involved, t = {t[at]:.4g} s): {Result(int(codes[at])).sentence}."
+    )
+
+
+def _worst_servo(data, name: str) -> Worst | None:
+    """The largest value of a servo constraint that has this residual at all."""
+    if name not in data:
+        return None
+    known = data[name][:, np.isfinite(data[name].values).any(axis=0)]
+    return _worst(known, known.shape[1])
 
 
 def exact_errors(run: Run, exact: Callable | None) -> tuple[Error, ...]:
@@ -141,7 +198,7 @@ def _worst(variable, rows: int) -> Worst | None:
         return None
     values = np.where(np.isnan(variable.values), np.inf, variable.values)
     at = np.unravel_index(int(np.argmax(values)), values.shape)
-    return Worst(float(variable.values[at]), str(variable["constraint"].values[at[1]]), float(variable["time"].values[at[0]]))
+    return Worst(float(variable.values[at]), str(variable[variable.dims[1]].values[at[1]]), float(variable["time"].values[at[0]]))
 
 
 def _energy(run: Run) -> Energy:
@@ -149,7 +206,7 @@ def _energy(run: Run) -> Energy:
     energy, balance = data["energy"].values, data["energy_balance"].values
     scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
     span = float(run.t[-1] - run.t[0])
-    working = sum(np.max(np.abs(data[name].values)) for name in ("applied_power", "constraint_power", "nonideal_power")) * span
+    working = sum(np.max(np.abs(data[name].values)) for name in POWERS if name in data) * span
     conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
     return Energy(
         float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))), scale, conserved, data.energy.attrs["units"]

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from scipy.interpolate import CubicSpline
 
+from zwang.law import AbstractControlLaw
 from zwang.model import Model
 from zwang.run.observe import Observation
 
@@ -28,7 +29,7 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
     energy = seen.kinetic + seen.potential
     energy_unit = system.energy_unit
     power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
-    power = seen.applied_power + seen.constraint_power + seen.nonideal_power
+    power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
     work = CubicSpline(t, power).antiderivative()(t) if len(t) > 1 else np.zeros(1)
     labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
     variables = {
@@ -61,6 +62,8 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
             "energy minus start minus work (work by spline over the samples)",
         ),
     }
+    if seen.control is not None:
+        variables |= _servo(seen, power_unit)
     result = xr.Dataset(
         {name: (dims, values, {"units": unit, "long_name": long}) for name, (dims, values, unit, long) in variables.items()},
         coords={
@@ -72,6 +75,7 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
             "coordinate_unit": ("coordinate", list(system.units)),
             "velocity_unit": ("velocity", list(system.velocity_units)),
             "force_unit": ("velocity", [FORCE_UNITS.get(u, "") for u in system.velocity_units]),
+            **({} if model.servo is None else _actuators(model.servo, seen)),
         },
     )
     result.attrs = {
@@ -79,3 +83,37 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
         **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()},
     }
     return result
+
+
+def _servo(seen: Observation, power_unit: str) -> dict:
+    """Variables of a closed loop."""
+    c = seen.control
+    assert c is not None
+
+    def table(by_name: dict) -> np.ndarray:
+        return np.stack(list(by_name.values()), axis=1) if by_name else np.zeros((len(c.u), 0))
+
+    each = ("time", "servo_constraint")
+    return {
+        "control": (("time", "actuator"), c.u, "", "control u"),
+        "servo_violation": (each, table(c.violation), "", "tracking error: largest |phi| of each servo constraint"),
+        "servo_velocity_violation": (each, table(c.velocity_violation), "", "largest |psi| of each servo constraint"),
+        "missed": (each, table(c.missed), "1", "relative residual of A_s vdot = b_s: what the actuators leave undone"),
+        "authority": (each, table(c.authority), "1", "authority of the actuators over each servo constraint"),
+        "servo_residual": (("time",), c.residual, "1", "relative residual of all servo constraints"),
+        "control_rank": (("time",), c.rank, "1", "rank of what the actuators reach of the servo constraints"),
+        "control_result": (("time",), c.result, "1", "result code of the control"),
+        "control_power": (("time",), seen.control_power, power_unit, "power of the actuators"),
+    }
+
+
+def _actuators(servo: AbstractControlLaw, seen: Observation) -> dict:
+    """Names along the dimensions of a closed loop."""
+    c = seen.control
+    assert c is not None
+    nu = c.u.shape[1]
+    return {
+        "actuator": list(servo.names(nu)),
+        "actuator_unit": ("actuator", list(servo.units(nu))),
+        "servo_constraint": list(c.missed),
+    }

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.interpolate import KroghInterpolator
 
 from zwang.flow import MotionFlow
+from zwang.integrate import AbstractIntegrator
 from zwang.kernel import row_lengths, row_scale
 from zwang.run.blocks import in_blocks
 
@@ -23,10 +24,12 @@ class Interpolant:
         flow: the motion.
         t: accepted steps [s], shape (steps,).
         y: (q, v) there, shape (steps, n).
+        applied: the control that a sampler held from each step on, shape (steps, nu). Where it jumps no polynomial goes
+            through: a state after a step is then reached by a shorter step of the same `integrator`.
     """
 
-    def __init__(self, flow: MotionFlow, t: np.ndarray, y: np.ndarray):
-        self.flow, self.t, self.y = flow, t, y
+    def __init__(self, flow: MotionFlow, t: np.ndarray, y: np.ndarray, applied: np.ndarray, integrator):
+        self.flow, self.t, self.y, self.applied, self.integrator = flow, t, y, applied, integrator
         self._rates = np.full_like(y, np.nan)
         self._known = np.zeros(len(t), bool)
 
@@ -35,12 +38,23 @@ class Interpolant:
         after = np.searchsorted(self.t, times)
         on_step = self.t[after] == times
         guess = np.where(on_step[:, None], self.y[after], 0.0)
+        if self.flow.sampler is not None:
+            last = np.maximum(after - 1, 0)
+            given = self.t[last], self.y[last], self.applied[last], times - self.t[last]
+            reached = in_blocks(lambda *x: _stepped(self.flow, self.integrator, *x), *given)
+            guess = np.where(on_step[:, None], guess, reached)
+        else:
+            guess = self._through_steps(times, guess, on_step, after)
+        settled, rows = in_blocks(lambda t, y: _settled(self.flow, t, y), times, guess)
+        return np.where(self.t[after][:, None] == times[:, None], self.y[after], settled), rows
+
+    def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
+        """`guess` with the times between steps filled in."""
         first = np.clip(after - STENCIL // 2, 0, max(len(self.t) - STENCIL, 0))
         for i in np.unique(first[~on_step]):
             these = ~on_step & (first == i)
             guess[these] = self._polynomial(i)(times[these])
-        settled, rows = in_blocks(lambda t, y: _settled(self.flow, t, y), times, guess)
-        return np.where(on_step[:, None], self.y[after], settled), rows
+        return guess
 
     def _polynomial(self, first: int) -> KroghInterpolator:
         near = np.arange(len(self.t))[first : first + STENCIL]
@@ -55,6 +69,15 @@ class Interpolant:
 @eqx.filter_jit
 def _rates(flow: MotionFlow, t, y):
     return jax.lax.map(lambda ty: flow.rate(*ty), (jnp.asarray(t), jnp.asarray(y)))
+
+
+@eqx.filter_jit
+def _stepped(flow: MotionFlow, integrator: AbstractIntegrator, t, y, applied, h):
+    def one(x):
+        t, y, u, h = x
+        return integrator.step(flow.holding(u), t, y, h, jnp.ones_like(y)).y
+
+    return jax.lax.map(one, jax.tree_util.tree_map(jnp.asarray, (t, y, applied, h)))
 
 
 @eqx.filter_jit

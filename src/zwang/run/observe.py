@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.dynamics import Dynamics
+from zwang.flow import MotionFlow
 from zwang.kernel import row_scale
+from zwang.law import Control
 from zwang.model import Motion, motion_of
 from zwang.run.blocks import in_blocks
 from zwang.state import State
@@ -26,6 +29,8 @@ class Observation(eqx.Module):
         applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
         constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have any.
         nonideal_power: power of nonideal constraint forces [W].
+        control_power: power of the actuators, v·B u [W].
+        control: u and its diagnosis; None without a control law.
     """
 
     motion: Motion
@@ -37,16 +42,22 @@ class Observation(eqx.Module):
     applied_power: Float[Array, ""]
     constraint_power: Float[Array, ""]
     nonideal_power: Float[Array, ""]
+    control_power: Float[Array, ""]
+    control: Control | None
 
 
-def observe(dynamics: Dynamics, s: State) -> Observation:
-    """Evaluate one instant."""
+def observe(flow: MotionFlow, s: State) -> Observation:
+    """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is part of them."""
+    dynamics = flow.dynamics
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     phi = jnp.zeros(c.m).at[c.position_rows].set(dynamics.position_residual(s))
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
     scales = dynamics.scales
     assert scales is not None
-    motion = motion_of(eqx.tree_at(lambda d: d.scales, dynamics, None), s)
+    dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
+    control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s)  # type: ignore
+    actuators = 0.0 if control is None else control.actuator_force
+    motion = motion_of(dynamics.passive, s, flow.drift.term(dynamics, s), actuators)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
@@ -54,14 +65,15 @@ def observe(dynamics: Dynamics, s: State) -> Observation:
     return Observation(
         motion, phi, psi, phi * row_scale(scales.row_length) * scales.curvature, kinetic, potential,
         s.v @ force + drift, s.v @ motion.ideal_force, s.v @ motion.nonideal_force,
+        jnp.zeros(()) if control is None else s.v @ control.actuator_force, control,
     )  # fmt: skip
 
 
 @eqx.filter_jit
-def _observe_block(dynamics: Dynamics, block: State) -> Observation:
-    return jax.lax.map(lambda s: observe(dynamics, s), jax.tree_util.tree_map(jnp.asarray, block))
+def _observe_block(flow: MotionFlow, block: State, applied: Float[Array, "block nu"]) -> Observation:
+    return jax.lax.map(lambda x: observe(flow.holding(x[1]), x[0]), jax.tree_util.tree_map(jnp.asarray, (block, applied)))
 
 
-def observe_all(dynamics: Dynamics, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> Observation:
-    """Evaluate many instants; every leaf gets a leading time axis and lives on the host."""
-    return in_blocks(lambda q, v, t: _observe_block(dynamics, State(q, v, t)), q, v, t)
+def observe_all(flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray) -> Observation:
+    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis and lives on the host."""
+    return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)

@@ -15,7 +15,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from zwang.errors import ModelError
 
-LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual")
+LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
+    "servo_violation", "servo_velocity_violation", "missed", "servo_residual",
+)  # fmt: skip
 MOST_LINES = 12
 MOST_POINTS = 800
 """Points of a line; a longer one keeps the smallest and the largest of each interval, so that no peak is lost."""
@@ -225,7 +227,7 @@ def units_of(data: xr.Dataset, name: str) -> list[str]:
     """The unit of each entry of a variable; empty where none was given."""
     variable = data[name]
     count = int(np.prod(variable.shape[1:], dtype=int))
-    source = {"q": "coordinate_unit", "constraint_force": "force_unit"}.get(name, "velocity_unit")
+    source = {"q": "coordinate_unit", "constraint_force": "force_unit", "control": "actuator_unit"}.get(name, "velocity_unit")
     if variable.attrs.get("units") or data[source].dims[0] not in variable.dims:
         return [variable.attrs.get("units", "")] * count
     units = [str(u) for u in data[source].values]

@@ -10,6 +10,7 @@ import numpy as np
 
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
+from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import History
 from zwang.model import Model
 from zwang.run.crossing import Crossing, find_crossings
@@ -27,6 +28,8 @@ class Steps:
         sample: index of the sample time that the step ended on, or −1.
         volume: log-determinant of the rows at unit length, which dips at singular configurations.
         violation: dimensionless position violation left after the step.
+        applied: control that a sampled controller holds from this step on (on the last one: up to it), shape (steps, nu);
+            (steps, 0) without one.
     """
 
     t: np.ndarray
@@ -34,26 +37,29 @@ class Steps:
     sample: np.ndarray
     volume: np.ndarray
     violation: np.ndarray
+    applied: np.ndarray
 
     @classmethod
-    def start(cls, t0: float, y0: np.ndarray, sample: int) -> Steps:
-        """The start alone; `sample` is 0 if it is one."""
-        return cls(np.array([t0]), np.asarray(y0)[None], np.array([sample]), np.array([np.nan]), np.array([0.0]))
+    def start(cls, t0: float, y0: np.ndarray, sample: int, nu: int = 0) -> Steps:
+        """The start alone; `sample` is 0 if it is one, `nu` the number of controls that are held."""
+        scalars = np.array([sample]), np.array([np.nan]), np.array([0.0])
+        return cls(np.array([t0]), np.asarray(y0)[None], *scalars, np.zeros((1, nu)))
 
     @classmethod
     def of(cls, history: History, offset: int) -> Steps:
         """One chunk, whose sample indices count from `offset`."""
         n = int(history.count)
-        t, y, target, volume, violation = (
-            np.asarray(x)[:n] for x in (history.t, history.y, history.target, history.volume, history.violation)
+        t, y, target, volume, violation, applied = (
+            np.asarray(x)[:n] for x in (history.t, history.y, history.target, history.volume, history.violation, history.applied)
         )
-        return cls(t, y, np.where(target >= 0, target + offset, -1), volume, violation)
+        return cls(t, y, np.where(target >= 0, target + offset, -1), volume, violation, applied)
 
     @classmethod
     def joined(cls, parts: list[Steps]) -> Steps:
         """Chunks one after another."""
         joined = cls(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in dataclasses.fields(cls)))
         joined.volume[0] = joined.volume[min(1, len(joined.volume) - 1)]
+        joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
         return joined
 
     @property
@@ -88,10 +94,11 @@ class Run:
         result: Result,
         attrs: dict,
         stopped_by=None,
+        integrator: AbstractIntegrator | None = None,
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
         self.result, self.attrs, self.stopped_by = result, attrs, stopped_by
-        self._between = Interpolant(flow, steps.t, steps.y)
+        self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
@@ -122,7 +129,7 @@ class Run:
     @cached_property
     def observation(self) -> Observation:
         """Motion, forces, residuals and energy at the samples, each with a leading time axis."""
-        return observe_all(self.flow.dynamics, self.t, self.q, self.v)
+        return observe_all(self.flow, self.t, self.q, self.v, self.steps.applied[self.saved])
 
     @cached_property
     def dataset(self):
@@ -163,8 +170,20 @@ class Run:
         self.dataset.to_netcdf(path, engine="h5netcdf")
         return path
 
-    def plot(self, variables: tuple[str, ...] = ("q", "v", "violation", "energy")):
-        """A matplotlib figure of some of the dataset's variables over time, with names and units."""
+    def plot(self, variables: tuple[str, ...] | None = None):
+        """A matplotlib figure of some of the dataset's variables over time, with names and units.
+
+        Args:
+            variables: names; q, v, violation and energy unless given, of a closed loop the control and the tracking error, too.
+        """
         from zwang.run.plot import plot  # matplotlib takes a second to import
 
+        if variables is None:
+            variables = ("q", "v", "violation", "energy")
+            variables += () if self.model.servo is None else ("control", tracking(self.dataset))
         return plot(self.dataset, variables)
+
+
+def tracking(data) -> str:
+    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given at position level."""
+    return "servo_violation" if bool(np.isfinite(data["servo_violation"].values).any()) else "servo_velocity_violation"

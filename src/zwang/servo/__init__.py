@@ -5,23 +5,25 @@
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
 | `gains.py` | how fast an error decays |
 | `null_space.py` | which control where many work |
-| `control.py` | `control`: u, reacting passive force, residual, rank, authority at one state |
+| `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
+| `control.py` | `control`: all that at one state |
+| `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
+| `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
 | `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
-| `closed_loop.py` | `with_servo`: a model whose force holds the control; `control_along` a run |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 
-from zwang.servo.closed_loop import control_along as control_along
-from zwang.servo.closed_loop import with_servo as with_servo
-from zwang.servo.control import Control as Control
-from zwang.servo.control import ServoResult as ServoResult
+from zwang.law import Control as Control
 from zwang.servo.control import control as control
 from zwang.servo.gains import FirstOrder as FirstOrder
 from zwang.servo.gains import Poles as Poles
 from zwang.servo.gains import Rate as Rate
+from zwang.servo.gains import Robust as Robust
 from zwang.servo.gains import SecondOrder as SecondOrder
 from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from zwang.servo.limits import Limits as Limits
+from zwang.servo.loop import Loop as Loop
 from zwang.servo.null_space import ALL_NULL_SPACES as ALL_NULL_SPACES
 from zwang.servo.null_space import LeastNorm as LeastNorm
 from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm

@@ -8,9 +8,11 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.arrays import is_concrete, vector
 from zwang.constraint import AccelerationConstraint
+from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError
-from zwang.model import CONSISTENT, Model
-from zwang.servo.control import Control, ServoResult, control_of, controller, raise_on_failure
+from zwang.law import Control
+from zwang.model import Model
+from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo
 
@@ -80,8 +82,7 @@ def inverse_dynamics(
     answer = control_of(bound, state)
     if throw and is_concrete(answer):
         _refuse_inconsistent(model, bound.dynamics, state, a)
-        if int(answer.result) != ServoResult.SUCCESS:
-            raise_on_failure(answer, model)
+        raise_on_failure(answer, model)
     return answer
 
 

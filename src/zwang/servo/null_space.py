@@ -35,6 +35,10 @@ from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.pseudoinverse.base import Pseudoinverse
 from zwang.state import State
 
+THRESHOLD = 1e-9
+"""Servo rows that depend on each other to this relative accuracy count as dependent; also the smallest cosine between a row
+and what an actuator can accelerate that counts as authority."""
+
 
 class Reach(eqx.Module):
     """The servo problem `G u = r` at one state, its rows at unit length.
@@ -62,6 +66,10 @@ class AbstractNullSpace(eqx.Module):
     def choose(self, reach: Reach, state: State, p) -> Float[Array, " nu"]:
         """u, shape (nu,)."""
 
+    def weights(self, nu: int, state: State, p) -> Float[Array, " nu"]:
+        """How much a change of each entry of u counts, where limits force one, shape (nu,)."""
+        return jnp.ones(nu)
+
 
 class LeastNorm(AbstractNullSpace):
     """`u = G⁺ r`: least ‖u‖ of all controls that work. The default."""
@@ -74,15 +82,18 @@ class WeightedNorm(AbstractNullSpace):
     """Least `Σ wᵢ uᵢ²`.
 
     Attributes:
-        weights: w > 0, shape (nu,), or `(q, v, t, p)` → w; an actuator with a large weight does little. With
+        weight: w > 0, shape (nu,), or `(q, v, t, p)` → w; an actuator with a large weight does little. With
             w = 1/(largest force)² every actuator is used in proportion to its strength.
     """
 
-    weights: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
+    weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
 
     def choose(self, reach, state, p):
-        easy = 1 / jnp.sqrt(_value(self.weights, state, p))
+        easy = 1 / jnp.sqrt(_value(self.weight, state, p))
         return easy * Pseudoinverse(reach.method, reach.G * easy).solve(reach.r)
+
+    def weights(self, nu, state, p):
+        return jnp.broadcast_to(_value(self.weight, state, p), nu)
 
 
 class Preferred(AbstractNullSpace):

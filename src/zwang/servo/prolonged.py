@@ -10,6 +10,7 @@ A_s = ∂z/∂v, b_s = −(dz/dt at fixed v). It is right where no control acts 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
@@ -20,6 +21,9 @@ from jaxtyping import Array, Float
 from zwang.constraint import AbstractConstraint
 from zwang.dynamics import Dynamics
 from zwang.state import State
+
+NATURAL_DEGREE = {"position": 2, "velocity": 1, "acceleration": 0}
+"""Derivatives of a constraint's residual until accelerations appear in it."""
 
 
 def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
@@ -84,13 +88,5 @@ class Prolonged(AbstractConstraint):
         return "velocity"
 
     def velocity_residual(self, system, q, v, t, p):
-        dynamics = with_parameters(self.dynamics, p)
+        dynamics = dataclasses.replace(self.dynamics, p=p)
         return chain(self.original, dynamics, State(q, v, t), self.degree)[-1]
-
-
-def with_parameters(dynamics: Dynamics, p) -> Dynamics:
-    """The same dynamics with other parameters."""
-    return Dynamics(
-        dynamics.system, dynamics.constraints, p, dynamics.pseudoinverse, dynamics.formulation, dynamics.scales,
-        dynamics.singular_mass,
-    )  # fmt: skip

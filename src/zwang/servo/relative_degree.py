@@ -23,8 +23,10 @@ from zwang.dynamics import Dynamics
 from zwang.errors import ModelError
 from zwang.kernel import row_lengths
 from zwang.model import Model
-from zwang.servo.prolonged import Prolonged
-from zwang.servo.servo import NATURAL_DEGREE, THRESHOLD, Servo
+from zwang.servo.control import controller
+from zwang.servo.null_space import THRESHOLD
+from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged
+from zwang.servo.servo import Servo
 from zwang.state import State
 
 HIGHEST = 6
@@ -65,12 +67,14 @@ class RelativeDegree:
         return f"relative degree {found}; {self.internal} of the states stay internal"
 
 
-def relative_degree(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST) -> RelativeDegree:
+def relative_degree(
+    model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
+) -> RelativeDegree:
     """Relative degree of every servo constraint at a state in general position.
 
     Args:
-        model: the passive model.
-        servo: constraints and actuation; its gains and `degrees` do not matter here.
+        model: the model.
+        servo: constraints and actuation, the model's own unless given; its gains and `degrees` do not matter here.
         q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this state alone.
         params: parameters that differ from the model's.
         highest: degree at which to give up.
@@ -81,8 +85,8 @@ def relative_degree(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree =
     Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.1; servo constraints by higher differentiation:
         Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11, 343-364.
     """
-    servo.checked(model)
-    dynamics, state = model.dynamics(params), model.state(q, v, t)
+    bound, state = controller(model, servo, params), model.state(q, v, t)
+    dynamics, servo = bound.dynamics, bound.servo
     degrees, authority, rows = {}, {}, []
     for c in servo.constraints:
         degrees[c.name], authority[c.name] = None, []
@@ -128,8 +132,8 @@ def with_found_degrees(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTre
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
         raise ModelError(f"{model.name}: {found.sentence}.")
     return Servo(
-        servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains, null_space=servo.null_space,
-        degrees=degrees, pseudoinverse=servo.pseudoinverse,
+        servo.constraints, servo.actuation, actuators=servo.actuators, actuator_units=servo.actuator_units, gains=servo.gains,
+        null_space=servo.null_space, limits=servo.limits, degrees=degrees, pseudoinverse=servo.pseudoinverse,
     )  # fmt: skip
 
 

@@ -8,23 +8,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.constraint import AbstractConstraint
+from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
+from zwang.dynamics import Dynamics
 from zwang.errors import ModelError
-from zwang.model import Model
+from zwang.law import AbstractControlLaw
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain
-from zwang.servo.null_space import AbstractNullSpace, LeastNorm
-
-NATURAL_DEGREE = {"position": 2, "velocity": 1, "acceleration": 0}
-"""Derivatives of a constraint's residual until accelerations appear in it."""
-
-THRESHOLD = 1e-9
-"""Servo rows that depend on each other to this relative accuracy count as dependent; also the smallest cosine between a row
-and what an actuator can accelerate that counts as authority."""
+from zwang.servo.limits import Limits
+from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
+from zwang.servo.prolonged import NATURAL_DEGREE
 
 
-class Servo(eqx.Module):
+class Servo(AbstractControlLaw):
     """Servo constraints, the actuators that enforce them, and how.
 
         M v̇ = F + Q_c + B u,    A_s v̇ = b_s − (gain) (residuals)
@@ -33,9 +30,12 @@ class Servo(eqx.Module):
         constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its own name.
         actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of the actuators.
         actuators: names of the actuators; u0, u1 … unless given.
+        actuator_units: unit of each control, such as "N m", for axes; empty unless given.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k [1/s] for poles at −k.
             A constraint without a gain keeps its error (‖φ̈‖ = 0 only), which is right for a start without error.
         null_space: the choice among all controls that work, `LeastNorm()` unless given; see `zwang.servo.null_space`.
+        limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo constraints are met as well as they
+            allow, passive ones exactly as ever.
         degrees: by constraint name, how often its residual is differentiated until u appears, if that is more than 2 at position
             level or 1 at velocity level: what `relative_degree` finds.
         pseudoinverse: method for (C B̄)⁺; five proximal sweeps unless given, exact to 1e-10 for singular values down to 1e-4 of
@@ -49,8 +49,10 @@ class Servo(eqx.Module):
     constraints: tuple[AbstractConstraint, ...]
     actuation: Callable
     actuators: tuple[str, ...] | None
+    actuator_units: tuple[str, ...] | None
     gains: dict[str, AbstractGain]
     null_space: AbstractNullSpace
+    limits: Limits | None
     degrees: dict[str, int] = eqx.field(static=True)
     pseudoinverse: AbstractPseudoinverse
 
@@ -60,8 +62,10 @@ class Servo(eqx.Module):
         actuation,
         *,
         actuators: Sequence[str] | None = None,
+        actuator_units: Sequence[str] | None = None,
         gains: Mapping[str, AbstractGain | float] | AbstractGain | float | None = None,
         null_space: AbstractNullSpace | None = None,
+        limits: Limits | None = None,
         degrees: Mapping[str, int] | None = None,
         pseudoinverse: AbstractPseudoinverse | None = None,
     ):
@@ -77,7 +81,11 @@ class Servo(eqx.Module):
         self.actuators = None if actuators is None else tuple(actuators)
         if self.actuators and len(set(self.actuators)) < len(self.actuators):
             raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
+        self.actuator_units = None if actuator_units is None else tuple(actuator_units)
         self.null_space = LeastNorm() if null_space is None else null_space
+        if limits is not None and not isinstance(limits, Limits):
+            raise ModelError(f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., rate=...).")
+        self.limits = limits
         self.pseudoinverse = Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
         self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
         self.gains = self._checked_gains(gains)
@@ -117,27 +125,51 @@ class Servo(eqx.Module):
         """Names of the actuators."""
         return tuple(f"u{i}" for i in range(nu)) if self.actuators is None else self.actuators
 
-    def checked(self, model: Model) -> int:
+    def units(self, nu: int) -> tuple[str, ...]:
+        """Units of the controls."""
+        return ("",) * nu if self.actuator_units is None else self.actuator_units
+
+    def checked(self, passive: Dynamics) -> int:
         """Number of actuators, after a check of B against a model's shapes; compiles nothing.
 
         Raises:
             ModelError: if `actuation` fails or has a wrong shape, or names clash with passive constraints.
         """
-        q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((model.system.nq,), ()))
+        nq, nv = passive.system.nq, passive.system.nv
+        q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((nq,), ()))
         try:
-            shape = jax.eval_shape(lambda q, t: self.actuation_matrix(q, t, model.params), q, t).shape
+            shape = jax.eval_shape(lambda q, t: self.actuation_matrix(q, t, passive.p), q, t).shape
         except Exception as error:
-            raise ModelError(f"actuation(q, t, p) failed for q of shape ({model.system.nq},): {first_line(error)}") from error
-        nv = model.system.nv
+            raise ModelError(f"actuation(q, t, p) failed for q of shape ({nq},): {first_line(error)}") from error
         if len(shape) != 2 or shape[0] != nv or (self.actuators is not None and shape[1] != len(self.actuators)):
             expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
             raise ModelError(
                 f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities."
             )
-        both = set(model.constraints.names) & {c.name for c in self.constraints}
+        if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
+            raise ModelError(f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each.")
+        if self.limits is not None:
+            self.limits.check(shape[1])
+        both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=.")
+        Constraints(self.constraints, passive.system, passive.p)  # evaluates the shapes of their functions
         return shape[1]
+
+    def refuse_continuous(self) -> None:
+        """Raise if the rate is limited, which takes a controller with a memory."""
+        if self.limits is not None and self.limits.rate is not None:
+            raise ModelError(
+                "Limits: a limit of the rate needs a controller that remembers its last control: "
+                "zw.simulate(..., loop=zw.Loop(sample_time=...))."
+            )
+
+    def force(self, passive, eq):
+        choice = Controller(passive, self).choose(eq)
+        return choice.B @ choice.u
+
+    def control(self, passive, s):
+        return Controller(passive, self)(s)
 
 
 class Constant(eqx.Module):

@@ -19,7 +19,8 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.model import Model
-from zwang.servo.control import Controller, controller
+from zwang.servo.control import controller
+from zwang.servo.controller import Controller
 from zwang.servo.prolonged import chain
 from zwang.servo.servo import Servo
 from zwang.state import State
@@ -66,12 +67,12 @@ class ZeroDynamics:
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"
 
 
-def zero_dynamics(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None) -> ZeroDynamics:
+def zero_dynamics(model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None) -> ZeroDynamics:
     """Linearized zero dynamics at a state that meets the servo and passive constraints, best an equilibrium.
 
     Args:
-        model: the passive model.
-        servo: with its degrees (`with_found_degrees`).
+        model: the model.
+        servo: with its degrees (`with_found_degrees`); the model's own unless given.
         q, v, t: the state; t is held.
         params: parameters that differ from the model's.
 
@@ -106,7 +107,7 @@ def _linearized(bound: Controller, s: State):
 
     def rate(step):
         x = here(step)
-        return jnp.concatenate([out @ system.rate(x.q, x.v, x.t, p), bound.choose(x).acceleration])
+        return jnp.concatenate([out @ system.rate(x.q, x.v, x.t, p), bound.choose(dynamics.equation_at(x)).acceleration])
 
     zero = jnp.zeros(2 * nv)
     return residual(zero), jax.jacfwd(residual)(zero), jax.jacfwd(rate)(zero), rate(zero)

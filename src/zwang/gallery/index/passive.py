@@ -1,53 +1,10 @@
-"""The list of models with their settings; imports nothing slow, so that `zwang list` answers at once."""
+"""Members that move by themselves: nature enforces their constraints."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 
-
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """A number or word that a model is built with.
-
-    Attributes:
-        default: value unless given; its type is the setting's type.
-        description: what it is.
-        unit: its unit; empty for a pure number or a word.
-    """
-
-    default: Any
-    description: str
-    unit: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """A model of the gallery.
-
-    Attributes:
-        name: as in `zwang run NAME`.
-        summary: a line.
-        module: where its `build` is.
-        duration: length of its run [s].
-        settings: by name.
-        source: where the model comes from.
-        tags: words to find it by.
-    """
-
-    name: str
-    summary: str
-    module: str
-    duration: float
-    settings: Mapping[str, Setting]
-    source: str
-    tags: tuple[str, ...] = ()
-
-
-GRAVITY = Setting(9.81, "acceleration of gravity", "m/s²")
-
-_ALL = (
+PASSIVE = (
     Entry(
         "pendulum",
         "a point mass on a rod in the plane, in Cartesian coordinates",
@@ -87,6 +44,19 @@ _ALL = (
         {"mass": Setting(1.0, "mass", "kg"), "gravity": GRAVITY},
         "review of the Udwadia-Kalaba approach, section 8.1",
         ("plane", "rheonomic", "paper", "exact"),
+    ),
+    Entry(
+        "swarm",
+        "five robots that gather without colliding, each with its velocity prescribed",
+        "zwang.gallery.swarm",
+        10.0,
+        {
+            "mass": Setting(2.0, "mass of each robot", "kg"),
+            "start": Setting("rest", "velocities at the start: rest, consistent (no error), or scattered"),
+            "pull": Setting(2.0, "rate at which the error of the start decays; 0 as printed keeps it for ever", "1/s"),
+        },
+        "review of the Udwadia-Kalaba approach, section 8.2",
+        ("plane", "nonholonomic", "paper"),
     ),
     Entry(
         "five-bar",
@@ -235,6 +205,3 @@ _ALL = (
         ("plane", "nonideal", "friction", "paper", "exact"),
     ),
 )
-
-ENTRIES: dict[str, Entry] = {entry.name: entry for entry in _ALL}
-NAMES: tuple[str, ...] = tuple(ENTRIES)

@@ -1,0 +1,18 @@
+"""The list of models with their settings; imports nothing slow, so that `zwang list` answers at once.
+
+| file | what |
+|---|---|
+| `entry.py` | `Entry`, `Setting` |
+| `passive.py` | members that move by themselves |
+| `servo.py` | members with actuators that enforce servo constraints |
+"""
+
+from __future__ import annotations
+
+from zwang.gallery.index.entry import Entry as Entry
+from zwang.gallery.index.entry import Setting as Setting
+from zwang.gallery.index.passive import PASSIVE
+from zwang.gallery.index.servo import SERVO
+
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*PASSIVE, *SERVO)}
+NAMES: tuple[str, ...] = tuple(ENTRIES)

@@ -1,0 +1,18 @@
+"""Members with actuators: servo constraints that a control enforces, from a start on or off what is asked for.
+
+| model | actuation | relative degree | what stays free |
+|---|---|---|---|
+| `two_mass_spring.py` | under: one force, two masses | 2 | the pair runs away |
+| `coordinated_robots.py` | redundant: six torques, three degrees of freedom | 2 | nothing |
+| `flexible_joint.py` | two motors behind springs | 3 for a speed, 4 for positions | for a speed, five states |
+| `scara.py` | full: four joints, four rows | 2 | nothing |
+| `crane.py` | under: two forces, four degrees of freedom | 4 | nothing: the load's path is a flat output |
+| `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole, unstable with the pole upright |
+| `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |
+
+| file | what |
+|---|---|
+| `tracking.py` | the error of a servo constraint over time, exactly |
+| `checks.py` | settings that make no sense, and the choice among controls by name |
+| `drawing.py` | figures of controls and errors |
+"""

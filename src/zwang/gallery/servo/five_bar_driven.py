@@ -1,0 +1,90 @@
+"""The parallel linkage of `five-bar` with a motor on one, two or all three cranks, which turns them to and fro.
+
+    six pins, 12 rows of rank 11: one degree of freedom             passive, react to the motors
+    crank 1:  θ = middle + swing sin ω t                            servo, relative degree 2
+    exact:    the cranks at θ(t), the coupler level;  Σ uᵢ = (3 (J + m l²/4) + m₂ l²) θ̈ + (3 m/2 + m₂) g l cos θ,  l = 1 m
+
+Every torque acts on the same degree of freedom, so that only their sum is determined; `choice` shares it among the `driven` cranks:
+`least` evenly, `weighted` as 1/weights, `preferred` by the same amount added to each of the given torques, which preloads the linkage
+where they oppose each other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
+Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.constraint import Holonomic
+from zwang.errors import ModelError
+from zwang.gallery.drawing import linkage
+from zwang.gallery.example import Example
+from zwang.gallery.five_bar import drawn, mechanism, parallel
+from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
+from zwang.gallery.servo.drawing import controls, over_time
+from zwang.gallery.servo.tracking import along, decay
+from zwang.model import Model
+from zwang.servo import Servo
+
+NAME = "five-bar-driven"
+CRANK_ANGLES = [2, 5, 8]
+"""Where the angles of the cranks stand among the coordinates."""
+
+
+def build(
+    *, driven, choice, weights, preferred, middle, swing, frequency, rate, offset,
+    crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity,
+) -> Example:  # fmt: skip
+    """The model, started with its cranks `offset` [deg] ahead of their path and moving with it."""
+    if driven not in (1, 2, 3):
+        raise ModelError(f"{NAME}: driven = {driven}, expected 1, 2 or 3 cranks.")
+    lengths(NAME, 3, weights=weights, preferred=preferred)
+    positive(
+        NAME, frequency=frequency, crank_mass=crank_mass, crank_inertia=crank_inertia,
+        coupler_mass=coupler_mass, coupler_inertia=coupler_inertia,
+    )  # fmt: skip
+    not_negative(NAME, rate=rate)
+    start, amplitude, ahead = np.radians([middle, swing, offset])
+    bars, pins = mechanism(crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity)
+
+    def path(q, t, p):
+        return q[CRANK_ANGLES[0]] - p["middle"] - p["swing"] * jnp.sin(p["frequency"] * t)
+
+    def turned(t):
+        return start + amplitude * np.sin(frequency * t) + decay(rate, (ahead, 0.0), t)[0]
+
+    choose = null_space(NAME, ("least", "weighted", "preferred"), choice, weights[:driven], preferred[:driven])
+    actuation = np.eye(12)[:, CRANK_ANGLES[:driven]]
+    servo = Servo(
+        [Holonomic(path, name="crank angle")],
+        actuation,
+        actuators=[f"motor {i + 1}" for i in range(driven)],
+        actuator_units=["N m"] * driven,
+        gains=rate,
+        null_space=choose,
+    )
+    params = {**bars.params, "middle": start, "swing": amplitude, "frequency": frequency}
+    q0, v0 = along(lambda t: parallel(turned(t)), 0.0)
+    return Example(
+        Model(bars.system, pins, params, servo=servo, name=NAME),
+        q0,
+        v0,
+        duration=5.0,
+        description=(
+            f"Three parallel cranks and a coupler, turned to and fro by {driven} motor{'s' * (driven > 1)} "
+            f"through {swing:g}° about {middle:g}°; the torques are chosen {choice!r}."
+        ),
+        figures={
+            "Linkage": linkage(drawn, until=np.pi / frequency / 2),
+            "Crank angle": over_time(
+                "angle [deg]",
+                lambda run: {
+                    "crank 1": np.degrees(run.q[:, CRANK_ANGLES[0]]),
+                    "asked for": middle + swing * np.sin(frequency * run.t),
+                },
+                dashed=["asked for"],
+            ),
+            "Torques": controls("torque [N m]"),
+        },
+        exact=lambda t: dict(zip(bars.system.coordinates, parallel(turned(np.asarray(t, float))), strict=True)),
+    )

@@ -1,0 +1,90 @@
+"""Five robots that gather without colliding: each has to move down the slope of what it shares with the others.
+
+    β_i = q̇_i + Σ_j ∇_i G(q_i − q_j) = 0,    G(d) = ½ |d|² − ½ |d| + 50
+
+a nonholonomic constraint for each robot that leaves it no freedom. Robots attract each other beyond 0.5 m and repel each other
+below; they end on a regular pentagon of radius 0.1/tan(π/10) m around the center where they began. A start with β ≠ 0 violates the
+constraints, and β̇ = 0, which is all that the printed law asks for, keeps it that way: robots at rest stay at rest for ever. With
+β̇ = −k β the error decays as exp(−k t).
+
+Source: review of the Udwadia-Kalaba approach, section 8.2; its Table 1 of starts is lost, so places and velocities are ours.
+Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.constraint import Nonholonomic
+from zwang.drift import BaumgarteGains, Stabilized
+from zwang.errors import ModelError
+from zwang.gallery.drawing import axes_of, paths, styled
+from zwang.gallery.example import Example
+from zwang.model import Model
+from zwang.system import System
+
+PLACES = np.array([[4.0, 3.0], [-3.0, 5.0], [-5.0, -2.0], [2.0, -4.0], [6.0, -1.0]])
+SCATTERED = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])
+STARTS = ("rest", "consistent", "scattered")
+COMFORT = 0.5
+"""Distance [m] at which two robots neither attract nor repel each other."""
+PENTAGON = 0.1 / np.tan(np.pi / 10)
+"""Radius [m] on which five robots come to rest: where `Σ (1 − 0.5/d) d` vanishes."""
+
+
+def build(*, mass, start, pull) -> Example:
+    """The model, started at rest, with β = 0 or with scattered velocities."""
+    if start not in STARTS:
+        raise ModelError(f"swarm got start = {start!r}; expected one of: {', '.join(STARTS)}.")
+    if not pull >= 0:
+        raise ModelError(f"swarm got pull = {pull}; expected a number of at least 0 per second.")
+    n = len(PLACES)
+    system = System(
+        2 * n,
+        mass_matrix=lambda q, t, p: p["mass"] * jnp.ones(2 * n),
+        force=lambda q, v, t, p: jnp.zeros(2 * n),
+        coordinates=[f"robot {i}.{x}" for i in range(1, n + 1) for x in "xy"],
+        units=["m"] * (2 * n),
+    )
+    robots = [Nonholonomic(lambda q, v, t, p, i=i: v[2 * i : 2 * i + 2] + slope(q)[i], name=f"robot {i + 1}") for i in range(n)]
+    downhill = -np.asarray(slope(PLACES.ravel()))
+    v0 = {"rest": np.zeros((n, 2)), "consistent": downhill, "scattered": SCATTERED}[start]
+    return Example(
+        Model(system, robots, {"mass": mass}, name="swarm"),
+        q0=PLACES.ravel(),
+        v0=v0.ravel(),
+        duration=10.0,
+        description="Five robots are to move down the slope of a shared potential: they gather, and keep their distance. "
+        f"They start {'with' if start == 'consistent' else 'off'} that velocity.",
+        figures={
+            "Paths (Figure 7)": paths(lambda q: q.reshape(-1, n, 2).transpose(1, 2, 0), [f"robot {i + 1}" for i in range(n)]),
+            "Error of the swarm (Figure 8)": _error,
+        },
+        simulate={} if start == "consistent" else {"drift": Stabilized(BaumgarteGains(pull, 0.0)), "start_tolerance": np.inf},
+    )
+
+
+def slope(q):
+    """`Σ_j ∇_i G` of each robot [m/s], shape (robots, 2)."""
+    place = jnp.asarray(q).reshape(-1, 2)
+    apart = place[:, None] - place[None]
+    others = ~np.eye(len(place), dtype=bool)
+    square = jnp.where(others, jnp.sum(apart**2, axis=-1), 1.0)
+    return jnp.sum(jnp.where(others, 1 - COMFORT / jnp.sqrt(square), 0.0)[:, :, None] * apart, axis=1)
+
+
+def error(run):
+    """`‖β‖` [m/s] at every accepted step, shape (steps,)."""
+    nq = run.model.system.nq
+    beta = [v + np.asarray(slope(q)).ravel() for q, v in zip(run.steps.y[:, :nq], run.steps.y[:, nq:], strict=True)]
+    return np.linalg.norm(beta, axis=1)
+
+
+@styled
+def _error(run):
+    figure, axes = axes_of("time [s]", "‖β‖ [m/s]")
+    axes.semilogy(run.steps.t, np.maximum(error(run), 1e-16))
+    axes.axhline(0.01, lw=0.8, ls="--", color="#59636e")
+    axes.text(0, 0.012, "the paper's 0.01 m/s", fontsize=8, va="bottom")
+    return figure

@@ -1,0 +1,156 @@
+"""What actuators can do: limits on the control and on its rate, kept by a small quadratic program.
+
+With u* the control that the null-space choice would take without limits and G what the servo rows see of u, rows at unit length,
+
+    minimize ‖G u − r‖, then ‖W^½ (u − u*)‖,  subject to  lower ≤ u ≤ upper
+
+first the servo constraints, then the choice among the controls that meet them alike (W: the weights of `WeightedNorm`, or 1).
+Passive constraints take no part in the bargain: whatever u is, hinges react to it. Where u* is within its limits it is the answer,
+bit by bit.
+
+Which entries are at a limit is found by the active-set method for ½‖G δ‖² + ½ε‖W^½ δ‖², δ = u − u*, which starts at the
+projection of u*; the others then follow from one pseudoinverse of their columns, so that the answer does not depend on ε and has
+exact derivatives: entries at a limit move with it, the others as without limits.
+
+Reference: Stark and Parker (1995), Computational Statistics 10, 129-141; Nocedal and Wright (2006), Numerical Optimization,
+algorithm 16.3.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from zwang.arrays import is_concrete
+from zwang.errors import ModelError
+from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
+
+STRONGER = 1e-9
+"""ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while the entries at a limit are found."""
+MOST_STEPS = 10
+"""Changes of the active set at most, per actuator; one is enough as a rule. Beyond it the control reached so far is taken: it is
+within its limits, and its residual is reported as always."""
+ROUND_OFF = 1e-14
+"""A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its limit."""
+BEYOND = 1e-9
+"""A limit exceeded by less than this, relative to the size of the problem, is round-off and is cut off."""
+
+
+class Limits(eqx.Module):
+    """Limits of the actuators; arrays, so that other limits compile nothing.
+
+    Args:
+        lower, upper: limits of u [N, N·m …], a number or one per actuator; none unless given.
+        rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It needs a controller that remembers
+            its last control: `zw.simulate(..., loop=zw.Loop(sample_time=...))`; the first control of a run is free.
+
+    Example:
+        >>> servo = zw.Servo([path], B, gains=4.0, limits=zw.Limits(lower=-20.0, upper=20.0))
+    """
+
+    lower: Float[Array, "..."]
+    upper: Float[Array, "..."]
+    rate: Float[Array, "..."] | None
+
+    def __init__(self, lower=-jnp.inf, upper=jnp.inf, rate=None):
+        self.lower, self.upper = (jnp.asarray(x, jnp.float64) for x in (lower, upper))
+        self.rate = None if rate is None else jnp.asarray(rate, jnp.float64)
+
+    def check(self, nu: int) -> None:
+        """Raise if limits do not fit `nu` actuators or leave nothing between them."""
+        for name, value in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
+            if value is not None and value.shape not in ((), (nu,)):
+                raise ModelError(f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one per actuator.")
+            if value is not None and is_concrete(value) and bool(np.any(np.isnan(np.asarray(value)))):
+                raise ModelError(f"Limits: {name} holds NaN; give inf for no limit.")
+        known = is_concrete((self.lower, self.upper, self.rate))
+        if known and bool(np.any(np.asarray(self.lower) > np.asarray(self.upper))):
+            raise ModelError(f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left between them.")
+        if known and self.rate is not None and not bool(np.all(np.asarray(self.rate) > 0)):
+            raise ModelError(f"Limits: rate is {self.rate}, expected positive numbers.")
+
+    def box(self, nu: int, before: Float[Array, " nu"] | None, elapsed) -> tuple[Float[Array, " nu"], Float[Array, " nu"]]:
+        """Least and largest u, shape (nu,), `elapsed` seconds after the control was `before` (None: not known)."""
+        lower, upper = jnp.broadcast_to(self.lower, nu), jnp.broadcast_to(self.upper, nu)
+        if before is None or self.rate is None:
+            return lower, upper
+        reach = jnp.where(jnp.all(jnp.isfinite(before)), self.rate * elapsed, jnp.inf)
+        before = jnp.where(jnp.isfinite(before), before, 0.0)
+        return jnp.maximum(lower, before - reach), jnp.minimum(upper, before + reach)
+
+
+def limited(
+    G: Float[Array, "rows nu"],
+    r: Float[Array, " rows"],
+    wanted: Float[Array, " nu"],
+    weights: Float[Array, " nu"],
+    lower: Float[Array, " nu"],
+    upper: Float[Array, " nu"],
+    method: AbstractPseudoinverse,
+) -> Float[Array, " nu"]:
+    """The control within its limits.
+
+    Args:
+        G, r: the servo problem, rows at unit length.
+        wanted: u*, which would be taken without limits.
+        weights: W, how much a change of each entry counts against others.
+        lower, upper: limits.
+        method: for the pseudoinverse of the columns that are not at a limit.
+    """
+    easy = 1 / jnp.sqrt(weights)
+    scaled = G * easy  # in x = (u − u*)/easy, so that all entries count alike
+    low, high = (lower - wanted) / easy, (upper - wanted) / easy
+    found = _active_set(*jax.lax.stop_gradient((scaled, low, high)))
+    bound = found.bound
+    x = jnp.where(bound, jnp.where(found.x <= jax.lax.stop_gradient(low), low, high), 0.0)
+    free = jnp.where(bound, 0.0, 1.0) * scaled
+    any_bound = jnp.any(bound)
+    rest = jnp.where(any_bound, r - G @ wanted - scaled @ x, 0.0)
+    x = jnp.where(bound, x, Pseudoinverse(method, free).solve(rest))
+    size = jnp.max(jnp.abs(jax.lax.stop_gradient(x)), initial=0.0)
+    fits = jnp.all((x >= low - BEYOND * size) & (x <= high + BEYOND * size))
+    x = jnp.where(fits, x, x + jax.lax.stop_gradient(found.x - x))  # the pseudoinverse treats a small σ as 0 where ε does not
+    return jnp.where(any_bound, jnp.clip(wanted + easy * x, lower, upper), wanted)
+
+
+class _Found(eqx.Module):
+    """x, which entries are at a limit, and whether it is the minimum."""
+
+    x: Float[Array, " nu"]
+    bound: Bool[Array, " nu"]
+    steps: Array
+    done: Bool[Array, ""]
+
+
+def _active_set(G, low, high) -> _Found:
+    """`min ½‖G x‖² + ½ε‖x‖²` over low ≤ x ≤ high, by the primal active-set method."""
+    nu = G.shape[1]
+    gram = G.T @ G
+    size = jnp.maximum(jnp.trace(gram), 1e-300)
+    H = gram + STRONGER * size * jnp.eye(nu)
+
+    def step(f: _Found) -> _Found:
+        free = jnp.where(f.bound, 0.0, 1.0)
+        fixed = (1 - free) * f.x
+        y = jnp.linalg.solve(free[:, None] * H * free + jnp.diag(1 - free), fixed - free * (H @ fixed))
+        wall = jnp.where(y > f.x, high, low)  # the first limit on the way from x to y, if there is one
+        beyond = ~f.bound & ((y > high) | (y < low))
+        share = jnp.where(beyond, (wall - f.x) / jnp.where(beyond, y - f.x, 1.0), jnp.inf)
+        first = jnp.argmin(share)
+        stopped = share[first] < jnp.inf
+        onward = jnp.where(beyond & (share <= share[first]), wall, f.x + share[first] * (y - f.x))
+
+        pull = H @ y  # at the minimum on these entries: does another one want to leave its limit?
+        wish = jnp.where(f.bound, jnp.where(f.x <= low, -pull, pull), -jnp.inf)
+        wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
+        leaver = jnp.argmax(wish)
+        done = ~stopped & (wish[leaver] <= ROUND_OFF * size * jnp.max(jnp.abs(y), initial=0.0))
+        bound = jnp.where(stopped, f.bound | (beyond & (share <= share[first])), f.bound & (done | (jnp.arange(nu) != leaver)))
+        return _Found(jnp.where(stopped, onward, y), bound, f.steps + 1, done)
+
+    x = jnp.clip(jnp.zeros(nu), low, high)
+    start = _Found(x, x != 0, jnp.asarray(0), jnp.all(x == 0))
+    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_STEPS * nu), step, start)

@@ -1,0 +1,240 @@
+"""A closed loop that is not ideal: sampled, delayed, noisy, or with a controller that believes another model.
+
+At the instants t_k = t₀ + k T the controller measures q and v with noise, computes u_k for the model that it believes, and u_k acts
+from t_k + delay until the next one does. Everything is part of the run's one compiled program: sample time, delay, noise, seed and
+parameters are arrays, and other values of them compile nothing.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import cast
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from zwang.dynamics import Dynamics, Equation
+from zwang.errors import ModelError
+from zwang.law import AbstractControlLaw, AbstractLoop, AbstractSampler, Control
+from zwang.model import Model
+from zwang.servo.controller import Controller
+from zwang.servo.servo import Servo
+from zwang.state import State
+
+ON_THE_WAY = 32
+"""Controls that may be on the way from the controller to the actuators; a delay may be up to this times the sample time."""
+SAME_INSTANT = 1e-9
+"""Instants closer than this times the sample time are one instant: t₀ + k T + delay is round-off away from another sample."""
+
+
+class Loop(AbstractLoop):
+    """How a closed loop is run in `zw.simulate(model, ..., loop=zw.Loop(...))`, where it is not ideal.
+
+    What moves is the model that is simulated. What the controller believes is that, too, unless told otherwise.
+
+    Args:
+        model: the model that the controller believes, with the same coordinates; its own constraints (friction left out, say),
+            functions and parameters. The servo is that of the simulated model.
+        params: parameters that the controller believes, where they differ from those of what it believes otherwise.
+        sample_time: T [s]; the controller computes at t₀, t₀ + T … and holds its control. Continuous unless given.
+        delay: time between measurement and effect [s], at most 32 T; before the first effect the control is 0.
+        noise_q, noise_v: standard deviations of the measured q and v, a number or one per velocity (nv,), normal and independent
+            from sample to sample; q along the velocity directions, so that a quaternion stays one.
+        seed: of the noise; the same seed gives the same run.
+
+    `delay`, noise and limits of the control's rate need a sample time.
+
+    Example:
+        >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3))
+    """
+
+    model: Model | None
+    params: PyTree
+    sample_time: float | None
+    delay: float
+    noise_q: Float[np.ndarray, "..."]
+    noise_v: Float[np.ndarray, "..."]
+    seed: int
+
+    def __init__(self, *, model=None, params=None, sample_time=None, delay=0.0, noise_q=0.0, noise_v=0.0, seed=0):
+        self.model, self.params, self.sample_time, self.delay, self.seed = model, params, sample_time, delay, seed
+        self.noise_q, self.noise_v = np.asarray(noise_q, float), np.asarray(noise_v, float)
+        if sample_time is not None and not (np.isfinite(sample_time) and sample_time > 0):
+            raise ModelError(f"Loop: sample_time is {sample_time}, expected a positive number of seconds.")
+        if not (np.isfinite(delay) and delay >= 0):
+            raise ModelError(f"Loop: delay is {delay}, expected seconds, 0 or more.")
+        for name in ("noise_q", "noise_v"):
+            if not np.all(np.isfinite(getattr(self, name)) & (getattr(self, name) >= 0)):
+                raise ModelError(f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or more.")
+        if sample_time is None and (delay > 0 or np.any(self.noise_q > 0) or np.any(self.noise_v > 0)):
+            raise ModelError("Loop: delay and noise act on a controller that computes at instants: give sample_time=, too.")
+        if sample_time is not None and delay > ON_THE_WAY * sample_time:
+            raise ModelError(
+                f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} s; sample less often or delay less."
+            )
+
+    def __repr__(self) -> str:
+        shown = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        shown["model"] = None if self.model is None else self.model.name
+        return f"Loop({', '.join(f'{name}={value}' for name, value in shown.items() if value is not None)})"
+
+    def bound(self, model, plant, t0):
+        servo = model.servo
+        if not isinstance(servo, Servo):
+            raise ModelError(f"{model.name}: a loop runs a zw.Servo, got {type(servo).__name__}.")
+        nv = model.system.nv
+        for name in ("noise_q", "noise_v"):
+            if getattr(self, name).shape not in ((), (nv,)):
+                raise ModelError(
+                    f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or ({nv},), one per velocity."
+                )
+        believed = self._believed(model, plant)
+        if self.sample_time is None:
+            servo.refuse_continuous()
+            return dataclasses.replace(plant, law=Believing(servo, believed)), None
+        nu = servo.checked(plant.passive)
+        noise = [_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
+        sampler = Sampler(
+            controller=Controller(believed, servo), nu=nu, t0=_array(float(t0)), sample_time=_array(float(self.sample_time)),
+            delay=_array(float(self.delay)), noise_q=noise[0], noise_v=noise[1], seed=_array(self.seed),
+        )  # fmt: skip
+        return dataclasses.replace(plant, law=sampler.holding(_array(np.zeros(nu)))), sampler
+
+    def _believed(self, model: Model, plant: Dynamics) -> Dynamics:
+        """What the controller takes for the system, without control."""
+        if self.model is None:
+            p = plant.p if self.params is None else model.merged(self.params)
+            if isinstance(plant.p, dict) and self.params is not None:
+                p = {**plant.p, **{name: p[name] for name in self.params}}
+            return dataclasses.replace(plant.passive, p=p, scales=None)
+        if not isinstance(self.model, Model):
+            raise ModelError(f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller believes.")
+        theirs, ours = self.model.system, model.system
+        if (theirs.nq, theirs.nv) != (ours.nq, ours.nv):
+            raise ModelError(
+                f"Loop: the controller's model has {theirs.nq} coordinates and {theirs.nv} velocities, "
+                f"expected those of {model.name}: {ours.nq} and {ours.nv}."
+            )
+        return self.model.passive.dynamics(self.params, plant.pseudoinverse)
+
+
+class AbstractServoLaw(AbstractControlLaw):
+    """A control law with the actuators of a servo, whose u comes from elsewhere."""
+
+    servo: eqx.AbstractVar[Servo]
+
+    def checked(self, passive):
+        return self.servo.checked(passive)
+
+    def names(self, nu):
+        return self.servo.names(nu)
+
+    def units(self, nu):
+        return self.servo.units(nu)
+
+    @abc.abstractmethod
+    def chosen(self, s: State) -> Float[Array, " nu"]:
+        """u at a state of the plant."""
+
+    def force(self, passive: Dynamics, eq: Equation):
+        s = eq.state
+        return self.servo.actuation_matrix(s.q, s.t, passive.p) @ self.chosen(s)
+
+    def control(self, passive: Dynamics, s: State) -> Control:
+        return Controller(passive, self.servo)(s, self.chosen(s))
+
+
+class Held(AbstractServoLaw):
+    """u whatever the state."""
+
+    servo: Servo
+    u: Float[Array, " nu"]
+
+    def chosen(self, s):
+        return self.u
+
+
+class Believing(AbstractServoLaw):
+    """u for a system that the controller believes, which need not be the plant."""
+
+    servo: Servo
+    believed: Dynamics
+
+    def chosen(self, s):
+        return Controller(self.believed, self.servo).choose(self.believed.equation_at(s)).u
+
+
+class Memory(eqx.Module):
+    """What a sampler remembers.
+
+    Attributes:
+        k: number of samples taken.
+        command: the last control computed, NaN before the first.
+        arrivals, queue: controls on the way and when they act, inf where there is none.
+        applied: the control that acts.
+    """
+
+    k: Int[Array, ""]
+    command: Float[Array, " nu"]
+    arrivals: Float[Array, " slots"]
+    queue: Float[Array, "slots nu"]
+    applied: Float[Array, " nu"]
+
+
+class Sampler(AbstractSampler):
+    """A controller at instants; see `Loop` for its settings."""
+
+    controller: Controller
+    nu: int = eqx.field(static=True)
+    t0: Float[Array, ""]
+    sample_time: Float[Array, ""]
+    delay: Float[Array, ""]
+    noise_q: Float[Array, " nv"]
+    noise_v: Float[Array, " nv"]
+    seed: Int[Array, ""]
+
+    def start(self, s):
+        slots = ON_THE_WAY + 1
+        empty = np.full(self.nu, np.nan), np.full(slots, np.inf), np.zeros((slots, self.nu)), np.zeros(self.nu)
+        return Memory(*map(_array, (0, *empty)))
+
+    def applied(self, memory):
+        return memory.applied
+
+    def holding(self, u):
+        return Held(self.controller.servo, u)
+
+    def _sample(self, memory: Memory):
+        """Time of the next sample."""
+        return self.t0 + memory.k * self.sample_time
+
+    def next(self, memory):
+        return jnp.minimum(self._sample(memory), jnp.min(jnp.asarray(memory.arrivals)))
+
+    def updated(self, s, memory):
+        soon = s.t + SAME_INSTANT * self.sample_time
+        m = jax.lax.cond(self._sample(memory) <= soon, lambda m: self._sampled(s, m), lambda m: m, memory)
+        due = m.arrivals <= soon
+        latest = jnp.argmax(jnp.where(due, m.arrivals, -jnp.inf))
+        applied = jnp.where(jnp.any(due), m.queue[latest], m.applied)
+        return Memory(m.k, m.command, jnp.where(due, jnp.inf, m.arrivals), m.queue, applied)
+
+    def _sampled(self, s: State, m: Memory) -> Memory:
+        """The memory after a measurement and the computation of a control."""
+        believed = self.controller.dynamics
+        noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), (2, len(s.v)))
+        q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
+        measured = State(q, s.v + self.noise_v * noise[1], s.t)
+        command = self.controller.choose(believed.equation_at(measured), m.command, self.sample_time).u
+        slot = m.k % (ON_THE_WAY + 1)
+        arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
+        return Memory(m.k + 1, command, arrivals, queue, m.applied)
+
+
+def _array(x) -> Array:
+    """An array of NumPy's: it is traced like one of JAX's, which would compile a program of its own."""
+    return cast(Array, np.asarray(x))

@@ -1,0 +1,146 @@
+"""The flexible-joint arm of the review paper, section 8.3, in all readings of its control, and through relative degree 3 and 4."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import zwang as zw
+from zwang.servo import Rate, relative_degree, with_found_degrees
+
+from .examples import example
+from .servo_members import by_time, chosen, reference, simulated, with_gain
+
+NAME = "flexible-joint"
+VALUES = reference(NAME)
+TIMES = np.array(VALUES["t"])
+START = np.array([0, 0, 0, 0, 1, -0.1, 0, 0])
+READINGS = {  # name in the reference: (u acts on the links, F^c knows the spring's other end, the links feel it)
+    "literal_motor": (0.0, 0.0, 1.0),
+    "motor_with_elastic": (0.0, 1.0, 1.0),
+    "link_printed": (1.0, 0.0, 1.0),
+    "link_K(q1-q2)": (1.0, 1.0, 1.0),
+    "virtual_Kq2": (1.0, 0.0, 0.0),
+}
+GAINS = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+@functools.cache
+def arm() -> zw.Model:
+    """The links alone, on springs to ends that are held at p["far"], with the constraint as one that nature enforces."""
+    plant = example(NAME).model.passive.system
+
+    def force(q, v, t, p):
+        still = jnp.zeros(2)
+        there = jnp.concatenate([q, p["far"]])
+        return plant.force(there, jnp.concatenate([v, still]), t, p)[:2]
+
+    system = zw.System(2, lambda q, t, p: plant.mass_matrix(jnp.concatenate([q, q]), t, p)[:2, :2], force)
+    beta = zw.Nonholonomic(lambda q, v, t, p: v[0] + v[1], name="beta")
+    return zw.Model(system, [beta], {**example(NAME).model.params, "far": np.zeros(2)}, name="links")
+
+
+def paper_control(x, gain, knows):
+    """u of eq. (72), `F^c − D Aᵀ (A Aᵀ)⁻¹ P⁻¹ β`, with F^c from the kernel. ERRATA: eq. (71), (72) print q₁ for K q₁, and (68) m₁ in
+    c₁₁ for m₂; the initial velocities are in rad/s."""
+    q, v = x[:2], x[4:6]
+    answer = zw.motion(arm(), q, v, params={"far": knows * x[2:4]}, throw=False)
+    D = arm().system.mass_matrix(q, 0.0, arm().params)
+    return answer.ideal_force - D @ jnp.ones(2) / 2 * gain * (v[0] + v[1])
+
+
+def rate_of(x, gain, reading):
+    """ẋ of the arm with motors when the paper's u is applied in one of the readings."""
+    on_links, knows, felt = reading
+    u = paper_control(x, gain, knows)
+    plant = example(NAME).model.passive
+    q, v, p = x[:4], x[4:], plant.params
+    F = plant.system.force(q, v, 0.0, p) + jnp.concatenate([on_links * u, (1 - on_links) * u])
+    F = F.at[:2].add(-(1 - felt) * p["stiffness"] * q[2:])
+    return jnp.concatenate([v, jnp.linalg.solve(plant.system.mass_matrix(q, 0.0, p), F)])
+
+
+@functools.cache
+def histories() -> dict:
+    """x(t) by reading and gain, shape (times, 8), all integrated together by DOP853."""
+    cases = [(name, gain) for name in READINGS for gain in GAINS]
+    readings, gains = np.array([READINGS[name] for name, _ in cases]), np.array([gain for _, gain in cases])
+    arm()  # built outside of the traced function
+    slope = jax.jit(jax.vmap(rate_of))
+    run = solve_ivp(
+        lambda t, x: np.asarray(slope(x.reshape(-1, 8), gains, readings)).ravel(), (0, 5), np.tile(START, len(cases)),
+        method="DOP853", rtol=1e-11, atol=1e-12, t_eval=TIMES,
+    )  # fmt: skip
+    return dict(zip(cases, run.y.reshape(len(cases), 8, -1).transpose(0, 2, 1), strict=True))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_error_in_every_reading_of_the_control(reading):
+    """u on the links with the spring's force in F^c, or K q₂ itself as a virtual control, obeys β' = −β/P; the literal reading,
+    u on the motors, never brings β to zero, and neither does the printed q₁ with u on the links."""
+    for gain in GAINS:
+        beta = histories()[reading, gain][:, 4:6].sum(axis=1)
+        wanted = np.array(VALUES["scan"][f"{reading} 1/P={gain:g}"]["beta"])
+        np.testing.assert_allclose(beta, wanted, rtol=1e-8, atol=1e-10)
+        exact = 0.9 * np.exp(-gain * TIMES)
+        assert (abs(beta - exact).max() < 1e-9) == (reading in ("link_K(q1-q2)", "virtual_Kq2"))
+
+
+def test_states_in_the_readings_that_the_reference_follows_in_full():
+    for gain in (1.0, 2.0, 5.0):
+        case, x = VALUES["virtual_Kq2_reference"][f"1/P={gain:g}"], histories()["virtual_Kq2", gain]
+        np.testing.assert_allclose(x[:, :2], by_time(case["q1"])[1], atol=1e-9)
+        np.testing.assert_allclose(x[:, 4:6], by_time(case["v1"])[1], atol=1e-9)
+        u = jax.vmap(lambda x, gain=gain: paper_control(x, gain, 0.0))(x)
+        np.testing.assert_allclose(u, by_time(case["u"])[1], atol=2e-8)
+        np.testing.assert_allclose(x[:, 4] + x[:, 5], case["beta_exact"], atol=1e-10)
+    np.testing.assert_allclose(histories()["link_K(q1-q2)", 5.0], by_time(VALUES["link_K_q1mq2_Pinv5"])[1], atol=1e-9)
+    for gain in (1.0, 5.0):
+        states = by_time(VALUES["literal_motor_reference"][f"1/P={gain:g}"])[1]
+        np.testing.assert_allclose(histories()["literal_motor", gain], states, rtol=1e-8, atol=1e-9)
+
+
+def test_the_literal_reading_is_unstable_at_rest():
+    arm()
+    jacobian = jax.jit(jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"]))))
+    for gain, wanted in VALUES["scan"]["literal_linearised_eigs"].items():
+        found = np.linalg.eigvals(np.asarray(jacobian(np.zeros(8), float(gain))))
+        eigenvalues = np.array(wanted["re"]) + 1j * np.array(wanted["im"])
+        order = lambda z: z[np.lexsort((z.imag, np.round(z.real, 9)))]
+        np.testing.assert_allclose(order(found), order(eigenvalues), atol=1e-9)
+        assert found.real.max() > 0.1
+
+
+@pytest.mark.parametrize("pole", [3, 5, 8])
+def test_motors_bring_the_speeds_to_the_constraint_through_degree_three(pole):
+    case = VALUES["scan"][f"cascade_third_order p={pole}"]
+    member = example(NAME)
+    run = simulated(with_gain(member.model, Rate(float(pole))), member.q0, member.v0, TIMES)
+    np.testing.assert_allclose(run.v[:, 0] + run.v[:, 1], case["beta_exact"], atol=1e-11)
+    np.testing.assert_allclose(np.c_[run.q, run.v], by_time(case["states"])[1], atol=2e-9)
+
+
+def test_the_degrees_of_the_member_are_those_that_are_found():
+    for task, degree, internal in (("speeds", 3, 5), ("angles", 4, 0)):
+        model = example(NAME, task=task).model
+        found = relative_degree(model.passive, model.servo, [0.1, 0.2, 0.0, 0.3], [1.0, -0.1, 0.2, 0.0])
+        assert found.degrees == model.servo.degrees == {task: degree}
+        assert found.internal == internal
+
+
+def test_a_servo_with_found_degrees_gives_the_control_of_the_member():
+    model = example(NAME, task="angles").model
+    q, v, servo = np.array([0.1, 0.2, 0.0, 0.3]), np.array([1.0, -0.1, 0.2, 0.0]), model.servo
+    plain = zw.servo.Servo(servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains)
+    found = with_found_degrees(model.passive, plain, q, v, 0.3)
+    u = chosen(NAME, q[None], v[None], [0.3], task="angles").u[0]
+    np.testing.assert_allclose(zw.servo.control(model.passive, found, q, v, 0.3).u, u, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_link_angles_follow_their_paths_through_degree_four():
+    member = example(NAME, task="angles")
+    assert member.error(member.run()) < 1e-10
