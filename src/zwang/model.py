@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -35,6 +36,7 @@ class Model(eqx.Module):
             constraints are kept as before; servo constraints hold as well as their gains and actuators make them.
         singular_mass: whether M may be singular; every direction without mass must then be held by constraints.
         name: name in titles and reports.
+        assembly: what the model was assembled from; `zw.Hierarchy` gives it.
 
     Raises:
         ModelError: if a function fails on the model's shapes or returns a wrong one.
@@ -50,6 +52,7 @@ class Model(eqx.Module):
     servo: AbstractControlLaw | None
     singular_mass: bool
     name: str
+    assembly: Any
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Model(eqx.Module):
         servo: AbstractControlLaw | None = None,
         singular_mass: bool = False,
         name: str = "model",
+        assembly: Any = None,
     ):
         require_float64()
         if isinstance(constraints, AbstractConstraint):
@@ -69,7 +73,7 @@ class Model(eqx.Module):
                 raise ModelError(
                     f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
                 )
-        self.system, self.singular_mass, self.name = system, singular_mass, name
+        self.system, self.singular_mass, self.name, self.assembly = system, singular_mass, name, assembly
         self.params = as_parameters(params)
         _check_shapes(system, self.params)
         self.constraints = Constraints(constraints, system, self.params)

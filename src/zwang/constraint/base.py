@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -31,6 +31,18 @@ class AbstractConstraint(eqx.Module):
     @abc.abstractmethod
     def level(self) -> str:
         """The highest level at which it is given: "position", "velocity" or "acceleration"."""
+
+    @property
+    def copies(self) -> Hashable | None:
+        """Equal for constraints that are one definition at several places (modules of one kind); None for all others.
+
+        Those that have copies answer `together` as well.
+        """
+        return None
+
+    def together(self, members: Sequence, method: str, *state) -> Float[Array, "copies rows"]:
+        """`position_residual` or `velocity_residual`, as `method` says, of copies in one evaluation; `state` as these take it."""
+        raise NotImplementedError
 
     def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
         """`φ(q, t)`; only at level "position"."""

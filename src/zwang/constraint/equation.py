@@ -9,7 +9,7 @@ one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import equinox as eqx
 import jax
@@ -77,13 +77,29 @@ class Constraints(eqx.Module):
 
     def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
         """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
-        parts = [c.position_residual(self.system, q, t, p) for c in self.members if c.level == "position"]
-        return jnp.concatenate([jnp.zeros(0), *parts])
+        return self._residual("position_residual", ("position",), q, t, p)
 
     def velocity_residual(self, q, v, t, p) -> Float[Array, " rows"]:
         """`ψ(q, v, t)` of the holonomic and nonholonomic rows, shape (len(velocity_rows),)."""
-        parts = [c.velocity_residual(self.system, q, v, t, p) for c in self.members if c.level != "acceleration"]
-        return jnp.concatenate([jnp.zeros(0), *parts])
+        return self._residual("velocity_residual", ("position", "velocity"), q, v, t, p)
+
+    def _residual(self, method: str, levels: tuple[str, ...], *state) -> Float[Array, " rows"]:
+        """Residuals of all members at some levels, copies of one definition in one evaluation."""
+        groups: dict[Hashable, list[int]] = {}
+        for i, c in enumerate(self.members):
+            if c.level in levels:
+                groups.setdefault((c.copies, c.level) if c.copies is not None else i, []).append(i)
+        parts, order = [jnp.zeros(0)], []
+        rows = list(self.row_slices.values())
+        for group in groups.values():
+            first = self.members[group[0]]
+            residual = getattr(first, method)(self.system, *state) if len(group) == 1 else first.together(
+                [self.members[i] for i in group], method, *state
+            )  # fmt: skip
+            parts.append(residual.ravel())
+            order += [r for i in group for r in range(rows[i].start, rows[i].stop)]
+        joined = jnp.concatenate(parts)
+        return joined if order == sorted(order) else joined[np.argsort(order)]
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""

@@ -1,0 +1,12 @@
+"""Hierarchies: a model built level by level, and constraints enforced one level at a time.
+
+| file | what |
+|---|---|
+| `module.py` | `Module` and `Hierarchy`: modules and the constraints that join them become a `zw.Model` |
+| `names.py` | q, v and p by name |
+| `assembly.py` | M, F and N of modules side by side, those of one kind under `vmap` |
+| `placed.py` | a module's constraint at its place in the whole |
+"""
+
+from zwang.hierarchy.module import Hierarchy as Hierarchy
+from zwang.hierarchy.module import Module as Module

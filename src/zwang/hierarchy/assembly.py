@@ -1,0 +1,239 @@
+"""Free modules side by side: M, F and N of all of them, modules of one kind evaluated once under `vmap`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.errors import ModelError
+from zwang.hierarchy.names import Named, NamedParameters, parameters_of
+from zwang.hierarchy.placed import stacked_parameters
+from zwang.system import System
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A module in the tree.
+
+    Attributes:
+        path: names from the top, joined by dots; empty for the whole.
+        level: the level at which it is complete, 1 for a module that is not assembled from others.
+        constraints: names of the constraints that it adds to those of its modules.
+        modules: what it is assembled from.
+        q, v: its coordinates and velocities.
+        kind: equal for modules of one definition.
+    """
+
+    path: str
+    level: int
+    constraints: tuple[str, ...]
+    modules: tuple[Node, ...]
+    q: slice
+    v: slice
+    kind: object
+
+    def placed(self, prefix: str, q_start: int, v_start: int) -> Node:
+        """The same, below a path and behind other coordinates."""
+        join = lambda name: f"{prefix}.{name}" if name else prefix
+        return Node(
+            join(self.path), self.level, tuple(map(join, self.constraints)),
+            tuple(m.placed(prefix, q_start, v_start) for m in self.modules),
+            slice(self.q.start + q_start, self.q.stop + q_start), slice(self.v.start + v_start, self.v.stop + v_start), self.kind,
+        )  # fmt: skip
+
+    def walk(self):
+        yield self
+        for module in self.modules:
+            yield from module.walk()
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """A system at its place: coordinates from q_start, velocities from v_start, parameters below the path."""
+
+    path: str
+    system: System
+    q_start: int
+    v_start: int
+    params: tuple
+
+    def placed(self, prefix: str, q_start: int, v_start: int) -> Leaf:
+        path = f"{prefix}.{self.path}" if self.path else prefix
+        return dataclasses.replace(self, path=path, q_start=self.q_start + q_start, v_start=self.v_start + v_start)
+
+
+@dataclasses.dataclass(frozen=True)
+class Interaction:
+    """Forces between the modules of one assembly, which has its own names: springs, cables, motors."""
+
+    path: str
+    names: Names
+    force: Callable | None
+    potential: Callable | None
+    q_start: int = 0
+    v_start: int = 0
+
+    def placed(self, prefix: str, q_start: int, v_start: int) -> Interaction:
+        path = f"{prefix}.{self.path}" if self.path else prefix
+        return dataclasses.replace(self, path=path, q_start=self.q_start + q_start, v_start=self.v_start + v_start)
+
+    def own(self, q, v, p):
+        """Its parts of q, v and p, by name."""
+        part = p if not self.path else parameters_of(p, self.path)
+        q, v = q[self.q_start : self.q_start + self.names.nq], v[self.v_start : self.v_start + self.names.nv]
+        return self.names.coordinates(q), self.names.velocities(v), self.names.parameters(part)
+
+    def generalized(self, given) -> jax.Array:
+        """A force given as a vector (nv,) or by name of module or velocity, as a vector."""
+        if not isinstance(given, Mapping):
+            return jnp.asarray(given)
+        return self.names.velocities(jnp.zeros(self.names.nv)).row(given)
+
+
+class Names:
+    """Views of q, v and p by name, for functions that join modules."""
+
+    def __init__(self, system: System, modules: Sequence[Node]):
+        nodes = [node for module in modules for node in module.walk()]
+        self.nq, self.nv = system.nq, system.nv
+        self._q = {n: i for i, n in enumerate(system.coordinates)} | {node.path: node.q for node in nodes}
+        self._v = {n: i for i, n in enumerate(system.velocities)} | {node.path: node.v for node in nodes}
+
+    def coordinates(self, q) -> Named:
+        return Named(q, self._q, "coordinates")
+
+    def velocities(self, v) -> Named:
+        return Named(v, self._v, "velocities")
+
+    def parameters(self, p) -> NamedParameters:
+        return NamedParameters({} if p is None else p)
+
+
+class Assembled:
+    """M, F, N, retraction and potential of leaves and interactions, as functions of `zw.System`."""
+
+    def __init__(self, leaves: Sequence[Leaf], interactions: Sequence[Interaction], nq: int, nv: int):
+        self.leaves, self.interactions, self.nq, self.nv = tuple(leaves), tuple(interactions), nq, nv
+        groups: dict[object, list[Leaf]] = {}
+        for leaf in self.leaves:
+            groups.setdefault((id(leaf.system), leaf.params), []).append(leaf)
+        self.groups = tuple(tuple(group) for group in groups.values())
+        self._q = [_entries([x.q_start for x in g], g[0].system.nq) for g in self.groups]
+        self._v = [_entries([x.v_start for x in g], g[0].system.nv) for g in self.groups]
+        moving = any(leaf.system.velocity_map is not None for leaf in self.leaves)
+        bent = moving or any(leaf.system.retract is not None for leaf in self.leaves)
+        energetic = [x.potential for x in (*self.interactions, *(leaf.system for leaf in self.leaves))]
+        self.velocity_map = self._velocity_map if moving else None
+        self.retract = self._retract if bent else None
+        self.potential = self._potential if any(f is not None for f in energetic) else None
+
+    # --- leaves of one kind at once ------------------------------------------------------------------------------
+
+    def _each(self, of: Callable, t, p, *vectors):
+        """`of(system)(*parts, t, p)` for each group, with a leading axis over its leaves; `vectors` are (vector, entries)."""
+        for i, group in enumerate(self.groups):
+            function = of(group[0].system)
+            own = [x[entries[i]] for x, entries in vectors]
+            params = stacked_parameters(p, [leaf.path for leaf in group]) if group[0].params else None
+            yield i, jax.vmap(lambda *a, f=function: jnp.asarray(f(*a[:-1], t, a[-1])))(*own, params)
+
+    def _gathered(self, of, entries, t, p, *vectors):
+        parts = [value.ravel() for _, value in self._each(of, t, p, *vectors)]
+        order = np.concatenate([e.ravel() for e in entries])
+        joined = jnp.concatenate(parts)
+        return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
+
+    # --- the functions of a System -------------------------------------------------------------------------------
+
+    def mass_matrix(self, q, t, p):
+        blocks = [value for _, value in self._each(lambda s: s.mass_matrix, t, p, (q, self._q))]
+        k = self._block_size([b.shape[1:] for b in blocks])
+        if k == 1:
+            return jnp.zeros(self.nv).at[np.concatenate([v.ravel() for v in self._v])].set(
+                jnp.concatenate([b.ravel() for b in blocks])
+            )  # fmt: skip
+        M = jnp.zeros((self.nv // k, k, k))
+        for v, b in zip(self._v, blocks, strict=True):
+            rows, columns, values = _positions(v, b)
+            M = M.at[rows // k, rows % k, columns % k].set(values)
+        return M[0] if len(M) == 1 else M
+
+    def _block_size(self, shapes) -> int:
+        """The smallest size of equal diagonal blocks that hold all blocks of the leaves; 1 if M is diagonal, nv if it is dense."""
+        cuts = {self.nv}
+        for v, shape in zip(self._v, shapes, strict=True):
+            size = {1: 1, 2: shape[0], 3: shape[-1]}[len(shape)]
+            cuts |= {int(start) + i for start in v[:, 0] for i in range(0, v.shape[1], size)}
+        return next(k for k in range(1, self.nv + 1) if self.nv % k == 0 and all(i in cuts for i in range(0, self.nv, k)))
+
+    def force(self, q, v, t, p):
+        F = self._gathered(lambda s: s.force, self._v, t, p, (q, self._q), (v, self._v))
+        for x in self.interactions:
+            if x.force is not None:
+                named_q, named_v, own = x.own(q, v, p)
+                added = x.generalized(x.force(named_q, named_v, t, own))
+                F = F.at[x.v_start : x.v_start + x.names.nv].add(added)
+        if all(x.potential is None for x in self.interactions):
+            return F
+        slope = jax.grad(self._interaction_potential)(q, t, p)
+        if self.velocity_map is None:
+            return F - slope
+        return F - jax.vjp(lambda w: self._rate(q, w, t, p), v)[1](slope)[0]
+
+    def _rate(self, q, w, t, p):
+        return self._gathered(lambda s: s.rate, self._q, t, p, (q, self._q), (w, self._v))
+
+    def _velocity_map(self, q, t, p):
+        N = jnp.zeros((self.nq, self.nv))
+        identity = lambda s: lambda q, t, p: jnp.eye(s.nv)
+        for i, value in self._each(lambda s: s.velocity_map or identity(s), t, p, (q, self._q)):
+            N = N.at[self._q[i][:, :, None], self._v[i][:, None, :]].set(value)
+        return N
+
+    def _retract(self, q, dv, t, p):
+        return self._gathered(lambda s: s.move, self._q, t, p, (q, self._q), (dv, self._v))
+
+    def _potential(self, q, t, p):
+        nothing = lambda q, t, p: jnp.zeros(())
+        parts = self._each(lambda s: s.potential or nothing, t, p, (q, self._q))
+        return sum((jnp.sum(value) for _, value in parts), self._interaction_potential(q, t, p))
+
+    def _interaction_potential(self, q, t, p):
+        total = jnp.zeros(())
+        for x in self.interactions:
+            if x.potential is not None:
+                named_q, _, own = x.own(q, jnp.zeros(self.nv), p)
+                total = total + x.potential(named_q, t, own)
+        return total
+
+
+def _entries(starts: Sequence[int], size: int) -> np.ndarray:
+    return np.array(starts)[:, None] + np.arange(size)
+
+
+def _positions(v: np.ndarray, blocks):
+    """Rows, columns and values of the entries of leaves' mass matrices, shapes (copies, entries)."""
+    n = v.shape[1]
+    if blocks.ndim == 2:
+        rows = columns = np.arange(n)
+        values = blocks
+    else:
+        size = blocks.shape[-1]
+        start = np.arange(0, n, size)[:, None, None]
+        rows = np.broadcast_to(start + np.arange(size)[None, :, None], (n // size, size, size)).ravel()
+        columns = np.broadcast_to(start + np.arange(size)[None, None, :], (n // size, size, size)).ravel()
+        values = blocks.reshape(len(blocks), -1)
+    return v[:, rows], v[:, columns], values
+
+
+def unique_names(names: Sequence[str]) -> None:
+    """Raise if a module's name is empty, has a dot, or is used twice."""
+    for name in names:
+        if not name or "." in name:
+            raise ModelError(f"a module is named {name!r}; expected a name without dots, which join the names of modules.")
+        if names.count(name) > 1:
+            raise ModelError(f"module name {name!r} is used {names.count(name)} times; give each its own name=.")

@@ -1,0 +1,245 @@
+"""`zw.Module` and `zw.Hierarchy`: a model assembled level by level."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import PyTree
+
+from zwang.constraint import AbstractConstraint
+from zwang.errors import ModelError
+from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
+from zwang.hierarchy.placed import Placed
+from zwang.model import Model
+from zwang.system import System
+
+
+class Module:
+    """A system with a name, ready to be assembled.
+
+    Args:
+        system: a `zw.System`, a `zw.Lagrangian`, or a whole `zw.Model`: a gallery member's, an imported robot, a `zw.Hierarchy`.
+        constraints: the module's own constraints, which belong to level 1; a model brings its own.
+        name: prefix of its coordinates' names: "crank" makes "angle" "crank.angle".
+        params: a dict of parameters; of a model, those that differ.
+
+    Modules of one system and one set of constraints are one definition: give the same object to each, with its own name and
+    parameters, and it is evaluated for all of them at once.
+
+    Example:
+        >>> crank = zw.Model(bars.system, [pivot], bars.params)
+        >>> left, right = zw.Module(crank, name="left"), zw.Module(crank, name="right", params={"length": 2.0})
+    """
+
+    def __init__(
+        self, system: System | Model, constraints: Sequence[AbstractConstraint] = (), name: str = "module", params: PyTree = None
+    ):
+        if isinstance(system, Model):
+            if constraints:
+                raise ModelError(f"module {name!r}: a model brings its own constraints; give those that are added to a zw.Hierarchy.")
+            model = system if params is None else _with(system, params, name)
+        elif isinstance(system, System):
+            model = Model(system, constraints, params, name=name)
+        else:
+            raise ModelError(f"module {name!r}: system is {system!r:.80}, expected a zw.System or a zw.Model.")
+        if model.servo is not None:
+            raise ModelError(f"module {name!r} has a servo of its own; assemble its passive model, and give the whole a servo.")
+        if model.params is not None and not isinstance(model.params, dict):
+            raise ModelError(f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, so that each has a name.")
+        self.model, self.name = model, name
+
+
+def _with(model: Model, params: PyTree, name: str) -> Model:
+    merged = model.merged(params)
+    for key, value in merged.items():
+        if jnp.shape(value) != jnp.shape(model.params[key]):
+            raise ModelError(
+                f"module {name!r}: parameter {key!r} has shape {jnp.shape(value)}, expected {jnp.shape(model.params[key])}."
+            )
+    copy = Model.__new__(Model)  # the same objects with other numbers, so that it stays one definition
+    for field in dataclasses.fields(Model):
+        object.__setattr__(copy, field.name, merged if field.name == "params" else getattr(model, field.name))
+    return copy
+
+
+class ByName(AbstractConstraint):
+    """A constraint between modules, whose functions get q, v and p by name."""
+
+    constraint: AbstractConstraint
+    names: Names
+    name: str
+
+    def __init__(self, constraint: AbstractConstraint, names: Names):
+        self.constraint, self.names, self.name = constraint, names, constraint.name
+
+    @property
+    def level(self) -> str:
+        return self.constraint.level
+
+    @property
+    def nonideal(self) -> Callable | None:  # type: ignore[override]
+        impressed = self.constraint.nonideal
+        if impressed is None:
+            return None
+        return lambda q, v, t, p, ideal: impressed(*self._named(q, v), t, self.names.parameters(p), self.names.velocities(ideal))
+
+    def _named(self, q, v):
+        return self.names.coordinates(q), self.names.velocities(v)
+
+    def position_residual(self, system, q, t, p):
+        return self.constraint.position_residual(system, self.names.coordinates(q), t, self.names.parameters(p))  # type: ignore
+
+    def velocity_residual(self, system, q, v, t, p):
+        if self.level == "position":
+            along = (system.rate(q, v, t, p), jnp.ones_like(t))
+            return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]
+        return self.constraint.velocity_residual(system, *self._named(q, v), t, self.names.parameters(p))
+
+    def acceleration_rows(self, system, q, v, t, p):
+        return self.constraint.acceleration_rows(system, *self._named(q, v), t, self.names.parameters(p))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assembly:
+    """What a model was assembled from.
+
+    Attributes:
+        top: the tree of modules.
+        levels: names of the constraints that each level adds, lowest first.
+        names: views of q, v and p by name.
+        leaves, interactions: what M and F are made of.
+    """
+
+    top: Node
+    levels: tuple[tuple[str, ...], ...]
+    names: Names
+    leaves: tuple[Leaf, ...]
+    interactions: tuple[Interaction, ...]
+
+    def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
+        """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
+        return constraint if isinstance(constraint, (ByName, Placed)) else ByName(constraint, self.names)
+
+
+def Hierarchy(
+    levels: Sequence[Sequence],
+    *,
+    force: Callable | None = None,
+    potential: Callable | None = None,
+    params: dict | None = None,
+    singular_mass: bool = False,
+    name: str = "hierarchy",
+) -> Model:
+    """A model assembled from modules, level by level.
+
+        level 1           the modules, each with its own constraints, independent of each other: M and F are theirs side by side
+        level r + 1       A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join them
+
+    The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module carry its name: `leg a.crank.angle`,
+    `p["leg a.crank.mass"]`. A module may be a hierarchy itself; its levels are then the lower levels of the whole.
+
+    Args:
+        levels: first a list of modules (`zw.Module`, or a `zw.Model`, whose name is then taken), then for each level that is added a
+            list of constraints. Their functions get q, v and p by name: `q["leg a.crank"]` is a module's part of q,
+            `q["leg a.crank.angle"]` an entry, `q[["leg a", "leg b"]]` the parts of equal modules stacked, `p["leg a"]` a module's
+            parameters, `v.row({"leg a.crank.angle": 1.0})` a row of A.
+        force: `(q, v, t, p)`, by name, → forces between modules [N, N·m …], as a dict by name of module or velocity, or a vector (nv,).
+        potential: `(q, t, p)`, by name, → potential energy [J] of what acts between modules, e.g. springs; its force is derived.
+        params: parameters of these functions, by name.
+        singular_mass: as in `zw.Model`; true as well if it is so for a module.
+        name: name of the whole.
+
+    Raises:
+        ModelError: for names that repeat or do not exist, and for levels that are not lists of modules and of constraints.
+
+    Reference: Orsino (2017), Proc. R. Soc. A 473, recursive modular modelling, section 2.
+
+    Example:
+        >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
+        >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
+    """
+    modules, added = _checked(levels, name)
+    unique_names([m.name for m in modules])
+    nq, nv = [0], [0]
+    for m in modules:
+        nq.append(nq[-1] + m.model.system.nq)
+        nv.append(nv[-1] + m.model.system.nv)
+    leaves, interactions, nodes, depth = [], [], [], 1
+    placed: list[list[AbstractConstraint]] = []
+    for m, q_start, v_start in zip(modules, nq, nv, strict=False):
+        at = (m.name, q_start, v_start)
+        own = m.model.assembly or _single(m.model)
+        leaves += [leaf.placed(*at) for leaf in own.leaves]
+        interactions += [x.placed(*at) for x in own.interactions]
+        nodes.append(own.top.placed(*at))
+        depth = max(depth, own.top.level)
+        by_name = {c.name: c for c in m.model.constraints.members}
+        for r, names in enumerate(own.levels):
+            placed += [[] for _ in range(r + 1 - len(placed))]
+            placed[r] += [_placed(by_name[n], m.model, *at) for n in names]
+    placed += [[] for _ in range(depth - len(placed))]
+    system_names = {
+        what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)] for what in ("coordinates", "velocities")
+    }
+    units = {what: [u for m in modules for u in getattr(m.model.system, what)] for what in ("units", "velocity_units")}
+    sizes = System(nq[-1], jnp.ones, jnp.zeros, nv=nv[-1], velocity_map=jnp.zeros, **system_names)
+    names = Names(sizes, nodes)
+    if force is not None or potential is not None:
+        interactions.append(Interaction("", names, force, potential))
+    parts = Assembled(leaves, interactions, nq[-1], nv[-1])
+    system = System(
+        nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, retract=parts.retract,
+        potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
+    )  # fmt: skip
+    placed += [[ByName(c, names) for c in level] for level in added]
+    level_names = tuple(tuple(c.name for c in level) for level in placed)
+    own_names = tuple(c.name for level in added for c in level)
+    top = Node("", len(placed), own_names, tuple(nodes), slice(0, nq[-1]), slice(0, nv[-1]), object())
+    return Model(
+        system, [c for level in placed for c in level], _parameters(modules, params, name),
+        singular_mass=singular_mass or any(m.model.singular_mass for m in modules), name=name,
+        assembly=Assembly(top, level_names, names, tuple(leaves), tuple(interactions)),
+    )  # fmt: skip
+
+
+def _single(model: Model) -> Assembly:
+    """A model that is not assembled, as a module of itself."""
+    s, constraints = model.system, model.constraints.names
+    shapes = tuple((key, jnp.shape(x)) for key, x in sorted((model.params or {}).items()))
+    node = Node("", 1, constraints, (), slice(0, s.nq), slice(0, s.nv), (id(s), constraints))
+    return Assembly(node, (constraints,), Names(s, ()), (Leaf("", s, 0, 0, shapes),), ())
+
+
+def _placed(constraint: AbstractConstraint, model: Model, prefix: str, q_start: int, v_start: int) -> Placed:
+    """A module's constraint at its place; one that was placed before moves on."""
+    if isinstance(constraint, Placed):
+        c = constraint
+        return Placed(
+            c.constraint, c.home, c.q_start + q_start, c.v_start + v_start, f"{prefix}.{c.prefix}", c.has_params,
+        )  # fmt: skip
+    return Placed(constraint, model.system, q_start, v_start, prefix, bool(model.params))
+
+
+def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:
+    joined = {f"{m.name}.{key}": value for m in modules for key, value in (m.model.params or {}).items()}
+    for key in own or {}:
+        if key.split(".")[0] in {m.name for m in modules}:
+            raise ModelError(f"{name}: parameter {key!r} begins with the name of a module; give it to that module's params.")
+    return {**joined, **(own or {})} or None
+
+
+def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
+    if not levels or not all(isinstance(level, (list, tuple)) for level in levels) or not levels[0]:
+        raise ModelError(f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the first one of modules.")
+    modules = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
+    for m in modules:
+        if not isinstance(m, Module):
+            raise ModelError(f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints begin at the next level.")
+    for r, level in enumerate(levels[1:], start=2):
+        for c in level:
+            if not isinstance(c, AbstractConstraint):
+                raise ModelError(f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as zw.Holonomic.")
+    return modules, [list(level) for level in levels[1:]]
