@@ -29,7 +29,7 @@ _HOME = {
     "with_found_degrees": "servo", "zero_dynamics": "servo",
     "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo", "Robust": "servo", "Limits": "servo", "Loop": "servo",
     "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
-    "Module": "hierarchy", "Hierarchy": "hierarchy",
+    "Module": "hierarchy", "Hierarchy": "hierarchy", "enforce": "hierarchy", "impose": "hierarchy", "Enforced": "hierarchy",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
 _MODULES = ("bodies", "gallery", "testing")
@@ -69,8 +69,11 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.formulation import Nullspace as Nullspace
     from zwang.formulation import UdwadiaKalaba as UdwadiaKalaba
     from zwang.formulation import UdwadiaPhohomsiri as UdwadiaPhohomsiri
+    from zwang.hierarchy import Enforced as Enforced
     from zwang.hierarchy import Hierarchy as Hierarchy
     from zwang.hierarchy import Module as Module
+    from zwang.hierarchy import enforce as enforce
+    from zwang.hierarchy import impose as impose
     from zwang.integrate import Dopri8 as Dopri8
     from zwang.integrate import Kvaerno5 as Kvaerno5
     from zwang.integrate import Tsit5 as Tsit5

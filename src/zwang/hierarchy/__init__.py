@@ -6,7 +6,12 @@
 | `names.py` | q, v and p by name |
 | `assembly.py` | M, F and N of modules side by side, those of one kind under `vmap` |
 | `placed.py` | a module's constraint at its place in the whole |
+| `recursion.py` | one level enforced on top of others: the recursion, clearances, singular mass |
+| `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
 """
 
+from zwang.hierarchy.enforce import Enforced as Enforced
+from zwang.hierarchy.enforce import enforce as enforce
+from zwang.hierarchy.enforce import impose as impose
 from zwang.hierarchy.module import Hierarchy as Hierarchy
 from zwang.hierarchy.module import Module as Module

@@ -10,6 +10,8 @@ Units: m, kg, s.
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -30,15 +32,16 @@ TORQUES = ((0.03, 4.0, 0.0), (0.02, 3.0, np.pi / 2), (-0.025, 5.0, 0.0))
 
 def build(*, base, bar, link, platform, motor_inertia, bar_mass, link_mass, platform_mass, torque, gravity) -> Example:
     """The model, started with the platform at (0.02, −0.01, 0.3 rad) moving by (0.03, −0.03, −0.1)."""
-    motor, pivoted, free = _motor(motor_inertia), _pivoted(bar, bar_mass, gravity), _free(gravity)
-    rod = Model(free.system, (), {**free.params, "mass": [link_mass], "inertia": [link_mass * link**2 / 12], "length": link})
-    disc = Model(free.system, (), {**free.params, "mass": [platform_mass], "inertia": [platform_mass * platform**2 / 2], "radius": platform})
+    motor, pivoted, free = _motor(motor_inertia), _pivoted(bar, bar_mass, gravity), PlanarBodies([Body("body")], gravity=(0.0, -gravity))
+    body = dataclasses.replace(free.system, coordinates=("x", "y", "angle"), velocities=("x", "y", "angle"))
+    rod = Model(body, (), {**free.params, "mass": [link_mass], "inertia": [link_mass * link**2 / 12], "length": link})
+    disc = Model(body, (), {**free.params, "mass": [platform_mass], "inertia": [platform_mass * platform**2 / 2], "radius": platform})
     chain = Hierarchy(
         [
             [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],
             [
                 Holonomic(lambda q, t, p: q["motor.angle"] - q["bar.angle"], name="coupling"),
-                Holonomic(lambda q, t, p: _end(free, q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"]), name="elbow"),
+                Holonomic(lambda q, t, p: _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"]), name="elbow"),
             ],
         ],
         name="chain",
@@ -53,7 +56,7 @@ def build(*, base, bar, link, platform, motor_inertia, bar_mass, link_mass, plat
 
     def wrists(q, t, p):
         links = [f"chain {k}.link" for k in CHAINS]
-        ends = _end(free, q[links], p[links]["length"][:, None], 0.5)
+        ends = _end(q[links], p[links]["length"][:, None], 0.5)
         vertices = free.point(q["platform"], 0, p["platform.radius"] * np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1))
         return (ends - vertices).ravel()
 
@@ -87,12 +90,7 @@ def _pivoted(length: float, mass: float, gravity: float) -> Model:
     return Model(system, (), {"mass": mass, "length": length, "gravity": gravity, "pivot": [0.0, 0.0]}, name="bar")
 
 
-def _free(gravity: float) -> PlanarBodies:
-    """One body in the plane: links and platform."""
-    return PlanarBodies([Body("body")], gravity=(0.0, -gravity))
-
-
-def _end(body: PlanarBodies, q, length, side):
+def _end(q, length, side):
     """An end of a link, or of several: `side` −0.5 is the near one, 0.5 the far one."""
     direction = jnp.stack([jnp.cos(q[..., 2]), jnp.sin(q[..., 2])], axis=-1)
     return q[..., :2] + side * length * direction

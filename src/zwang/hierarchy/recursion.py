@@ -1,0 +1,171 @@
+"""One level of constraints enforced on top of others: recursive paper, eq. (4.14)-(4.18).
+
+In coordinates weighted by the mass, a = W⁻¹v̇ and H̃ = Ã W with W Wᵀ = M⁻¹, and with the spread L of what is still free, P = L Lᵀ:
+
+    K = [L 0] [H̃L  R^½]⁺                       without clearance (H̃P)⁺ (4.16), with it P H̃ᵀ(H̃P H̃ᵀ + R)⁻¹ (4.17)
+    a ← a + K (b̃ − H̃ a)                        (4.14)
+    L ← [(I − K H̃) L   K R^½]                  P ← (I − K H̃) P (I − K H̃)ᵀ + K R Kᵀ (4.15), (4.18)
+
+It begins with a = M^½M⁻¹F and L = I. Without clearance L = P, the orthogonal projector onto what the constraints leave free. Because K
+lies in the range of P, a level leaves those below it untouched; what they forbid it does not get. Rows of H̃ are brought to unit length
+first, so that neither units nor row factors decide what counts as dependent.
+
+Where M may be singular, W = I, a = 0 to begin with, and each level ends with the motion along what is free, which is (3.4):
+
+    v̇ = a + P (P M P)⁺ P (F − M a)
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from zwang.kernel import row_lengths, row_scale
+from zwang.mass import AbstractMass
+from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
+from zwang.pseudoinverse.base import MatrixFactor
+
+DEPENDENT = 1e-8
+"""A row of unit length of which no more than this is left beside the levels below depends on them; as in `zwang.check`."""
+
+
+class Weights(eqx.Module):
+    """The coordinates in which a level is enforced: weighted by the mass, or as they are where the mass may be singular."""
+
+    mass: AbstractMass | None
+    M: Float[Array, "nv nv"] | None
+    force: Float[Array, " nv"]
+
+    @property
+    def singular(self) -> bool:
+        return self.mass is None
+
+    def weigh(self, A: Float[Array, "m nv"]) -> Float[Array, "m nv"]:
+        """`A W`."""
+        return A if self.mass is None else self.mass.weigh(A)
+
+    def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`W y`."""
+        return y if self.mass is None else self.mass.unweigh(y)
+
+    def pulled(self, f: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`Wᵀ f`, a force in weighted coordinates."""
+        return self.weigh(f[None])[0]
+
+    def apply(self, x: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`M x`."""
+        return self.M @ x if self.mass is None else self.mass.apply(x)  # type: ignore
+
+    def begin(self) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"]]:
+        """a and L before the first level."""
+        n = len(self.force)
+        return (jnp.zeros(n) if self.singular else self.pulled(self.force)), jnp.eye(n)
+
+    def acceleration(self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal=0.0):
+        """`v̇` of a level [unit of v per s], shape (nv,), NaN where the constraints leave a direction without mass free.
+
+        Args:
+            a, spread: of the level.
+            left: directions that the level leaves free.
+            nonideal: c, the sum of the forces of nonideal constraints [N, N·m …], shape (nv,).
+        """
+        if not self.singular:
+            return self.unweigh(a + spread @ (spread.T @ self.pulled(jnp.zeros_like(a) + nonideal)))
+        P = spread
+        inner = Pseudoinverse(SVD(), P @ self.M @ P)
+        moved = a + P @ inner.solve(P @ (self.force + nonideal - self.M @ a))
+        return jnp.where(inner.rank() == left, moved, jnp.nan)
+
+
+class Step(eqx.Module):
+    """What enforcing one level gives.
+
+    Attributes:
+        a, spread: after it.
+        gain: K, for rows as given, shape (nv, rows).
+        rank: rows that were independent of the levels below.
+        missed: `b̃ − Ã v̇` of the rows as given, shape (rows,).
+        gave_way: whether a row misses what was asked of it by more than round-off.
+    """
+
+    a: Float[Array, " nv"]
+    spread: Float[Array, "nv k"]
+    gain: Float[Array, "nv rows"]
+    rank: Int[Array, ""]
+    missed: Float[Array, " rows"]
+    gave_way: Bool[Array, " rows"]
+
+
+def step(
+    weights: Weights,
+    a: Float[Array, " nv"],
+    spread: Float[Array, "nv k"],
+    A: Float[Array, "rows nv"],
+    b: Float[Array, " rows"],
+    root: Float[Array, "rows rows"] | None,
+    consistent: float,
+    *,
+    projector: bool,
+) -> Step:
+    """Enforce `A v̇ = b` on top of what a and the spread have.
+
+    Args:
+        weights, a, spread: of the level below.
+        A, b: rows to enforce.
+        root: R^½ of their clearance, `None` for rigid rows.
+        consistent: relative miss that still counts as met.
+        projector: whether the spread is P itself, because no level below has clearance.
+    """
+    H = weights.weigh(A)
+    scale = row_scale(row_lengths(H))
+    H, asked = scale[:, None] * H, scale * b
+    seen = H @ spread
+    if root is None:
+        pinv = Pseudoinverse(_Absolute(), seen)
+        K = spread @ _matrix(pinv)
+        left = spread - K @ seen
+        left = left - (left @ H.T) @ K.T if projector else left  # the symmetric form of (4.15): P stays a projector through many levels
+    else:
+        noise = scale[:, None] * root
+        pinv = Pseudoinverse(_Absolute(), jnp.concatenate([seen, noise], axis=1))
+        K = spread @ _matrix(pinv)[: spread.shape[1]]
+        left = jnp.concatenate([spread - K @ seen, K @ noise], axis=1)
+    miss = asked - H @ a
+    after = a + K @ miss
+    missed = asked - H @ after
+    size = jnp.abs(asked) + jnp.linalg.norm(a)
+    divisor = jnp.where(scale > 0, scale, 1.0)
+    rows = jnp.where(scale > 0, missed / divisor, b)  # a row of zeros that asks for something misses all of it
+    gave_way = jnp.where(scale > 0, jnp.abs(missed) > consistent * size, b != 0)
+    rank = pinv.rank() if root is None else _rank(seen)
+    return Step(after, left, K * scale, rank, rows, gave_way)
+
+
+def _matrix(pinv: Pseudoinverse) -> Float[Array, "n m"]:
+    """C⁺ as a matrix that is differentiated."""
+    return jax.vmap(pinv.solve, out_axes=1)(jnp.eye(len(pinv.C)))
+
+
+def _rank(seen):
+    return jnp.sum(jnp.linalg.svd(seen, compute_uv=False) > DEPENDENT)
+
+
+class _Absolute(AbstractPseudoinverse):
+    """Truncated singular values with an absolute threshold: rows have unit length before what is enforced already is taken off them,
+    so that a level that depends on others altogether is all round-off, which a relative threshold would blow up."""
+
+    threshold: float = DEPENDENT
+
+    def factor(self, C):
+        U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)
+        keep = sigma > self.threshold
+        inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
+        return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))
+
+    def relaxed(self, violation):
+        return _Absolute(jnp.maximum(self.threshold, violation))
+
+    def flops(self, m, n):
+        return SVD().flops(m, n)
