@@ -14,6 +14,7 @@ from zwang.constraint import AbstractConstraint
 from zwang.drift.consistent import Metric
 from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import Result
+from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
 from zwang.kernel import row_lengths, row_scale
 from zwang.law import Control
 from zwang.model import Model
@@ -64,6 +65,8 @@ class Diagnosis:
         consistent: whether state and constraints agree.
         actuators: names of the actuators; empty without control.
         control: u at the state and what it achieves; None without control.
+        levels: of a hierarchy, what each level adds, lowest first.
+        tree: of a hierarchy, its modules as lines of text, with the freedom that each has by itself.
     """
 
     model: str
@@ -82,6 +85,8 @@ class Diagnosis:
     consistent: bool
     actuators: tuple[str, ...] = ()
     control: Control | None = None
+    levels: tuple[LevelReport, ...] = ()
+    tree: tuple[str, ...] = ()
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -153,7 +158,12 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
         _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)), sigma,
         tuple(reports), _independent(Vt[rank:], model.system.velocities), violation, speed, residual,
         model.singular_mass, violation < 1e-6 and speed < 1e-6 and residual < CONSISTENT,
+        levels=level_reports(model, C, _rank_of), tree=tree_lines(model, C, _rank_of),
     )  # fmt: skip
+
+
+def _rank_of(C: np.ndarray) -> int:
+    return _rank(np.linalg.svd(C, compute_uv=False)) if C.size else 0
 
 
 def _rank(sigma: np.ndarray) -> int:
@@ -241,6 +251,11 @@ def _lines(d: Diagnosis):
         for r in rows:
             yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
 
+    if d.tree:
+        yield ""
+        yield from level_lines(d.levels)
+        yield ""
+        yield from d.tree
     if d.control is not None:
         yield ""
         yield from _control_lines(d, d.control)

@@ -1,0 +1,93 @@
+"""A hierarchy in words: what each level adds, and the tree of modules."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from zwang.hierarchy.assembly import Node
+from zwang.model import Model
+
+SHOWN = 6
+"""Constraints of a level that are named; the rest is counted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LevelReport:
+    """One level of a hierarchy.
+
+    Attributes:
+        constraints: names of those that it adds.
+        rows: their rows.
+        rank: rows that do not depend on each other or on lower levels.
+        degrees_of_freedom: independent velocities that are left.
+    """
+
+    constraints: tuple[str, ...]
+    rows: int
+    rank: int
+    degrees_of_freedom: int
+
+
+def level_reports(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -> tuple[LevelReport, ...]:
+    """What each level adds, from A with rows at unit length in the metric of M⁻¹; nothing for a model that is no hierarchy."""
+    reports, rows, before = [], np.zeros(0, int), 0
+    for names in model.assembly.levels if model.assembly is not None else ():
+        added = _rows(model, names)
+        rows = np.concatenate([rows, added])
+        upto = rank(C[rows])
+        reports.append(LevelReport(names, len(added), upto - before, model.system.nv - upto))
+        before = upto
+    return tuple(reports)
+
+
+def level_lines(levels: tuple[LevelReport, ...]) -> Iterator[str]:
+    yield "  level  rows  rank  free  constraints"
+    for r, level in enumerate(levels, start=1):
+        more = f" and {len(level.constraints) - SHOWN} more" if len(level.constraints) > SHOWN else ""
+        named = ", ".join(level.constraints[:SHOWN]) + more
+        yield f"  {r:5d}  {level.rows:4d}  {level.rank:4d}  {level.degrees_of_freedom:4d}  {named or '–'}"
+
+
+def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -> tuple[str, ...]:
+    """The tree of modules, each with its velocities, the rows that hold it together, their rank, and what it has free by itself."""
+    if model.assembly is None:
+        return ()
+
+    def within(node: Node) -> list[str]:
+        return [n for inner in node.walk() for n in inner.constraints]
+
+    def said(node: Node) -> str:
+        rows, nv = _rows(model, within(node)), node.v.stop - node.v.start
+        found = rank(C[rows])
+        held = f", {len(rows)} rows of rank {found}" if len(rows) else ""
+        return f"{nv} velocities{held}, {nv - found} free"
+
+    def lines(node: Node, indent: str, title: str) -> Iterator[str]:
+        own = [n[len(node.path) + 1 :] if node.path else n for n in node.constraints]
+        joined = f"; joined by {', '.join(own[:SHOWN])}{' …' if len(own) > SHOWN else ''}" if node.modules else (
+            f"; {', '.join(own)}" if own else ""
+        )  # fmt: skip
+        yield f"{indent}{title}  level {node.level}: {said(node)}{joined}"
+        for first, last, count in _runs(node.modules):
+            name = first.path.split(".")[-1]
+            span = f"{name} … {last.path.split('.')[-1]} ({count} alike, each)" if count > 1 else name
+            yield from lines(first, indent + "  ", span)
+
+    return tuple(lines(model.assembly.top, "  ", model.name))
+
+
+def _runs(modules: tuple[Node, ...]) -> Iterator[tuple[Node, Node, int]]:
+    """Neighbors of one kind as first, last and count."""
+    start = 0
+    for i in range(1, len(modules) + 1):
+        if i == len(modules) or modules[i].kind != modules[start].kind:
+            yield modules[start], modules[i - 1], i - start
+            start = i
+
+
+def _rows(model: Model, names) -> np.ndarray:
+    slices = model.constraints.row_slices
+    return np.concatenate([np.zeros(0, int), *(np.arange(slices[n].start, slices[n].stop) for n in names)])
