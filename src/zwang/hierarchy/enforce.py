@@ -116,14 +116,27 @@ class Enforced(eqx.Module):
         return "\n".join("  ".join([*(c.rjust(w) for c, w in zip(row, widths, strict=False)), row[4]]) for row in lines)
 
 
+class _Whole:
+    """The free system and its names as one thing that is hashed by identity: a system's names alone are thousands of leaves, and
+    taking these apart would cost more than a level."""
+
+    def __init__(self, model: Model):
+        self.system, self.assembly = model.system, model.assembly
+
+    def __hash__(self):
+        return id(self.system)
+
+    def __eq__(self, other):
+        return isinstance(other, _Whole) and self.system is other.system and self.assembly is other.assembly
+
+
 class _Instant(eqx.Module):
     """Where and of what; the names make constraints by name possible in `impose`."""
 
     weights: Weights
     state: State
     p: PyTree
-    system: Any
-    assembly: Any
+    whole: _Whole
 
 
 def enforce(
@@ -175,8 +188,8 @@ def enforce(
     if model.servo is not None:
         raise ModelError(f"{model.name}: enforce takes passive constraints; give it model.passive, or the servo constraints by zw.impose.")
     state = model.state(q, v, t)
-    top = _enforce(model.system, model.params if params is None else model.merged(params), state, constraints, roots,
-                   model.singular_mass, model.assembly)  # fmt: skip
+    p = model.params if params is None else model.merged(params)
+    top = _enforce(_Whole(model), p, state, constraints, roots, model.singular_mass)
     if throw and is_concrete(top.acceleration) and not np.all(np.isfinite(top.acceleration)):
         raise ModelError(
             f"{model.name}: the acceleration is not finite: the mass matrix is not positive definite, and "
@@ -223,7 +236,8 @@ def _on(below: Enforced, top: Enforced) -> Enforced:
 
 
 @eqx.filter_jit
-def _enforce(system, p, state: State, constraints, roots, singular: bool, assembly) -> Enforced:
+def _enforce(whole: _Whole, p, state: State, constraints, roots, singular: bool) -> Enforced:
+    system = whole.system
     M = jnp.asarray(system.mass_matrix(state.q, state.t, p), state.v.dtype)
     force = jnp.asarray(system.force(state.q, state.v, state.t, p), state.v.dtype)
     mass = factor_mass(M)
@@ -232,7 +246,7 @@ def _enforce(system, p, state: State, constraints, roots, singular: bool, assemb
     zero = jnp.zeros((), int)
     nothing = jnp.zeros((0,))
     free = weights.acceleration(a, spread, len(a))
-    instant = _Instant(weights, state, p, system, assembly)
+    instant = _Instant(weights, state, p, whole)
     level = Enforced(free, zero, zero, jnp.zeros((0, len(a))), nothing, nothing, nothing > 0, None, (), (), False, (), a, spread,
                      jnp.zeros((len(a), 0)), instant)  # fmt: skip
     for group, root in zip(constraints, roots, strict=True):
@@ -242,17 +256,18 @@ def _enforce(system, p, state: State, constraints, roots, singular: bool, assemb
 
 @eqx.filter_jit
 def _impose(instant: _Instant, a, spread, total_rank, constraint, clearance, soft: bool) -> Enforced:
-    placed = constraint if instant.assembly is None else instant.assembly.constraint(constraint)
+    assembly = instant.whole.assembly
+    placed = constraint if assembly is None else assembly.constraint(constraint)
     root = None
     if clearance is not None:
-        rows = Constraints((placed,), instant.system, instant.p).m
+        rows = Constraints((placed,), instant.whole.system, instant.p).m
         root = _root(clearance, rows, constraint.name)
     return _level(None, instant, a, spread, total_rank, (placed,), root, soft)
 
 
 def _level(below, instant: _Instant, a, spread, total_rank, constraints, root, soft: bool) -> Enforced:
     s, p = instant.state, instant.p
-    group = Constraints(constraints, instant.system, p)
+    group = Constraints(constraints, instant.whole.system, p)
     A, b = group.matrix(s.q, s.v, s.t, p), group.rhs(s.q, s.v, s.t, p)
     done = step(instant.weights, a, spread, A, b, root, CONSISTENT, projector=not soft)
     rank = total_rank + done.rank

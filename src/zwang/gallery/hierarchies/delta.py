@@ -1,0 +1,97 @@
+"""A delta robot: three arms on springs, two rods each, and a platform that moves without turning.
+
+    level 1   arms by their angle below the horizontal; rods and platform as free bodies
+    level 2   arm and its two rods: ball joints at the arm's end, 6 rows
+    level 3   ball joints of the rods on the platform, 18 rows
+
+45 − 18 − 18 = 9 degrees of freedom: three of the platform, and the spin of each rod about itself. Rods' axes are their third axes.
+Source: Clavel (1988), the delta robot; numbers are ours. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.constraint import Holonomic
+from zwang.errors import ModelError
+from zwang.gallery.drawing import curve
+from zwang.gallery.example import Example
+from zwang.gallery.hierarchies.space import attitude, frame, module, point, rigid_body
+from zwang.hierarchy import Hierarchy, Module
+from zwang.model import Model
+from zwang.system import System
+
+ARMS, RODS = ("arm 1", "arm 2", "arm 3"), ("rod a", "rod b")
+ANGLES = np.radians([0.0, 120.0, 240.0])
+SIDES = np.array([-0.5, 0.5])
+Z = np.array([0.0, 0.0, 1.0])
+TWIST = 0.15
+"""What the springs differ by at the start [rad], so that the platform does more than move up and down."""
+
+
+def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, angle, stiffness, gravity) -> Example:
+    """The model, started from rest with equal angles of the arms; their springs are relaxed at different ones."""
+    start = np.radians(angle)
+    drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2
+    if drop <= 0:
+        raise ModelError(f"delta: rods of {rod} m do not reach from the arms to the platform at angle = {angle}; lengthen rod.")
+    bodies = rigid_body(gravity)
+    rods = module(bodies, rod_mass, (rod_mass * rod**2 / 12, rod_mass * rod**2 / 12, rod_mass * 0.01**2 / 2), "rod")
+    plate = module(bodies, platform_mass, (platform_mass * platform**2 / 2,) * 2 + (platform_mass * platform**2,), "platform")
+    swing = _arm(arm, arm_mass, gravity, stiffness)
+    radial = np.stack([np.cos(ANGLES), np.sin(ANGLES), 0 * ANGLES], axis=1)
+    across = np.stack([-np.sin(ANGLES), np.cos(ANGLES), 0 * ANGLES], axis=1)
+
+    def shoulder(q, t, p):
+        along, beside, down = p["arm.radial"], p["arm.across"], q["arm.angle"]
+        end = (base + arm * jnp.cos(down)) * along - arm * jnp.sin(down) * Z
+        return (point(q[list(RODS)], 0.5 * rod * Z) - end - gap * SIDES[:, None] * beside).ravel()
+
+    limb = Hierarchy(
+        [[Module(swing, name="arm"), *(Module(rods, name=n) for n in RODS)], [Holonomic(shoulder, name="ball joints")]], name="limb"
+    )
+    vertices = (platform * radial[:, None] + gap * SIDES[:, None] * across[:, None]).reshape(-1, 3)
+
+    def wrists(q, t, p):
+        lower = point(q[[f"{a}.{r}" for a in ARMS for r in RODS]], -0.5 * rod * Z)
+        return (lower - point(q["platform"], vertices)).ravel()
+
+    limbs = [
+        Module(limb, name=n, params={"arm.radial": radial[i], "arm.across": across[i], "arm.relaxed": start + TWIST * (i - 1)})
+        for i, n in enumerate(ARMS)
+    ]
+    model = Hierarchy([[*limbs, plate], [Holonomic(wrists, name="wrists")]], name="delta")
+    ends = (base + arm * np.cos(start)) * radial - arm * np.sin(start) * Z
+    center = -(arm * np.sin(start) + np.sqrt(drop)) * Z
+    q0 = []
+    for i in range(3):
+        axis = ends[i] - (center + platform * radial[i])
+        turn = attitude(frame(axis, across[i]))
+        middles = ends[i] - 0.5 * axis + gap * SIDES[:, None] * across[i]
+        q0 += [[start], *(np.r_[m, turn] for m in middles)]
+    return Example(
+        model, np.concatenate([*q0, center, [1.0, 0.0, 0.0, 0.0]]), np.zeros(model.system.nv), duration=5.0, rtol=1e-9,
+        description="Three arms on springs and six rods carry a platform that moves in all directions but does not turn.",
+        figures={
+            "Path from above": curve("platform.x", "platform.y", equal=True),
+            "Heave": curve("platform.z", "d/dt platform.vz"),
+        },
+    )  # fmt: skip
+
+
+def _arm(length: float, mass: float, gravity: float, stiffness: float) -> Model:
+    """An arm by its angle below the horizontal, with a spring at its axis."""
+
+    def energy(q, t, p):
+        return -p["mass"] * p["gravity"] * p["length"] / 2 * jnp.sin(q[0]) + 0.5 * p["stiffness"] * (q[0] - p["relaxed"]) ** 2
+
+    def torque(q, v, t, p):
+        return p["mass"] * p["gravity"] * p["length"] / 2 * jnp.cos(q) - p["stiffness"] * (q - p["relaxed"])
+
+    system = System(
+        1, lambda q, t, p: (p["mass"] * p["length"] ** 2 / 3)[None], torque, potential=energy, coordinates=["angle"], units=["rad"]
+    )
+    zero = [0.0, 0.0, 0.0]
+    params = {"mass": mass, "length": length, "gravity": gravity, "stiffness": stiffness, "relaxed": 0.0}
+    return Model(system, (), {**params, "radial": zero, "across": zero}, name="arm")

@@ -1,0 +1,58 @@
+"""Joints between rigid bodies in space, each body a module of its own with q = (x, y, z, qw, qx, qy, qz)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.bodies import Body, RigidBodies
+from zwang.bodies.rotation import rotation_matrix
+from zwang.model import Model
+
+
+def rigid_body(gravity: float) -> RigidBodies:
+    """One body; its system is shared by all modules, which differ in their parameters."""
+    return RigidBodies([Body("body", 1.0, (1.0, 1.0, 1.0))], gravity=(0.0, 0.0, -gravity))
+
+
+def module(bodies: RigidBodies, mass: float, inertia, name: str, **params) -> Model:
+    """A model of one rigid body with plain names of coordinates."""
+    bare = lambda names: tuple(n.removeprefix("body.") for n in names)
+    s = bodies.system
+    system = dataclasses.replace(s, coordinates=bare(s.coordinates), velocities=bare(s.velocities))
+    return Model(system, (), {**bodies.params, "mass": [mass], "inertia": [list(inertia)], **params}, name=name)
+
+
+def point(q, offset):
+    """Place of a point of a body, or of the same point of several."""
+    return q[..., :3] + direction(q, offset)
+
+
+def direction(q, axis):
+    """A vector in a body's axes, in space."""
+    return jnp.einsum("...ij,...j->...i", rotation_matrix(q[..., 3:]), jnp.asarray(axis))
+
+
+def attitude(R) -> np.ndarray:
+    """Quaternion of a rotation matrix on the host, by the largest component."""
+    R = np.asarray(R)
+    K = np.array(
+        [
+            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [0, R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+            [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
+            [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
+        ]
+    )
+    q = np.linalg.eigh(np.triu(K) + np.triu(K, 1).T)[1][:, -1]
+    return q if q[0] >= 0 else -q
+
+
+def frame(z, x) -> np.ndarray:
+    """Rotation matrix whose third column is along z and whose first is x made perpendicular to it."""
+    z = np.asarray(z) / np.linalg.norm(z)
+    x = np.asarray(x) - np.dot(x, z) * z
+    x = x / np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)

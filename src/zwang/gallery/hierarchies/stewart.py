@@ -1,0 +1,94 @@
+"""A Stewart platform: six legs, each a cylinder and a piston on a spring, carry a platform in space.
+
+    level 1   twelve bodies of the legs and the platform: 13 · 6 velocities
+    level 2   leg = cylinder and piston on one axis, not turning against each other: 5 rows each
+    level 3   universal joint of each cylinder on the base, 4 rows; ball joint of each piston on the platform, 3 rows
+
+78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes. Source: textbook. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.constraint import Holonomic
+from zwang.gallery.drawing import curve
+from zwang.gallery.example import Example
+from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body
+from zwang.hierarchy import Hierarchy, Module
+
+LEGS = tuple(f"leg {i + 1}" for i in range(6))
+LOWER = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
+UPPER = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
+"""Directions of the joints on the base and on the platform."""
+HALF = 0.35
+"""Distance [m] of the center of mass of cylinder and piston from the joint at their end."""
+Z = np.array([0.0, 0.0, 1.0])
+
+
+def build(*, base, top, height, platform_mass, leg_mass, stiffness, speed, spin, gravity) -> Example:
+    """The model, started level with its springs carrying the weight, the platform moving along x and turning."""
+    bodies = rigid_body(gravity)
+    slender = (leg_mass * HALF**2 / 3, leg_mass * HALF**2 / 3, leg_mass * 0.05**2 / 2)
+    part = module(bodies, leg_mass, slender, "part")
+    disk = platform_mass * top**2
+    lower, upper = (r * np.stack([np.cos(a), np.sin(a), 0 * a], axis=1) for r, a in ((base, LOWER), (top, UPPER)))
+    axes = upper + height * Z - lower
+    crossed = np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]  # first axis of each universal joint
+    length = np.linalg.norm(axes, axis=1)
+
+    def prismatic(q, t, p):
+        cylinder, piston = q["cylinder"], q["piston"]
+        x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
+        apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
+        return jnp.stack([x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])])
+
+    def spring(q, t, p):
+        extension = direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3]) + 2 * HALF - p["relaxed"]
+        return 0.5 * p["stiffness"] * extension**2
+
+    leg = Hierarchy(
+        [[Module(part, name="cylinder"), Module(part, name="piston")], [Holonomic(prismatic, name="prismatic")]],
+        potential=spring, params={"stiffness": stiffness, "relaxed": 1.0}, name="leg",
+    )  # fmt: skip
+
+    def on_base(q, t, p):
+        cylinders = q[[f"{n}.cylinder" for n in LEGS]]
+        turned = jnp.sum(crossed * direction(cylinders, np.eye(3)[1]), axis=1)
+        return jnp.concatenate([(point(cylinders, -HALF * Z) - lower).ravel(), turned])
+
+    def on_platform(q, t, p):
+        return (point(q[[f"{n}.piston" for n in LEGS]], HALF * Z) - point(q["platform"], upper)).ravel()
+
+    weight = gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)  # a leg's force, roughly
+    plate = module(bodies, platform_mass, (disk / 4, disk / 4, disk / 2), "platform")
+    legs = [Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness}) for i, n in enumerate(LEGS)]
+    joints = [Holonomic(on_base, name="universal joints"), Holonomic(on_platform, name="ball joints")]
+    model = Hierarchy([[*legs, plate], joints], name="stewart")
+    turns = [attitude(frame(a, c)) for a, c in zip(axes, crossed, strict=True)]
+    unit = axes / length[:, None]
+    q0 = np.concatenate(
+        [*(np.r_[lower[i] + HALF * unit[i], turns[i], lower[i] + axes[i] - HALF * unit[i], turns[i]] for i in range(6)),
+         height * Z, [1.0, 0.0, 0.0, 0.0]]
+    )  # fmt: skip
+    along, omega = np.array([speed, 0.0, 0.0]), spin * Z
+    legs_v = [_leg_velocity(a, c, along + np.cross(omega, r)) for a, c, r in zip(axes, crossed, upper, strict=True)]
+    return Example(
+        model, q0, np.concatenate([*legs_v, along, omega]), duration=10.0, rtol=1e-9,
+        description=f"Six legs on springs carry a platform that starts with {speed:g} m/s and {spin:g} rad/s. Thirteen bodies, three levels.",
+        figures={
+            "Path from above": curve("platform.x", "platform.y", equal=True),
+            "Heave": curve("platform.z", "d/dt platform.vz"),
+        },
+    )  # fmt: skip
+
+
+def _leg_velocity(axis, crossed, u) -> np.ndarray:
+    """v of cylinder and piston where the upper end moves with velocity u."""
+    length = np.linalg.norm(axis)
+    n, R = axis / length, frame(axis, crossed)
+    omega = np.cross(n, u) / length
+    omega = omega + n * (crossed @ np.cross(omega, R[:, 1]))  # the spin that keeps the second axis of the joint across the first
+    swing = HALF * np.cross(omega, n)
+    return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]
