@@ -3,6 +3,7 @@
 | paper | what is reproduced | folder |
 |---|---|---|
 | `pseudoinverse` | operation counts and their measured times; the five-bar linkage by five methods; why they drift | `pseudoinverse/` |
+| `recursive` | constraints level by level: recursion, corollaries, clearances, Kalman filter, the 3RRR mechanism | `recursive/` |
 
 | file | what |
 |---|---|

@@ -29,5 +29,10 @@ PAPERS = {
             "dynamics simulations by means of the Udwadia-Kalaba formulation (2008)",
             "zwang.papers.pseudoinverse",
         ),
+        Paper(
+            "recursive",
+            "Orsino, Recursive modular modelling methodology for lumped-parameter dynamic systems, Proc. R. Soc. A 473 (2017)",
+            "zwang.papers.recursive",
+        ),
     )
 }
