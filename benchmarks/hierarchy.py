@@ -34,6 +34,7 @@ def run() -> dict:
     seen = interleaved({name: called(call, 5) for name, call in calls.items()}, repeats=5)
     one = seen["impose one row"]["median"]
     for name, x in seen.items():
-        print(f"  hierarchy, {name:26s} {x['median'] * 1e3:8.3f} ms ({x['min'] * 1e3:.3f} … {x['max'] * 1e3:.3f}), {x['median'] / one:6.1f} times")
+        span = f"({x['min'] * 1e3:.3f} … {x['max'] * 1e3:.3f})"
+        print(f"  hierarchy, {name:26s} {x['median'] * 1e3:8.3f} ms {span}, {x['median'] / one:6.1f} times")
     print(f"  hierarchy, target {TARGET:.0f} times; accelerations differ by {difference:.1e}")
     return {**seen, "difference": float(difference)}

@@ -18,9 +18,22 @@ EXPECTED = {
     "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
     "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
     "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
+    "3rrr", "scissor-lift", "four-bars", "stewart", "delta",
 }  # fmt: skip
 
-LONG_TO_COMPILE = ("flexible-joint", "five-bar-driven", "scara", "crane", "cart-pole-track")
+LONG_TO_COMPILE = (
+    "flexible-joint",
+    "five-bar-driven",
+    "scara",
+    "crane",
+    "cart-pole-track",
+    "scissor-lift",
+    "four-bars",
+    "delta",
+    "stewart",
+)
+HEAVY = ("scissor-lift", "four-bars", "delta", "stewart")
+"""Hierarchies, whose runs are tested with them."""
 
 
 def test_the_gallery_is_complete():
@@ -36,7 +49,7 @@ def test_settings_are_what_the_model_is_built_with(name):
     assert all(setting.description for setting in entry.settings.values())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in HEAVY else n for n in NAMES])
 def test_member_runs_to_its_end_near_its_exact_solution(name):
     member, reached = example(name), run(name)
     assert member.duration == ENTRIES[name].duration

@@ -21,11 +21,8 @@ def matrices(M, f, levels, **options) -> zw.Model:
     constraints = []
     for r, (A, b) in enumerate(levels, start=1):
         params |= {f"A{r}": np.atleast_2d(np.asarray(A, float)), f"b{r}": np.atleast_1d(np.asarray(b, float))}
-        row = lambda q, v, t, p, key: p[key]
         constraints.append(
-            zw.AccelerationConstraint(
-                lambda q, v, t, p, r=r: row(q, v, t, p, f"A{r}"), lambda q, v, t, p, r=r: row(q, v, t, p, f"b{r}"), name=str(r)
-            )
+            zw.AccelerationConstraint(lambda q, v, t, p, r=r: p[f"A{r}"], lambda q, v, t, p, r=r: p[f"b{r}"], name=str(r))
         )
     n = len(params["f"])
     system = zw.System(n, lambda q, t, p: jnp.asarray(p["M"]), lambda q, v, t, p: p["f"])

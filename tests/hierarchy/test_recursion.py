@@ -99,13 +99,17 @@ def test_clearance_is_noise_and_compliance(r):
 def test_clearances_have_a_rigid_and_a_free_limit_each_for_itself():
     model = fixed()
     rigid, free = zw.enforce(model, *at_rest(model)), zw.enforce(model, *at_rest(model), levels=[])
-    with_r = lambda r: zw.enforce(model, *at_rest(model), clearance={n: r * np.ones(k) for n, k in zip("123", (2, 2, 1), strict=True)})
+    with_r = lambda r: zw.enforce(
+        model, *at_rest(model), clearance={n: r * np.ones(k) for n, k in zip("123", (2, 2, 1), strict=True)}
+    )
     assert np.allclose(with_r(1e-14).acceleration, rigid.acceleration, rtol=0, atol=1e-12)
     assert np.allclose(with_r(1e14).acceleration, free.acceleration, rtol=0, atol=1e-12)
     one = zw.enforce(model, *at_rest(model), clearance={"2": np.diag([1e14, 1e14])})
-    assert np.allclose(one.acceleration, zw.enforce(model, *at_rest(model), levels=[["1"], ["3"]]).acceleration, rtol=0, atol=1e-12)
+    assert np.allclose(
+        one.acceleration, zw.enforce(model, *at_rest(model), levels=[["1"], ["3"]]).acceleration, rtol=0, atol=1e-12
+    )
     A, b = stacked(model)
-    assert np.allclose(np.asarray(A @ one.acceleration - b)[[0, 1, 4]], 0.0, atol=1e-13)  # rigid rows before and after a soft level are exact
+    assert np.allclose(np.asarray(A @ one.acceleration - b)[[0, 1, 4]], 0.0, atol=1e-13)
 
 
 def test_a_singular_mass_matrix_needs_levels_that_hold_what_has_no_mass():

@@ -21,6 +21,10 @@
 | `crane` | trolley and hoist carry a load along a path: underactuated, flat | closed form |
 | `cart-pole-track` | what a servo constraint leaves free, stable or not | one quadrature |
 | `five-bar-driven` | one, two or three motors on one degree of freedom: shared effort, preload | closed form |
+| `3rrr` | ten modules on three levels | minimal coordinates, in the tests |
+| `scissor-lift` | any number of equal stages, redundant rows everywhere | energy |
+| `four-bars` | `n-four-bar` as a hierarchy | elliptic functions |
+| `stewart`, `delta` | parallel robots in space from equal legs and arms | energy |
 
 `index/` lists them with their settings and imports no JAX; `load` builds one:
 

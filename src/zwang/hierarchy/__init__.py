@@ -7,6 +7,7 @@
 | `assembly.py` | M, F and N of modules side by side, those of one kind under `vmap` |
 | `placed.py` | a module's constraint at its place in the whole |
 | `recursion.py` | one level enforced on top of others: the recursion, clearances, singular mass |
+| `chosen.py` | which constraints a level enforces, and with what clearance |
 | `describe.py` | levels and the tree of modules in words, for `zw.check` |
 | `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
 """

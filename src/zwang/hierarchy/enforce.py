@@ -14,6 +14,7 @@ from zwang.arrays import is_concrete
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError
+from zwang.hierarchy.chosen import chosen_levels, member, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
 from zwang.mass import factor_mass
 from zwang.model import Model
@@ -86,7 +87,9 @@ class Enforced(eqx.Module):
         if self.below is None:
             return jnp.zeros((len(self._a), 0))
         if self.soft:
-            raise ModelError("a generalized inverse of the constraint matrix exists for rigid rows only: enforce without clearance.")
+            raise ModelError(
+                "a generalized inverse of the constraint matrix exists for rigid rows only: enforce without clearance."
+            )
         H, lower = self._instant.weights.weigh(self.matrix), self.below.inverse
         return jnp.concatenate([lower - self._gain @ (H @ lower), self._gain], axis=1)
 
@@ -180,13 +183,17 @@ def enforce(
         >>> top = zw.enforce(model, q, v)
         >>> [level.rank for level in top.levels], top.conflicts
     """
-    chosen = _levels(model, levels)
-    roots = _roots(model, chosen, clearance or {})
-    constraints = tuple(tuple(_member(model, n) for n in level) for level in chosen)
+    chosen = chosen_levels(model, levels)
+    roots = roots_of(model, chosen, clearance or {})
+    constraints = tuple(tuple(member(model, n) for n in level) for level in chosen)
     if any(c.nonideal is not None for level in constraints for c in level) and any(r is not None for r in roots):
-        raise ModelError(f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a force that they blur.")
+        raise ModelError(
+            f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a force that they blur."
+        )
     if model.servo is not None:
-        raise ModelError(f"{model.name}: enforce takes passive constraints; give it model.passive, or the servo constraints by zw.impose.")
+        raise ModelError(
+            f"{model.name}: enforce takes passive constraints; give it model.passive, or the servo constraints by zw.impose."
+        )
     state = model.state(q, v, t)
     p = model.params if params is None else model.merged(params)
     top = _enforce(_Whole(model), p, state, constraints, roots, model.singular_mass)
@@ -261,7 +268,7 @@ def _impose(instant: _Instant, a, spread, total_rank, constraint, clearance, sof
     root = None
     if clearance is not None:
         rows = Constraints((placed,), instant.whole.system, instant.p).m
-        root = _root(clearance, rows, constraint.name)
+        root = root_of(clearance, rows, constraint.name)
     return _level(None, instant, a, spread, total_rank, (placed,), root, soft)
 
 
@@ -293,56 +300,3 @@ def _with_nonideal(level: Enforced) -> Enforced:
         start += len(x.rhs)
     acceleration = w.acceleration(level._a, level._spread, len(level._a) - level.total_rank, total)
     return eqx.tree_at(lambda e: e.acceleration, level, acceleration)
-
-
-def _levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
-    if given is None:
-        return model.assembly.levels if model.assembly is not None else tuple((n,) for n in model.constraints.names)
-    if isinstance(given, str) or any(isinstance(level, str) for level in given):
-        raise ModelError(f"levels is {given!r:.80}, expected a list of lists of constraint names, the lowest level first.")
-    names = [n for level in given for n in level]
-    for n in names:
-        _member(model, n)
-        if names.count(n) > 1:
-            raise ModelError(f"levels names constraint {n!r} {names.count(n)} times.")
-    return tuple(tuple(level) for level in given)
-
-
-def _member(model: Model, name: str) -> AbstractConstraint:
-    for c in model.constraints.members:
-        if c.name == name:
-            return c
-    raise ModelError(f"{model.name} has no constraint {name!r}; it has: {', '.join(model.constraints.names) or 'none'}.")
-
-
-def _roots(model: Model, levels, clearance: Mapping[str, Any]):
-    """R^½ of each level, None where all its rows are rigid."""
-    for name in clearance:
-        if not any(name in level for level in levels):
-            raise ModelError(f"clearance names {name!r}, which is no constraint of the levels: {', '.join(n for x in levels for n in x)}.")
-    roots = []
-    for level in levels:
-        if not any(n in clearance for n in level):
-            roots.append(None)
-            continue
-        sizes = [model.constraints.row_slices[n].stop - model.constraints.row_slices[n].start for n in level]
-        blocks = [_root(clearance[n], k, n) if n in clearance else jnp.zeros((k, k)) for n, k in zip(level, sizes, strict=True)]
-        whole = jnp.zeros((sum(sizes), sum(sizes)))
-        for block, start in zip(blocks, np.cumsum([0, *sizes]), strict=False):
-            whole = whole.at[start : start + len(block), start : start + len(block)].set(block)
-        roots.append(whole)
-    return tuple(roots)
-
-
-def _root(R, rows: int, name: str) -> Float[Array, "rows rows"]:
-    """R^½ of a number, a vector of variances, or a matrix."""
-    R = jnp.asarray(R, jnp.float64)
-    if R.shape not in ((), (rows,), (rows, rows)):
-        raise ModelError(f"clearance of {name!r} has shape {R.shape}, expected a number, ({rows},) or ({rows}, {rows}).")
-    if R.ndim < 2:
-        if is_concrete(R) and np.any(np.asarray(R) < 0):
-            raise ModelError(f"clearance of {name!r} is {np.asarray(R)}, expected variances, which are not negative.")
-        return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
-    if is_concrete(R) and (not np.allclose(R, R.T) or np.min(np.linalg.eigvalsh(np.asarray(R)), initial=1.0) <= 0):
-        raise ModelError(f"clearance of {name!r} is no covariance: expected a symmetric positive definite matrix.")
-    return jnp.linalg.cholesky(R)

@@ -39,7 +39,9 @@ class Module:
     ):
         if isinstance(system, Model):
             if constraints:
-                raise ModelError(f"module {name!r}: a model brings its own constraints; give those that are added to a zw.Hierarchy.")
+                raise ModelError(
+                    f"module {name!r}: a model brings its own constraints; give those that are added to a zw.Hierarchy."
+                )
             model = system if params is None else _with(system, params, name)
         elif isinstance(system, System):
             model = Model(system, constraints, params, name=name)
@@ -48,7 +50,9 @@ class Module:
         if model.servo is not None:
             raise ModelError(f"module {name!r} has a servo of its own; assemble its passive model, and give the whole a servo.")
         if model.params is not None and not isinstance(model.params, dict):
-            raise ModelError(f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, so that each has a name.")
+            raise ModelError(
+                f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, so that each has a name."
+            )
         self.model, self.name = model, name
 
 
@@ -237,7 +241,9 @@ def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstra
     modules = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
     for m in modules:
         if not isinstance(m, Module):
-            raise ModelError(f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints begin at the next level.")
+            raise ModelError(
+                f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints begin at the next level."
+            )
     for r, level in enumerate(levels[1:], start=2):
         for c in level:
             if not isinstance(c, AbstractConstraint):

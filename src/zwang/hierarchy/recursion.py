@@ -126,7 +126,9 @@ def step(
         pinv = Pseudoinverse(_Absolute(), seen)
         K = spread @ _matrix(pinv)
         left = spread - K @ seen
-        left = left - (left @ H.T) @ K.T if projector else left  # the symmetric form of (4.15): P stays a projector through many levels
+        left = (
+            left - (left @ H.T) @ K.T if projector else left
+        )  # the symmetric form of (4.15): P stays a projector through many levels
     else:
         noise = scale[:, None] * root
         pinv = Pseudoinverse(_Absolute(), jnp.concatenate([seen, noise], axis=1))

@@ -49,7 +49,8 @@ def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, a
         return (point(q[list(RODS)], 0.5 * rod * Z) - end - gap * SIDES[:, None] * beside).ravel()
 
     limb = Hierarchy(
-        [[Module(swing, name="arm"), *(Module(rods, name=n) for n in RODS)], [Holonomic(shoulder, name="ball joints")]], name="limb"
+        [[Module(swing, name="arm"), *(Module(rods, name=n) for n in RODS)], [Holonomic(shoulder, name="ball joints")]],
+        name="limb",
     )
     vertices = (platform * radial[:, None] + gap * SIDES[:, None] * across[:, None]).reshape(-1, 3)
 
@@ -90,7 +91,12 @@ def _arm(length: float, mass: float, gravity: float, stiffness: float) -> Model:
         return p["mass"] * p["gravity"] * p["length"] / 2 * jnp.cos(q) - p["stiffness"] * (q - p["relaxed"])
 
     system = System(
-        1, lambda q, t, p: (p["mass"] * p["length"] ** 2 / 3)[None], torque, potential=energy, coordinates=["angle"], units=["rad"]
+        1,
+        lambda q, t, p: (p["mass"] * p["length"] ** 2 / 3)[None],
+        torque,
+        potential=energy,
+        coordinates=["angle"],
+        units=["rad"],
     )
     zero = [0.0, 0.0, 0.0]
     params = {"mass": mass, "length": length, "gravity": gravity, "stiffness": stiffness, "relaxed": 0.0}

@@ -76,7 +76,7 @@ def build(*, base, top, height, platform_mass, leg_mass, stiffness, speed, spin,
     legs_v = [_leg_velocity(a, c, along + np.cross(omega, r)) for a, c, r in zip(axes, crossed, upper, strict=True)]
     return Example(
         model, q0, np.concatenate([*legs_v, along, omega]), duration=10.0, rtol=1e-9,
-        description=f"Six legs on springs carry a platform that starts with {speed:g} m/s and {spin:g} rad/s. Thirteen bodies, three levels.",
+        description=f"Six legs on springs carry a platform that starts with {speed:g} m/s and {spin:g} rad/s.",
         figures={
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),

@@ -32,10 +32,16 @@ TORQUES = ((0.03, 4.0, 0.0), (0.02, 3.0, np.pi / 2), (-0.025, 5.0, 0.0))
 
 def build(*, base, bar, link, platform, motor_inertia, bar_mass, link_mass, platform_mass, torque, gravity) -> Example:
     """The model, started with the platform at (0.02, −0.01, 0.3 rad) moving by (0.03, −0.03, −0.1)."""
-    motor, pivoted, free = _motor(motor_inertia), _pivoted(bar, bar_mass, gravity), PlanarBodies([Body("body")], gravity=(0.0, -gravity))
+    motor, pivoted, free = (
+        _motor(motor_inertia),
+        _pivoted(bar, bar_mass, gravity),
+        PlanarBodies([Body("body")], gravity=(0.0, -gravity)),
+    )
     body = dataclasses.replace(free.system, coordinates=("x", "y", "angle"), velocities=("x", "y", "angle"))
     rod = Model(body, (), {**free.params, "mass": [link_mass], "inertia": [link_mass * link**2 / 12], "length": link})
-    disc = Model(body, (), {**free.params, "mass": [platform_mass], "inertia": [platform_mass * platform**2 / 2], "radius": platform})
+    disc = Model(
+        body, (), {**free.params, "mass": [platform_mass], "inertia": [platform_mass * platform**2 / 2], "radius": platform}
+    )
     chain = Hierarchy(
         [
             [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],

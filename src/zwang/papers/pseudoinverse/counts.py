@@ -14,7 +14,6 @@ from zwang.formulation import AbstractFormulation, Campbell, CampbellSingular, U
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.pseudoinverse.linkage import METHODS, linkage
 from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
-from zwang.state import State
 
 SHAPES = ((2, 3), (15, 18), (19, 28))
 """(m, n) of Table 6."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from zwang.papers.claim import Page
 from zwang.papers.recursive import claims, mechanism
-from zwang.papers.recursive.problems import N, PROBLEMS, ROWS
+from zwang.papers.recursive.problems import PROBLEMS, ROWS, N
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:

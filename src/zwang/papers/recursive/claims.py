@@ -8,7 +8,7 @@ import numpy as np
 from zwang.formulation import Nullspace
 from zwang.hierarchy import enforce
 from zwang.papers.claim import Claim, Verdict, compared
-from zwang.papers.recursive.problems import N, ROWS, Batch, draw, kalman, model, one_shot, solved
+from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model, one_shot, solved
 from zwang.pseudoinverse import SVD
 from zwang.report.figures import Chart
 from zwang.run.plot import STYLE
@@ -64,7 +64,9 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
     made = []
     for name, x in (("independent", full), ("dependent", dependent)):
         P = np.eye(N) - np.linalg.pinv(x.H, rcond=1e-10) @ x.H
-        made.append(_equal("Corollary 3.3, (4.15)", f"the projector of the recursion is I − H⁺H, {name} rows", _deviation(x.P, P)))
+        made.append(
+            _equal("Corollary 3.3, (4.15)", f"the projector of the recursion is I − H⁺H, {name} rows", _deviation(x.P, P))
+        )
         HG, GH = x.H @ x.G, x.G @ x.H
         first = max(_deviation(HG @ x.H, x.H), _deviation(GH, _transposed(GH)))
         made.append(_equal("Corollary 3.4, (3.13)", f"the recursion gives a {{1,4}}-inverse, {name} rows", first))

@@ -44,8 +44,9 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     ]  # fmt: skip
     rows = [(str(r), str(x.rows), str(x.rank), str(x.degrees_of_freedom), ", ".join(x.constraints) or "–")
             for r, x in enumerate(found.levels, start=1)]  # fmt: skip
+    across_x = model.system.coordinates.index("platform.x")
     forces = [
-        (str(r), f"{float(np.linalg.norm(x.level_force)):.4g}", f"{float(x.acceleration[model.system.coordinates.index('platform.x')]):.6f}")
+        (str(r), f"{float(np.linalg.norm(x.level_force)):.4g}", f"{float(x.acceleration[across_x]):.6f}")
         for r, x in enumerate(top.levels, start=1)
     ]
     grids = [
@@ -56,7 +57,10 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     ]  # fmt: skip
     with matplotlib.rc_context(STYLE):
         pictures = [draw(run) for draw in example.figures.values()]
-    captions = ("Three chains of a driven bar and a link carry the platform.", "Path of the platform's center under the three torques.")
+    captions = (
+        "Three chains of a driven bar and a link carry the platform.",
+        "Path of the platform's center under the three torques.",
+    )
     charts = [
         Chart(f"mechanism{i}", title, caption, figure, {})
         for i, (title, caption, figure) in enumerate(
