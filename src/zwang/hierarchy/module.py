@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -185,10 +186,10 @@ def Hierarchy(
             placed += [[] for _ in range(r + 1 - len(placed))]
             placed[r] += [_placed(by_name[n], m.model, *at) for n in names]
     placed += [[] for _ in range(depth - len(placed))]
-    system_names = {
+    system_names: dict[str, Any] = {
         what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)] for what in ("coordinates", "velocities")
     }
-    units = {what: [u for m in modules for u in getattr(m.model.system, what)] for what in ("units", "velocity_units")}
+    units: dict[str, Any] = {what: [u for m in modules for u in getattr(m.model.system, what)] for what in ("units", "velocity_units")}
     sizes = System(nq[-1], jnp.ones, jnp.zeros, nv=nv[-1], velocity_map=jnp.zeros, **system_names)
     names = Names(sizes, nodes)
     if force is not None or potential is not None:
@@ -198,7 +199,8 @@ def Hierarchy(
         nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, retract=parts.retract,
         potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
     )  # fmt: skip
-    placed += [[ByName(c, names) for c in level] for level in added]
+    for level in added:
+        placed.append([ByName(c, names) for c in level])
     level_names = tuple(tuple(c.name for c in level) for level in placed)
     own_names = tuple(c.name for level in added for c in level)
     top = Node("", len(placed), own_names, tuple(nodes), slice(0, nq[-1]), slice(0, nv[-1]), object())

@@ -17,6 +17,8 @@ Where M may be singular, W = I, a = 0 to begin with, and each level ends with th
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -63,7 +65,7 @@ class Weights(eqx.Module):
         n = len(self.force)
         return (jnp.zeros(n) if self.singular else self.pulled(self.force)), jnp.eye(n)
 
-    def acceleration(self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal=0.0):
+    def acceleration(self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal: Any = 0.0):
         """`v̇` of a level [unit of v per s], shape (nv,), NaN where the constraints leave a direction without mass free.
 
         Args:
@@ -73,6 +75,7 @@ class Weights(eqx.Module):
         """
         if not self.singular:
             return self.unweigh(a + spread @ (spread.T @ self.pulled(jnp.zeros_like(a) + nonideal)))
+        assert self.M is not None
         P = spread
         inner = Pseudoinverse(SVD(), P @ self.M @ P)
         moved = a + P @ inner.solve(P @ (self.force + nonideal - self.M @ a))
@@ -158,7 +161,7 @@ class _Absolute(AbstractPseudoinverse):
     """Truncated singular values with an absolute threshold: rows have unit length before what is enforced already is taken off them,
     so that a level that depends on others altogether is all round-off, which a relative threshold would blow up."""
 
-    threshold: float = DEPENDENT
+    threshold: Float[Array, ""] | float = DEPENDENT
 
     def factor(self, C):
         U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)
