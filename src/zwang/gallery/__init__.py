@@ -34,6 +34,7 @@ from __future__ import annotations
 import difflib
 import importlib
 
+from zwang.arrays import require_float64
 from zwang.errors import ModelError
 from zwang.gallery.example import Example as Example
 from zwang.gallery.index import ENTRIES as ENTRIES
@@ -53,6 +54,7 @@ def load(name: str, **settings) -> Example:
     Example:
         >>> run = load("n-four-bar", N=3).run()
     """
+    require_float64()
     if name not in ENTRIES:
         close = difflib.get_close_matches(name, NAMES, n=2, cutoff=0.5)
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are: {', '.join(NAMES)}."
