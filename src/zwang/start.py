@@ -125,8 +125,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         bad = rows[~np.isfinite(np.asarray(residual))]
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
-                level = next(x.level for x in c.members if x.name == name)
-                shown = "phi" if level == "position" else what
+                shown = "phi" if c.owners[name].level == "position" else what
                 raise ModelError(
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the start; "
                     "check divisions, roots and inverse functions there."
