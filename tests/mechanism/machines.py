@@ -18,7 +18,20 @@ ROWS = {
     },
 }  # fmt: skip
 """Degrees of freedom that each joint takes."""
-HOLDS_ONE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed", "slot", "rod", "screw", "knife", "path")
+HOLDS_ONE = (
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar",
+    "fixed",
+    "slot",
+    "rod",
+    "screw",
+    "knife",
+    "path",
+)
 """Joints here whose body nothing else touches but a spring, bushing or force on others."""
 
 
@@ -47,8 +60,16 @@ def every_joint(world: str) -> Mechanism:
         points = {"p": Point(ahead, angle=0.0)} if kind not in ("path", "rolling") else {}
         bodies[kind] = Link(1.5, inertia, at=at, turn=turn, points=points)
         second = kind if kind in ("path", "rolling") else f"{kind}.p"
-        joints[kind] = Joint(kind, between=("ground" if kind in ("path", "rolling", "rod") else "ground.p", second), **own.get(kind, {}))
-    for name, kind in (("wheel", "revolute"), ("wheel2", "revolute"), ("wheel3", "revolute"), ("bar", "prismatic"), ("follower", "prismatic")):
+        joints[kind] = Joint(
+            kind, between=("ground" if kind in ("path", "rolling", "rod") else "ground.p", second), **own.get(kind, {})
+        )
+    for name, kind in (
+        ("wheel", "revolute"),
+        ("wheel2", "revolute"),
+        ("wheel3", "revolute"),
+        ("bar", "prismatic"),
+        ("follower", "prismatic"),
+    ):
         bodies[name] = Link(1.0, inertia)
         joints[name] = Joint(kind, between=("ground", name))
     bodies["free"] = Link(1.0, inertia, at=(0.4, 0.3, 0.2)[:d], points={"p": zero})

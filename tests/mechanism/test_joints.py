@@ -10,7 +10,7 @@ import zwang as zw
 from zwang.mechanism import KINDS, Joint, Link, Mechanism, reaction
 from zwang.mechanism.rows import RATES
 
-from .machines import HOLDS_ONE, ROWS, every_joint, evaluated
+from .machines import HOLDS_ONE, ROWS, evaluated, every_joint
 
 WORLDS = ("plane", "space")
 H = 1e-6
@@ -88,7 +88,9 @@ def test_pin_of_a_falling_rod_carries_a_quarter_of_its_weight():
 
 
 def test_a_clamped_beam_needs_its_weight_and_the_moment_of_its_weight():
-    beam = Mechanism({"beam": Link(2.0, length=1.2, guess=((0, 0), (1.2, 0)))}, {"wall": Joint("fixed", ("ground", "beam.start"))})
+    beam = Mechanism(
+        {"beam": Link(2.0, length=1.2, guess=((0, 0), (1.2, 0)))}, {"wall": Joint("fixed", ("ground", "beam.start"))}
+    )
     s = beam.start_state
     got = reaction(beam, s.q, zw.motion(beam.model, s.q, s.v).by_constraint, "wall")
     assert np.allclose(got.force, [0.0, 2.0 * 9.81], atol=1e-12)

@@ -137,7 +137,9 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
             f"and v of shape ({system.nv},): {first_line(error)}"
         ) from error
     if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
-        raise ModelError(f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} parts, expected as many each.")
+        raise ModelError(
+            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} parts, expected as many each."
+        )
     if len(out.shape) != 1:
         raise ModelError(f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals.")
     return out.shape[0]

@@ -106,8 +106,11 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
             axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, alpha=shade)
             spoke = link.radius * np.array([[0.0, 0.0], [1.0, 0.0]])
             axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, alpha=shade)
+        points = [center, *points] if len(points) == 1 else points
         outline = seen[_outline(layout.offset[points], points)] if points else seen[[center]]
-        axes.plot(*outline.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round")
+        axes.plot(
+            *outline.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round"
+        )
         if names:
             axes.annotate(name, outline[:-1].mean(axis=0) if len(points) > 2 else outline.mean(axis=0), color=BODY, fontsize=8)
     for name, joint in m.joints.items():
@@ -117,11 +120,24 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
         a, b = seen[ends.a], seen[ends.b]
         opened = name == broken
         if joint.kind == "rod" or opened:
-            axes.plot(*np.stack([a, b]).T, color=OPEN if opened else BODY, lw=2.0 if opened else 1.5, ls=":" if opened else "-", alpha=shade)
+            axes.plot(
+                *np.stack([a, b]).T,
+                color=OPEN if opened else BODY,
+                lw=2.0 if opened else 1.5,
+                ls=":" if opened else "-",
+                alpha=shade,
+            )
         if layout.carrier[ends.a] == len(layout.bodies) and joint.kind not in ("planar", "rolling", "knife", "path"):
             axes.plot(*a, marker="^", ms=8, color=FRAME, alpha=shade)
         if joint.kind not in ("rolling", "knife"):
-            axes.plot(*b, marker="s" if joint.kind in ("prismatic", "slot") else "o", ms=4, color=OPEN if opened else JOINT, alpha=shade, zorder=3)
+            axes.plot(
+                *b,
+                marker="s" if joint.kind in ("prismatic", "slot") else "o",
+                ms=4,
+                color=OPEN if opened else JOINT,
+                alpha=shade,
+                zorder=3,
+            )
         if opened:
             axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
     for spring in [*m.springs.values(), *m.bushings.values()]:

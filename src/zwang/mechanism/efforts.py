@@ -1,6 +1,6 @@
 """Springs, dampers, bushings, forces: efforts f that do work on coordinates x of two points.
 
-    V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power: one transposed derivative for all of them)
+V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power: one transposed derivative for all of them)
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Efforts:
             where, size = ("bushings", name), 3 * (d - 1)
             damping = (0.0,) * size if bushing.damping is None else bushing.damping
             if not len(bushing.stiffness) == len(damping) == size:
-                raise PartError(where, f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}.")
+                raise PartError(
+                    where, f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}."
+                )
             self._springs.setdefault("all", []).append(joints.between(bushing.between, where))
             numbers.setdefault("all", []).append((bushing.stiffness, damping, (0.0,) * size))
         self.params = {

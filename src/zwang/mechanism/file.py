@@ -21,7 +21,10 @@ HOLDS = {
     "forces": parts.Force, "start": parts.Begin,
 }  # fmt: skip
 """Tables of named parts."""
-_HEADER, _KEY = re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"), re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*=")
+_HEADER, _KEY = (
+    re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),
+    re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*="),
+)
 
 
 def read(path: Path | str, **settings: float) -> Mechanism:

@@ -124,7 +124,9 @@ def _inertia(link: Link, d: int, where):
     if link.inertia is not None:
         given = np.asarray(link.inertia, float)
         if given.shape != (() if d == 2 else (3,)):
-            raise PartError((*where, "inertia"), f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}.")
+            raise PartError(
+                (*where, "inertia"), f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}."
+            )
         if np.any(given <= 0):
             raise PartError((*where, "inertia"), "is not positive.")
         return float(given) if d == 2 else tuple(given)

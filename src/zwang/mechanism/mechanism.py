@@ -14,7 +14,20 @@ from zwang.errors import ModelError
 from zwang.mechanism.efforts import Efforts
 from zwang.mechanism.layout import Layout, lay_out, meant
 from zwang.mechanism.parts import (
-    STRICT, Begin, Bushing, Drive, Force, Joint, Link, Look, Number, PartError, Point, Settings, Spring, Vector,
+    STRICT,
+    Begin,
+    Bushing,
+    Drive,
+    Force,
+    Joint,
+    Link,
+    Look,
+    Number,
+    PartError,
+    Point,
+    Settings,
+    Spring,
+    Vector,
 )  # fmt: skip
 from zwang.mechanism.rows import Ends, Joints
 from zwang.model import Model

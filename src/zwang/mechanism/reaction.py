@@ -1,6 +1,6 @@
 """What a joint transmits: force and torque on its second body, at its second point, in the axes of its first point.
 
-    f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)        from the joint's share (F_b, τ_b) of the constraint force
+f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)        from the joint's share (F_b, τ_b) of the constraint force
 """
 
 from __future__ import annotations

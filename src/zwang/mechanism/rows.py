@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
@@ -76,7 +75,10 @@ class Joints:
             raise PartError((*where, "kind"), f"there is no joint {joint.kind!r}{meant(joint.kind, KINDS)}")
         kind = KINDS[joint.kind]
         world = "the plane" if self.layout.d == 2 else "space"
-        if not kind.formula and (kind.plane or kind.plane_rates if self.layout.d == 2 else kind.space or kind.space_rates) is None:
+        if (
+            not kind.formula
+            and (kind.plane or kind.plane_rates if self.layout.d == 2 else kind.space or kind.space_rates) is None
+        ):
             raise PartError((*where, "kind"), f"there is no {joint.kind} joint in {world}.")
         needed = {"joints" if kind.couples else "between", *kind.sizes, *([kind.formula] if kind.formula else [])} - {"phase"}
         given = {f.name for f in dataclasses.fields(joint) if getattr(joint, f.name) is not None} - {"kind"}
@@ -88,7 +90,9 @@ class Joints:
             if size in given and not getattr(joint, size) != 0:
                 raise PartError((*where, size), "is zero.")
         if joint.ratio is not None and (0.0 in joint.ratio or (self.layout.d == 3 and any(x != round(x) for x in joint.ratio))):
-            raise PartError((*where, "ratio"), f"is {joint.ratio}, expected {'whole numbers of teeth' if self.layout.d == 3 else 'no zero'}.")
+            raise PartError(
+                (*where, "ratio"), f"is {joint.ratio}, expected {'whole numbers of teeth' if self.layout.d == 3 else 'no zero'}."
+            )
         if kind.formula:
             variables = ("angle",) if kind.couples else ("x", "y", "z")[: self.layout.d]
             checked(getattr(joint, kind.formula), (*variables, *self.formulas), (*where, kind.formula))
@@ -117,7 +121,11 @@ class Joints:
         made: list[AbstractConstraint] = []
         for kind_name, kind in KINDS.items():
             if names := self._named(kind_name):
-                made += [self._formula_joint(name, kind) for name in names] if kind.formula else self._family(kind_name, kind, names, rate)
+                made += (
+                    [self._formula_joint(name, kind) for name in names]
+                    if kind.formula
+                    else self._family(kind_name, kind, names, rate)
+                )
         return made
 
     def _named(self, kind_name: str) -> list[str]:
@@ -151,9 +159,7 @@ class Joints:
         made: list[AbstractConstraint] = []
         if rule is not None:
             made.append(
-                Holonomic(
-                    lambda q, t, p: jax.vmap(rule)(*(x(q, p) for x in pairs), size(p)).ravel(), name=kind_name, parts=names
-                )
+                Holonomic(lambda q, t, p: jax.vmap(rule)(*(x(q, p) for x in pairs), size(p)).ravel(), name=kind_name, parts=names)
             )
         if rates is not None:
 
@@ -219,9 +225,7 @@ class Joints:
     def start_rate(self, name: str, ends: Ends, speed: float, rate: Callable) -> AbstractConstraint:
         """A coordinate's rate held at a value, for an assembly."""
         x = self.coordinate(ends)
-        return Nonholonomic(
-            lambda q, v, t, p: along(lambda q: x(q, p), q, rate(q, v, t, p))[1] - speed, name=f"start of {name}"
-        )
+        return Nonholonomic(lambda q, v, t, p: along(lambda q: x(q, p), q, rate(q, v, t, p))[1] - speed, name=f"start of {name}")
 
 
 def known_coordinate(coordinate: str | None, where, what: str) -> str:
@@ -231,7 +235,7 @@ def known_coordinate(coordinate: str | None, where, what: str) -> str:
         PartError: if it is none.
     """
     if coordinate is None:
-        raise PartError(where, f"{what} has no coordinate of its own; give coordinate = \"angle\", \"slide\" or \"distance\".")
+        raise PartError(where, f'{what} has no coordinate of its own; give coordinate = "angle", "slide" or "distance".')
     if coordinate not in ("angle", "slide", "distance"):
         raise PartError(where, f"is {coordinate!r}, expected angle, slide or distance.")
     return coordinate
