@@ -109,11 +109,17 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
 def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, dict[str, str]]:
     """A mechanism file, its parameters, and the values that are none of them."""
     from zwang.gallery.mechanisms import assembled
-    from zwang.mechanism import read
+    from zwang.mechanism import AssemblyError, read
+    from zwang.mechanism.drawing import picture
 
     known = read(path).parameters
     mechanism = read(path, **{key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known})
-    example = assembled(mechanism)
+    try:
+        example = assembled(mechanism)
+    except AssemblyError as error:
+        drawn = path.with_name(f"{path.stem}-assembly.svg")
+        picture(mechanism, error.q, broken=error.joint).savefig(drawn)
+        raise UserError(f"{error} Its picture is in {drawn}.") from error
     target = Target(
         mechanism.name, example.model, example.q0, example.v0,
         {"duration": example.duration, "rtol": example.rtol, **example.simulate},
