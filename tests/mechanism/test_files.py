@@ -30,6 +30,7 @@ GOOD = """\
     motor = { joint = "A", rate = "2*t" }
     """
 
+HINGE = 'kind = "revolute", between = ["crank'
 WRONG = {
     "no TOML": ("[joints]", "[joints", "line 12"),
     "an unknown field": ("length = 2.5", "lenght = 2.5", "line 8: bodies.rocker.lenght: there is no 'lenght' here; did you mean 'length'?"),
@@ -38,16 +39,16 @@ WRONG = {
     "a list for a number": ("mass = 2.5", "mass = [1, 2]", "line 9: bodies.rocker.mass"),
     "a negative mass": ("mass = 2.5", "mass = -2.5", "line 9: bodies.rocker.mass: is -2.5, expected a positive number"),
     "an unknown point": ('"crank.end"', '"crank.edn"', "line 14: joints.B.between: there is no point 'crank.edn'; did you mean"),
-    "an unknown joint": ('kind = "revolute", between = ["crank', 'kind = "revolt", between = ["crank', "line 14: joints.B.kind: there is no joint 'revolt'"),
-    "a joint of space": ('kind = "revolute", between = ["crank', 'kind = "screw", between = ["crank', "there is no screw joint in the plane"),
-    "a joint that misses a number": ('kind = "revolute", between = ["crank', 'kind = "rod", between = ["crank', "line 14: joints.B: a rod joint needs length"),
+    "an unknown joint": (HINGE, HINGE.replace("revolute", "revolt"), "line 14: joints.B.kind: there is no joint"),
+    "a joint of space": (HINGE, HINGE.replace("revolute", "screw"), "there is no screw joint in the plane"),
+    "a joint that misses a number": (HINGE, HINGE.replace("revolute", "rod"), "line 14: joints.B: a rod joint needs length"),
     "a number that a joint does not have": ('"rocker.end"]', '"rocker.end"], length = 2', "line 14: joints.B.length: a revolute joint has no length"),
     "both ends on one body": ('"crank.end", "rocker.end"', '"rocker.start", "rocker.end"', "are on the same body"),
     "a missing field": ('joint = "A", ', "", "line 17: drives.motor: joint is missing"),
     "a drive of nothing": ('joint = "A"', 'joint = "Z"', "line 17: drives.motor.joint: there is no joint 'Z'"),
     "a formula with an unknown name": ("2*t", "2*s", "line 17: drives.motor.rate: '2*s' uses 's'"),
     "a formula with code in it": ("2*t", "__import__('os').getcwd()", "not allowed"),
-    "a place of three numbers": ("[[1, 0], [1, 2]]", "[[1, 0, 0], [1, 2, 0]]", "line 10: bodies.rocker.guess: each place has 3 numbers, expected 2"),
+    "a place of three numbers": ("[[1, 0], [1, 2]]", "[[1, 0, 0], [1, 2, 0]]", "line 10: bodies.rocker.guess: each place has 3 numbers"),
     "a parameter that is none": ("l = 1.0", "l = true", "line 2: parameters.l: expected a number or a formula"),
 }  # fmt: skip
 
@@ -80,6 +81,7 @@ def test_a_file_of_the_gallery_is_well_formed(file):
     assert mechanism.description and mechanism.source
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_cannot_be_put_together_names_the_open_joint(tmp_path):
     path = tmp_path / "short.toml"
     path.write_text(

@@ -36,6 +36,7 @@ def test_every_kind_is_tested():
     assert set(ROWS["plane"]) | set(ROWS["space"]) == set(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_rows_agree_with_finite_differences(world):
     system, at = every_joint(world).model.system, program(world)
@@ -51,6 +52,7 @@ def test_rows_agree_with_finite_differences(world):
     assert np.allclose((after[1] - before[1]) / (2 * H), A @ vdot - b, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "kind"), [(w, k) for w in WORLDS for k in ROWS[w]])
 def test_a_joint_takes_the_degrees_of_freedom_it_should(world, kind):
     A, rows = np.asarray(at_rest(world).matrix), every_joint(world).model.constraints.row_slices
@@ -58,6 +60,7 @@ def test_a_joint_takes_the_degrees_of_freedom_it_should(world, kind):
     assert np.linalg.matrix_rank(own, tol=1e-9) == ROWS[world][kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "kind"), [(w, k) for w in WORLDS for k in HOLDS_ONE if k in ROWS[w] and k != "revolute"])
 def test_a_reaction_is_what_its_body_needs(world, kind):
     """Newton and Euler of a body at rest that one joint holds: f = m (a − g), τ about the joint from r × f and J α."""
@@ -97,6 +100,7 @@ def test_a_clamped_beam_needs_its_weight_and_the_moment_of_its_weight():
     assert got.torque == pytest.approx(2.0 * 9.81 * 0.6, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_efforts_do_the_work_that_the_energy_of_springs_gives():
     """At rest the force of a spring is −∂V/∂x; the coil's torque is stiffness times rest."""
     for world in WORLDS:
