@@ -42,7 +42,7 @@ WRONG = {
     "an unknown joint": (HINGE, HINGE.replace("revolute", "revolt"), "line 14: joints.B.kind: there is no joint"),
     "a joint of space": (HINGE, HINGE.replace("revolute", "screw"), "there is no screw joint in the plane"),
     "a joint that misses a number": (HINGE, HINGE.replace("revolute", "rod"), "line 14: joints.B: a rod joint needs length"),
-    "a number that a joint does not have": ('"rocker.end"]', '"rocker.end"], length = 2', "line 14: joints.B.length: a revolute joint has no length"),
+    "a number that a joint does not have": ('"rocker.end"]', '"rocker.end"], length = 2', "line 14: joints.B.length"),
     "both ends on one body": ('"crank.end", "rocker.end"', '"rocker.start", "rocker.end"', "are on the same body"),
     "a missing field": ('joint = "A", ', "", "line 17: drives.motor: joint is missing"),
     "a drive of nothing": ('joint = "A"', 'joint = "Z"', "line 17: drives.motor.joint: there is no joint 'Z'"),

@@ -104,7 +104,7 @@ def _explained(found) -> PartError:
     cause = found.get("ctx", {}).get("error")
     if isinstance(cause, PartError):
         return cause
-    where = tuple(str(x) for x in found["loc"])
+    where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
     known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
