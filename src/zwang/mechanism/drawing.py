@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.mechanism.joints import KINDS
@@ -96,7 +97,7 @@ def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
 
 def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = False, broken: str | None = None) -> None:
     layout = m.layout
-    at = frames(np.asarray(q), m.params, layout.carrier)
+    at = frames(jnp.asarray(q), m.params, layout.carrier)
     place, attitude = np.asarray(at.place), np.asarray(at.attitude)
     seen = _seen(m, place)
     for i, (name, link) in enumerate(m.bodies.items()):

@@ -126,7 +126,7 @@ class Expression:
         arguments, name = [child(x) for x in node.args], node.func.id
         if name in ("step", "ramp"):
             return library.where(arguments[0] >= 0, 1.0 if name == "step" else arguments[0], 0.0)
-        return getattr(library, _LIBRARY.get(name, name))(*arguments)
+        return getattr(library, _LIBRARY.get(name, name))(*arguments)  # type: ignore
 
     def _check(self, node) -> None:
         """Refuse everything that is not in the language."""

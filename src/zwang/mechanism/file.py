@@ -107,11 +107,12 @@ def _explained(found) -> PartError:
     where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
     known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        last = where[len(where) - 1]
         fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
         names = [f.name for f in dataclasses.fields(fields)] if fields else []
-        return PartError(where, f"there is no {where[-1]!r} here{meant(where[-1], names) if names else '.'}")
+        return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
     if found["type"] in ("missing", "missing_argument"):
-        return PartError(where[:-1], f"{where[-1]} is missing.")
+        return PartError(where[:-1], f"{found['loc'][-1]} is missing.")
     got = found["input"]
     shown = f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ""
     said = str(cause) if cause is not None else found["msg"][:1].lower() + found["msg"][1:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
@@ -56,7 +57,7 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         force = np.stack([c * own[:, 0] + s * own[:, 1], c * own[:, 1] - s * own[:, 0]], axis=1)
         torque = own[:, 2] - (arm[:, 0] * own[:, 1] - arm[:, 1] * own[:, 0])
         return Reaction(force.reshape(*shape, 2), torque.reshape(shape))
-    turned = np.asarray(rotation_matrix(q.reshape(len(q), -1, 7)[:, body, 3:]))
+    turned = np.asarray(rotation_matrix(jnp.asarray(q).reshape(len(q), -1, 7)[:, body, 3:]))
     torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, own[:, :3])
     back = np.swapaxes(attitude, 1, 2)
     force, torque = (np.einsum("nij,nj->ni", back, x).reshape(*shape, 3) for x in (own[:, :3], torque))

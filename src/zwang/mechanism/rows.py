@@ -178,7 +178,7 @@ class Joints:
             first = COORDINATES["angle"]
             second = COORDINATES[KINDS[self.joints[joint.joints[1]].kind].coordinate or "slide"]  # type: ignore[index]
 
-            def phi(q, t, p):
+            def phi(q, t, p):  # type: ignore
                 a, b = (jax.tree.map(lambda x: x[0], x(q, p)) for x in pairs)
                 return second(b) - formula.traced({**p["parameters"], "angle": first(a)})
         else:
