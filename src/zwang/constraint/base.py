@@ -32,6 +32,12 @@ class AbstractConstraint(eqx.Module):
     def level(self) -> str:
         """The highest level at which it is given: "position", "velocity" or "acceleration"."""
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names under which its rows are reported, each with as many rows: its own, or those of the like constraints that are
+        evaluated together."""
+        return (self.name,)
+
     def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
         """`φ(q, t)`; only at level "position"."""
         raise NotImplementedError

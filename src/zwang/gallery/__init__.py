@@ -64,4 +64,6 @@ def load(name: str, **settings) -> Example:
         if setting not in entry.settings:
             raise ModelError(f"{name} has no setting {setting!r}; it has: {', '.join(entry.settings)}.")
     defaults = {key: setting.default for key, setting in entry.settings.items()}
-    return importlib.import_module(entry.module).build(**{**defaults, **settings})
+    built = {**defaults, **settings}
+    module = importlib.import_module(entry.module)
+    return module.build(name, **built) if entry.module == "zwang.gallery.mechanisms" else module.build(**built)
