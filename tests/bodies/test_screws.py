@@ -37,25 +37,26 @@ def random_links(n):
 
 
 def energies(q, v, t, p):
-    """Kinetic and potential energy of a chain, from where each link's points are: rotations by quaternions, velocities by jvp."""
+    """Kinetic and potential energy, `T = ½ Σ tr(ġ Σ ġᵀ)` with each link's second moments Σ of mass (4 × 4), about the base's origin at
+    q = 0; rotations by quaternions, velocities by jvp."""
 
     def placed(q):
-        def step(state, joint):
-            R, d = state  # x ↦ R x + d, of the links so far
-            q, turns, direction, point = joint
-            turn = rotation_matrix(from_axis_angle(direction, q * turns))
-            shift = point - turn @ point + direction * q * (1 - turns)
-            return (R @ turn, R @ shift + d), (R @ turn, R @ shift + d)
+        R = rotation_matrix(from_axis_angle(p["direction"], q * p["turns"]))
+        shift = p["point"] - jnp.einsum("lij,lj->li", R, p["point"]) + p["direction"] * (q * (1 - p["turns"]))[:, None]
+        each = jnp.zeros((len(q), 4, 4)).at[:, :3, :3].set(R).at[:, :3, 3].set(shift).at[:, 3, 3].set(1.0)
+        return jax.lax.scan(lambda g, e: (g @ e, g @ e), jnp.eye(4), each)[1]
 
-        return jax.lax.scan(step, (jnp.eye(3), jnp.zeros(3)), (q, p["turns"], p["direction"], p["point"]))[1]
+    g, rate = jax.jvp(placed, (q,), (v,))
+    return 0.5 * jnp.sum((rate @ p["moments"]) * rate), -jnp.sum((g @ p["moments"])[:, :3, 3] @ p["gravity"])
 
-    (R, d), (dR, dd) = jax.jvp(placed, (q,), (v,))
-    speed = jnp.einsum("lij,lj->li", dR, p["center"]) + dd
-    spin = jnp.einsum("lij,lkj->lik", dR, R)  # ω̂ in space
-    w = jnp.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
-    turned = jnp.einsum("lij,ljk,lmk->lim", R, p["inertia"], R)
-    kinetic = 0.5 * jnp.sum(p["mass"] * jnp.sum(speed**2, axis=1)) + 0.5 * jnp.einsum("li,lij,lj->", w, turned, w)
-    return kinetic, -jnp.sum(p["mass"] * ((jnp.einsum("lij,lj->li", R, p["center"]) + d) @ p["gravity"]))
+
+def second_moments(p):
+    """`[[∫ x xᵀ dm, m c], [m cᵀ, m]]` of links with inertia J about c: ∫ x xᵀ dm = ½ tr(J) 1 − J + m c cᵀ."""
+    c = np.concatenate([p["center"], np.ones((*p["center"].shape[:-1], 1))], axis=-1)
+    moments = p["mass"][..., None, None] * c[..., :, None] * c[..., None, :]
+    J = p["inertia"]
+    moments[..., :3, :3] += 0.5 * np.trace(J, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - J
+    return moments
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_random_chains_move_as_their_energy_says():
         p["mass"][i, length:], p["inertia"][i, length:] = 0.0, 0.0
     turns, direction, point = (np.array([[joint[i] for joint in joints] for _, joints in made]) for i in range(3))
     q, v = RANDOM.standard_normal((2, len(LENGTHS), LONGEST))
-    system = chains[0].system
+    geometry, system = {"turns": turns, "direction": direction, "point": point}, chains[0].system
     lagrangian = zw.Lagrangian(
         lambda q, v, t, p: energies(q, v, t, p)[0], lambda q, t, p: energies(q, 0 * q, t, p)[1], nq=LONGEST
     )
@@ -113,7 +114,7 @@ def test_random_chains_move_as_their_energy_says():
             for s in (lagrangian, system)
         ]
 
-    expected, got = quick(jax.vmap(both), q, v, p, {"turns": turns, "direction": direction, "point": point})
+    expected, got = quick(jax.vmap(both), q, v, p, geometry | {"moments": second_moments(p)})
     for there, here in zip(expected, got, strict=True):
         np.testing.assert_allclose(here, there, rtol=1e-10, atol=1e-10)
     assert 0 < turns[:, :3].mean() < 1  # both kinds of joint
