@@ -3,6 +3,7 @@
 | paper | what is reproduced | folder |
 |---|---|---|
 | `pseudoinverse` | operation counts and their measured times; the five-bar linkage by five methods; why they drift | `pseudoinverse/` |
+| `scara` | a robot by the product of exponentials on a helix; why its errors grow, and what stops them | `scara/` |
 
 | file | what |
 |---|---|

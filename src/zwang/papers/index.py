@@ -29,5 +29,10 @@ PAPERS = {
             "dynamics simulations by means of the Udwadia-Kalaba formulation (2008)",
             "zwang.papers.pseudoinverse",
         ),
+        Paper(
+            "scara",
+            "Xu and Liu, Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory (2017)",
+            "zwang.papers.scara",
+        ),
     )
 }

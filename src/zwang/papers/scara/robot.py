@@ -49,8 +49,16 @@ def chain() -> OpenChain:
 
 
 @functools.cache
+def passive() -> Model:
+    """The gallery's robot with its path as a constraint of nature, which can be projected onto, in place of one that drives enforce."""
+    model = member().model
+    assert model.servo is not None
+    return Model(model.passive.system, list(model.servo.constraints), model.params, name="scara, path as a constraint")
+
+
+@functools.cache
 def constrained() -> Model:
-    """The chain with eq. (47) as a constraint of nature: no actuators, and no Baumgarte."""
+    """The chain of screws with eq. (47) on its tool, eq. (38)."""
     import jax.numpy as jnp
 
     arm, p = chain(), numbers()

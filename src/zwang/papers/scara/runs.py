@@ -75,9 +75,9 @@ def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
 
 
 def projected(start: str) -> Outcome:
-    """The path as a constraint that is projected onto; the system is the chain of screws."""
+    """The path as a constraint of nature that is projected onto."""
     q0, v0 = start_of(start)
-    run = simulate(robot.constrained(), q0, v0, duration=DURATION, samples=SAMPLES, rtol=RTOL, start_tolerance=FREE)
+    run = simulate(robot.passive(), q0, v0, duration=DURATION, samples=SAMPLES, rtol=RTOL, start_tolerance=FREE)
     outcome = _outcome(run, run.dataset["constraint_force"].sel(constraint="helix").values)
     moved = np.concatenate([outcome.q[:, 0] - q0, outcome.v[:, 0] - v0])
     return dataclasses.replace(outcome, moved=float(np.abs(moved).max()))
