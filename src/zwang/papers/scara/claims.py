@@ -79,7 +79,7 @@ def _equations() -> list[Claim]:
         ("(37)", "exponentials of the twists, and the series of their matrices", "equal", at.steps - exponentials),
         ("(38), (39)", "pose of the tool", "equal", tool - pose),
         ("(48), (49)", "A and b, and the same by automatic differentiation", "equal",
-         np.concatenate([np.ravel(state.constraint_matrix - A), state.constraint_rhs - b])),
+         np.concatenate([np.ravel(state.matrix - A), state.rhs - b])),
         ("(50)", "constraint torques", "M^(1/2) (A M^(−1/2))⁺ (b − A M⁻¹Q)", state.constraint_force - torques),
     ]  # fmt: skip
     made = []
