@@ -167,7 +167,8 @@ def test_mass_matrix_is_the_sum_over_body_jacobians(arm):
     chain, q, _, p = arm
     J = quick(lambda q, p: jnp.stack([chain.body_jacobian(q, l, p) for l in range(5)]), q, p)
     M = sum(
-        j.T @ scipy.linalg.block_diag(m * np.eye(3), inertia) @ j for j, m, inertia in zip(J, p["mass"], p["inertia"], strict=True)
+        j.T @ scipy.linalg.block_diag(m * np.eye(3), inertia) @ j
+        for j, m, inertia in zip(J, p["mass"], p["inertia"], strict=True)
     )
     np.testing.assert_allclose(quick(chain.mass_matrix, q, p), M, atol=1e-12)
 

@@ -171,7 +171,7 @@ class OpenChain:
     def bias(self, q: Float[Array, " n"], v: Float[Array, " n"], p) -> Float[Array, " n"]:
         """`C v + G` [N·m, N] by Newton's and Euler's equations, in space: n steps in place of the n³ of the Christoffel symbols.
 
-            V_l = Σ_{j≤l} S_j v_j,   a_l = Σ_{j≤l} [V_j, S_j] v_j − (g, 0),   w_l = 𝓘_l a_l − ad_(V_l)ᵀ 𝓘_l V_l,   S_iᵀ Σ_{l≥i} w_l
+        V_l = Σ_{j≤l} S_j v_j,   a_l = Σ_{j≤l} [V_j, S_j] v_j − (g, 0),   w_l = 𝓘_l a_l − ad_(V_l)ᵀ 𝓘_l V_l,   S_iᵀ Σ_{l≥i} w_l
         """
         P = self.motions(q, p)
         S, inertia = self._screws(P, p), self._inertias(P, p)

@@ -53,7 +53,14 @@ def _equations() -> list[Claim]:
     def product(q, v, p):
         rate = jax.jvp(lambda q: arm.mass_matrix(q, p), (q,), (v,))[1]
         C = arm.coriolis(q, v, p)
-        return arm.mass_matrix(q, p), C, arm.gravity(q, p), arm.tool(q, p), rate - 2 * C, C @ v + arm.gravity(q, p) - arm.bias(q, v, p)
+        return (
+            arm.mass_matrix(q, p),
+            C,
+            arm.gravity(q, p),
+            arm.tool(q, p),
+            rate - 2 * C,
+            C @ v + arm.gravity(q, p) - arm.bias(q, v, p),
+        )
 
     M, C, G, tool, skew, bias = (np.asarray(x) for x in product(Q, V, arm.params))
     (l1, l2), s, c = p["length"], np.sin, np.cos
@@ -176,8 +183,8 @@ def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> l
         low, high = spread[:, row].min(), spread[:, row].max()
         why = (
             f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the integrator. At ode45's default tolerances the same "
-            f"run ends with {_short(low)} to {_short(high)} m, depending on nothing but its first step: a printed error of that "
-            "size is the integrator's."
+            f"run ends with {_short(low)} to {_short(high)} m, depending on nothing but its first step: a printed error "
+            "no larger than that cannot be told from the integrator's."
         )
         if name == "z":
             why = "5e−4 m/s times 20 s, which the paper does not give as the end of its runs."

@@ -45,7 +45,9 @@ def _joints(run: Outcome, key: str, title: str) -> Chart:
         handles = [line for line in axes.get_lines() if line not in drawn]
         legend(axes, [*handles, drawn[0]], [*(f"q{row + 1}" for row in rows), "on the path"])
     arrange(figure, panels)
-    caption = "(a) angles, (b) the lift. Dotted: the joints of a hand that is on its path. The errors are too small to be seen here."
+    caption = (
+        "(a) angles, (b) the lift. Dotted: the joints of a hand that is on its path. The errors are too small to be seen here."
+    )
     return _chart(key, title, caption, figure, run, [("q1", "rad"), ("q2", "rad"), ("q3", "rad"), ("q4", "m")], run.q)
 
 
@@ -112,7 +114,9 @@ def _loose(free: Outcome, loose: Mapping[float, Outcome]) -> Chart:
         for run in loose.values():
             axes.plot(run.t, run.off[row], color=PALETTE[1], lw=0.8, alpha=0.7, marker=".", ms=3)
         (axes.get_lines()[0]).set(zorder=5, lw=1.8)
-        legend(axes, [axes.get_lines()[0], axes.get_lines()[1]], ["exact: linear", "ode45's default tolerances, nine first steps"])
+        legend(
+            axes, [axes.get_lines()[0], axes.get_lines()[1]], ["exact: linear", "ode45's default tolerances, nine first steps"]
+        )
     arrange(figure, panels)
     caption = (
         "Why the printed errors in x and y do not come out: the same start, and the same equation, by Dormand and Prince's pair at rtol 1e−3, "

@@ -1,7 +1,7 @@
 """The paper's runs: without stabilization, with it, with projection in its place, and with a loose integrator.
 
-    without:            Φ̈ = 0,                     Φ(t) = Φ₀ + t Φ̇₀
-    Baumgarte, (52):    Φ̈ + α Φ̇ + β Φ = 0,        decays as exp(−αt/2), swings at √(β − α²/4)
+without:            Φ̈ = 0,                     Φ(t) = Φ₀ + t Φ̇₀
+Baumgarte, (52):    Φ̈ + α Φ̇ + β Φ = 0,        decays as exp(−αt/2), swings at √(β − α²/4)
 """
 
 from __future__ import annotations
