@@ -28,7 +28,8 @@ def test_the_closed_forms_are_those_of_the_screws():
     q, v = RANDOM.standard_normal((2, 10, 4))
     systems = [(robot.chain().system, robot.chain().params), (robot.member().model.passive.system, robot.numbers())]
     p = robot.numbers()
-    expected = [np.stack(x) for x in zip(*((robot.mass_matrix(a, p), robot.forces(a, b, p)) for a, b in zip(q, v)), strict=True)]
+    states = zip(q, v, strict=True)
+    expected = [np.stack(x) for x in zip(*((robot.mass_matrix(a, p), robot.forces(a, b, p)) for a, b in states), strict=True)]
     for system, params in systems:
 
         def both(q, v, params, system=system):
@@ -55,12 +56,12 @@ def test_a_misprint_goes_wrong_and_its_correction_does_not(wrong, place):
 
 @pytest.mark.errata
 def test_what_the_misprints_do(wrong):
-    """ERRATA: with (8) as printed the lift falls freely, (26) is not even symmetric, and (43) is no rotation."""
+    """ERRATA: with (8) as printed the lift of half a kilogram rises at g, (26) is not even symmetric, and (43) is no rotation."""
     np.testing.assert_allclose(wrong["(8)"].error_printed, 9.81, rtol=0.01)
     screws = Screws(Q)
     place = screws.product(0, 3) @ screws.home[3]
     printed = screws.Ad(place).T @ screws.inertia[3] @ screws.back(place)
-    assert np.abs(printed - printed.T).max() > 1
+    assert np.abs(printed - printed.T).max() > 0.1
     turned = np.eye(3)
     turned[:2, :2] = [[np.cos(Q[[0, 1, 3]].sum()), -np.sin(Q[:3].sum())], [np.sin(Q[:3].sum()), np.cos(Q[:3].sum())]]
     assert abs(np.linalg.det(turned) - 1) > 0.05
@@ -97,11 +98,11 @@ def test_default_tolerances_leave_errors_larger_than_the_drift(case):
     for name, settings in (
         ("RK45 default", {"max_step": np.inf}),
         ("RK45 default maxstep=2 (ode45-like)", {}),
-        ("RK45 1e-8", {"rtol": 1e-8, "atol": 1e-8}),
+        ("RK45 1e-8", {"rtol": 1e-8, "atol": 1e-10}),
     ):
         largest, instants = loosely(values["ic"], **(ODE45 | settings))
-        np.testing.assert_allclose(largest[:2], values[name]["maxabs_err_xyoz"][:2], rtol=1e-3, atol=1e-6, err_msg=name)
-        assert abs(instants - values[name]["n"]) <= 0.2 * values[name]["n"]
+        np.testing.assert_allclose(largest[:2], values[name]["maxabs_err_xyoz"][:2], rtol=1e-5, atol=1e-12, err_msg=name)
+        assert instants == values[name]["n"]
 
 
 @pytest.mark.parametrize("name", [n for n in VALUES["matlab_ode45_emulation"] if "RK4 h" in n])
@@ -133,7 +134,7 @@ def test_emulations_of_ode45_are_of_the_same_size(name):
     values = VALUES["matlab_ode45_emulation"][name]
     largest, instants = loosely(_start_of(name), **(ODE45 | {"rtol": float(name.split("rtol")[1])}))
     there = np.array(values["maxerr"])
-    close = np.abs(np.log(np.maximum(largest, 1e-6) / np.maximum(there, 1e-6))) < np.log(LIKE)
+    close = np.abs(np.log(np.maximum(largest, 1e-4) / np.maximum(there, 1e-4))) < np.log(LIKE)
     assert close.all(), (largest, there)
     assert values["n"] / 3 < instants < 3 * values["n"]
 

@@ -163,7 +163,7 @@ def _start() -> list[Claim]:
               f"As printed the hand is {printed[0]:.2f} m and {np.degrees(printed[1]):.0f}° off its path; with 30°, −55°, 24° (or "
               f"all signs reversed) {1e3 * signed[0]:.1f} mm and {np.degrees(signed[1]):.0f}°.", Verdict.CORRECTED),
         Claim("Simulations", "speeds at the start", "−0.157, 0.0001, 0.157 rad/s, 0.0195 m/s",
-              f"{', '.join(f'{x:.5f}' for x in rates)}".replace("-", "−"), compared(bool(rounding.max() < 6e-4)),
+              ', '.join(f"{x + 0.0:.5f}" for x in rates.round(5)).replace("-", "−"), compared(bool(rounding.max() < 6e-4)),
               "Those on the path, rounded; they fit both elbows. The 0.0195 in place of 0.02 is what makes z fall behind."),
     ]  # fmt: skip
 
@@ -182,8 +182,8 @@ def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> l
         agrees = bool(abs(ours - there) < LAST_DIGIT[name])
         low, high = spread[:, row].min(), spread[:, row].max()
         why = (
-            f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the integrator. At ode45's default tolerances the same "
-            f"run ends with {_short(low)} to {_short(high)} m, depending on nothing but its first step: a printed error "
+            f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the integrator. At ode45's default tolerances the "
+            f"same run ends with {_short(low)} to {_short(high)} m, depending on nothing but its first step: a printed error "
             "no larger than that cannot be told from the integrator's."
         )
         if name == "z":
@@ -247,4 +247,4 @@ def _hat(xi) -> np.ndarray:
 
 def _short(x: float) -> str:
     """A number with two digits."""
-    return f"{x:.1e}".replace("e-0", "e-").replace("-", "−") if x and not 0.01 <= abs(x) < 1000 else f"{x:.2g}"
+    return f"{x:.1e}".replace("e-0", "e-").replace("-", "−") if x and not 0.0099 <= abs(x) < 1000 else f"{x:.2g}"
