@@ -118,7 +118,7 @@ def _loose(free: Outcome, loose: Mapping[float, Outcome]) -> Chart:
     arrange(figure, panels)
     caption = (
         "Why the printed errors in x and y do not come out: the same start, and the same equation, by Dormand and Prince's pair "
-        "at rtol 1e−3, atol 1e−6, the defaults of MATLAB. The runs differ by their first step only, from 1 to 200 ms. What the paper takes for "
+        "at rtol 1e−3, atol 1e−6, the defaults of MATLAB. The runs differ only by their first step, 1 to 200 ms. What the paper takes for "
         "constraint drift, 8e−4 m in x and 7e−3 m in y, is less than the error of such an integration."
     )
     return _chart("loose", "Beyond the paper: a loose integrator", caption, figure, free, [("x", "m"), ("y", "m")], free.off[:2])
