@@ -2,7 +2,7 @@
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `check.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `listing.py`, `run.py`, `check.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -21,10 +21,10 @@ from typing import Annotated
 import typer
 
 import zwang
-from zwang.cli import check, listing, run
+from zwang.cli import check, listing, reproduce, run
 from zwang.cli.failure import explain
 
-COMMANDS = {"list": listing.command, "run": run.command, "check": check.command}
+COMMANDS = {"list": listing.command, "run": run.command, "check": check.command, "reproduce": reproduce.command}
 
 app = typer.Typer(
     name="zwang",
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: words after `zwang`; the process's own unless given.
 
     Returns:
-        Exit code: 0 done, 2 wrong input, 3 the run stopped early, 130 interrupted, 1 a fault of zwang's.
+        Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130 interrupted, 1 a fault of zwang's.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words

@@ -6,9 +6,12 @@
 | `figures.py` | which figures a run gets, and of what |
 | `svg.py` | matplotlib figures as inline SVG in the page's colors, light and dark |
 | `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
-| `page.py` | everything put into `page.html` and `page.css` |
+| `page.py` | everything put into `page.html` |
+| `html.py` | templates with `skeleton.html` and `page.css`, which every page shares |
 """
 
+from zwang.report.html import render as render
 from zwang.report.page import write_report as write_report
 from zwang.report.summary import Summary as Summary
 from zwang.report.summary import summarize as summarize
+from zwang.report.svg import inline_svg as inline_svg

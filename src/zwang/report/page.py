@@ -6,20 +6,18 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import jinja2
 import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-import zwang
 from zwang.report.figures import Chart, charts, exact_error
+from zwang.report.html import HERE, render
 from zwang.report.summary import Summary, summarize
 from zwang.report.svg import inline_svg
 from zwang.report.tables import Table
 from zwang.run import Run
 from zwang.run.plot import STYLE, WIDTH
 
-HERE = Path(__file__).parent
 HALF, WIDE = 4.7, 1.9
 """Width [inch] of two figures side by side, and the ratio of width to height above which one has a line of its own."""
 
@@ -84,14 +82,11 @@ def write_report(
         own, complaints = _own_charts(run, figures or {})
         exact_chart = [exact_error(run, exact)] if exact is not None else []
         sections = [_section(chart, path.parent / "data") for chart in own + exact_chart + charts(run)]
-    template = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    ).get_template("page.html")
-    text = template.render(
+    text = render(
+        HERE / "page.html",
         summary=summary, cards=cards(summary, wall_time), sections=sections, description=description, settings=settings or {},
         own=[s for s in sections if s.own], command=command,
         wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results,
-        css=Markup((HERE / "page.css").read_text(encoding="utf-8")), version=zwang.__version__,
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
     return complaints

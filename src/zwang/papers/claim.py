@@ -1,0 +1,93 @@
+"""A claim of a paper with its verdict, and the page that a paper gets."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zwang.report.figures import Chart
+
+
+class Verdict(enum.StrEnum):
+    REPRODUCED = "reproduced"
+    CORRECTED = "reproduced after a correction"
+    NOT = "not reproducible"
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """What a paper says in one place, and what comes out here.
+
+    Attributes:
+        place: equation, table or figure.
+        what: what is claimed.
+        printed: the value in the paper.
+        ours: the value computed here.
+        verdict: what the comparison says, computed.
+        why: the correction, or the reason with its measurement; empty where nothing needs saying.
+        expected: the verdict that is known to be right; another one means that something has changed.
+    """
+
+    place: str
+    what: str
+    printed: str
+    ours: str
+    verdict: Verdict
+    why: str = ""
+    expected: Verdict = Verdict.REPRODUCED
+
+    @property
+    def changed(self) -> bool:
+        return self.verdict is not self.expected
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """A table of the paper redone.
+
+    Attributes:
+        title: the paper's number, and what it shows.
+        headings: of the columns; `rows`: a text for each.
+        note: what to read from it, and choices made here.
+    """
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """A paper reproduced.
+
+    Attributes:
+        paper: name in the index.
+        lead: a paragraph: what the paper does, and what was found.
+        choices: what the paper leaves open and was chosen here, a sentence each.
+        claims: in the paper's order.
+        grids: tables redone.
+        charts: figures redrawn, each with the paper's number in its title.
+    """
+
+    paper: str
+    lead: str
+    choices: Sequence[str]
+    claims: Sequence[Claim]
+    grids: Sequence[Grid]
+    charts: Sequence[Chart]
+
+    @property
+    def changed(self) -> list[Claim]:
+        """Claims whose verdict is not the expected one."""
+        return [claim for claim in self.claims if claim.changed]
+
+
+def compared(agrees: bool, correction: str = "") -> Verdict:
+    """The verdict of a comparison, made after a correction if one is named."""
+    if not agrees:
+        return Verdict.NOT
+    return Verdict.CORRECTED if correction else Verdict.REPRODUCED

@@ -1,0 +1,38 @@
+"""The list of papers; imports nothing slow, so that the command line knows their names at once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Paper:
+    """A paper that is reproduced.
+
+    Attributes:
+        name: as in `zwang reproduce NAME`.
+        citation: authors and title.
+        module: where its `reproduce` is.
+    """
+
+    name: str
+    citation: str
+    module: str
+
+
+PAPERS = {
+    paper.name: paper
+    for paper in (
+        Paper(
+            "pseudoinverse",
+            "de Falco, Pennestrì and Vita, An investigation of the influence of pseudoinverse matrix calculations on multibody "
+            "dynamics simulations by means of the Udwadia-Kalaba formulation (2008)",
+            "zwang.papers.pseudoinverse",
+        ),
+        Paper(
+            "scara",
+            "Xu and Liu, Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory (2017)",
+            "zwang.papers.scara",
+        ),
+    )
+}

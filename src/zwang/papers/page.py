@@ -1,0 +1,37 @@
+"""A paper's page as one HTML file that needs nothing beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from markupsafe import Markup
+
+from zwang.papers.claim import Page, Verdict
+from zwang.papers.index import PAPERS
+from zwang.report import inline_svg, render
+
+TEMPLATE = Path(__file__).parent / "paper.html"
+SHADES = {Verdict.REPRODUCED: "good", Verdict.CORRECTED: "mended", Verdict.NOT: "bad"}
+
+
+def write_page(page: Page, path: Path, *, seconds: float) -> None:
+    """Write the page of a paper.
+
+    Args:
+        page: the paper, reproduced.
+        path: the HTML file.
+        seconds: how long that took.
+    """
+    figures = [(chart, Markup(inline_svg(chart.figure, chart.key, chart.title))) for chart in page.charts if chart.figure]
+    counts = [(verdict, sum(claim.verdict is verdict for claim in page.claims)) for verdict in Verdict]
+    text = render(
+        TEMPLATE, page=page, paper=PAPERS[page.paper], figures=figures, counts=counts, shades=SHADES, seconds=seconds,
+        numeric=_numeric,
+    )  # fmt: skip
+    path.write_text(text, encoding="utf-8")
+
+
+def _numeric(text: str) -> bool:
+    """Whether a cell is a number (with its unit), to be set to the right."""
+    return bool(re.match(r"[−-]?[\d.]|–$", text))

@@ -1,0 +1,143 @@
+"""Why the runs of Tables 7-9 fail, in two steps, each computed and drawn.
+
+At rank 11 the equation enforces `ψ̇ = 0` only along eleven of twelve directions: what a violation has along the twelfth, u₁₂(q), the
+left null vector of D = Ψ_q M^-1/2, is left alone, and because u₁₂ turns, `η = u₁₂ᵀφ` obeys
+
+    η̈ = |u̇₁₂|² η                 growth by about exp ∫ |u̇₁₂| dt
+
+from round-off on. A violation of size ε also makes the zero singular value σ₁₂ about as large as ε. Once it is above the threshold,
+which the paper sets to TOL, the twelfth row is taken for independent, and a linkage with twelve coordinates stands still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib
+import numpy as np
+
+from zwang.papers.claim import Claim, compared
+from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, linkage, matrices
+from zwang.papers.pseudoinverse.tables import TOLERANCES, Runs
+from zwang.report.figures import Chart
+from zwang.report.tables import Table
+from zwang.run.plot import MUTED, PALETTE, STYLE, arrange, decades, lines, stacked
+
+ROUND_OFF = 1e-16
+"""What the violation grows from."""
+INSTANTS = 2001
+"""Instants at which the null vector is followed."""
+
+
+def turning(angle: float, t: np.ndarray) -> np.ndarray:
+    """`∫ |u̇₁₂| dt` along the exact motion from rest at `angle` [deg], shape (k,); chords in place of arcs."""
+    exact = linkage(angle).exact
+    assert exact is not None
+    theta = exact(t)["crank 1.angle"]
+    u = np.linalg.svd(matrices(configurations(theta)))[0][:, :, -1]
+    steps = np.minimum(np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1))  # its sign is arbitrary
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def configurations(theta: np.ndarray) -> np.ndarray:
+    """q of the parallel linkage at crank angles, shape (k, 12)."""
+    c, s, zero = np.cos(theta), np.sin(theta), 0 * theta
+    cranks = [part for pivot in (0.0, 1.0, 2.0) for part in (pivot + c / 2, s / 2, theta)]
+    return np.stack([*cranks, 1 + c, s, zero], axis=1)
+
+
+def smallest(q: np.ndarray) -> np.ndarray:
+    """σ₁₂ relative to σ₁, shape (k,)."""
+    sigma = np.linalg.svd(matrices(q), compute_uv=False)
+    return sigma[:, -1] / sigma[:, 0]
+
+
+def locked_from(t: np.ndarray, ratio: np.ndarray, threshold: float) -> float:
+    """The first instant at which σ₁₂ is above the threshold [s]; NaN if there is none."""
+    above = np.flatnonzero(ratio > threshold)
+    return float(t[above[0]]) if len(above) else float("nan")
+
+
+def claims(runs: Runs) -> list[Claim]:
+    """That failure follows when σ₁₂ passes the threshold, for singular values."""
+    made = []
+    for number, tolerance in enumerate(TOLERANCES, start=7):
+        run = runs["SVD", False, tolerance]
+        locked = locked_from(run.t, smallest(run.q), tolerance)
+        agrees = locked <= run.t[-1] and abs(locked - run.correct_until) < 0.25 * run.correct_until
+        made.append(
+            Claim(
+                f"Table {number}, drift mechanism", f"SVD at TOL {tolerance:g} fails when σ₁₂/σ₁ passes the threshold TOL",
+                "failure not explained", f"passes at {locked:.1f} s, correct until {run.correct_until:.1f} s", compared(bool(agrees)),
+                "The violation grows by exp ∫|u̇₁₂|dt from round-off; above the threshold the linkage locks.",
+            )
+        )  # fmt: skip
+    sizes = np.linalg.svd(matrices(configurations(np.radians([-50.0, 0.0]))), compute_uv=False)
+    ranks = (sizes > 1e-10 * sizes[:, :1]).sum(axis=1)
+    made.append(
+        Claim("Simulation results", "rank of the Jacobian, m = n = 12", "11", f"{ranks[0]}; {ranks[1]} where all bars are collinear",
+              compared(bool(ranks[0] == 11)), "The paper's rank is that of every other configuration.")
+    )  # fmt: skip
+    return made
+
+
+def charts(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Chart]:
+    """Figures 1 and 2 redrawn, and the mechanism."""
+    with matplotlib.rc_context(STYLE):
+        return [_figure_1(defaults), *(_figure_2(runs, stabilized) for stabilized in (False, True)), _mechanism(runs)]
+
+
+def _figure_1(defaults: Mapping[float, Outcome]) -> Chart:
+    from zwang.gallery.drawing import axes_of
+
+    figure, axes = axes_of("x [m]", "y [m]", equal=True, size=(9.2, 3.6))
+    run = defaults[TOLERANCES[0]]
+    for share, t in zip((0.25, 0.5, 1.0), (0.0, 0.3, 0.6), strict=True):
+        x, y, angle = run.q[np.argmin(abs(run.t - t))].reshape(4, 3).T
+        half = np.array([0.5, 0.5, 0.5, 1.0])
+        ends = [np.stack([z - half * f(angle), z + half * f(angle)]) for z, f in ((x, np.cos), (y, np.sin))]
+        axes.plot(*ends, "-o", color=PALETTE[0], alpha=share, ms=4)
+    axes.plot([0, 1, 2], [0, 0, 0], "^", color=MUTED, ms=7)
+    caption = "The five-bar linkage at 0, 0.3 and 0.6 s, later ones darker: three parallel cranks of 1 m on pivots 1 m apart, one coupler."
+    return Chart("figure1", "Figure 1: the linkage", caption, figure, {})
+
+
+def _figure_2(runs: Runs, stabilized: bool) -> Chart:
+    figure, panels = stacked(len(TOLERANCES))
+    for axes, tolerance in zip(panels, TOLERANCES, strict=True):
+        every = [runs[name, stabilized, tolerance] for name in METHODS]
+        t = np.linspace(0, DURATION, 400)
+        values = np.stack([_on(t, run.t, run.violation) for run in every], axis=1)
+        lines(axes, t, values, list(METHODS) if axes is panels[0] else [], f"ΣΨ² [m²], TOL {tolerance:.0e}", logarithmic=True, span=12)
+    arrange(figure, panels)
+    part = "b" if stabilized else "a"
+    what = "with Baumgarte, α = 1000, β = 100" if stabilized else "without stabilization"
+    caption = f"Sum of squares of the position residuals {what}. Lines end where a run was given up."
+    return Chart(f"figure2{part}", f"Figure 2{part}: violation of the position constraints, {what}", caption, figure, {})
+
+
+def _on(t: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values at other instants; NaN beyond the last one."""
+    return np.exp(np.interp(t, known, np.log(np.maximum(values, 1e-40)), right=np.nan))
+
+
+def _mechanism(runs: Runs) -> Chart:
+    figure, panels = stacked(2)
+    t = np.linspace(0, DURATION, INSTANTS)
+    growth = ROUND_OFF * np.exp(turning(-50.0, t))
+    sigma = [_on(t, runs["SVD", False, x].t, smallest(runs["SVD", False, x].q)) for x in TOLERANCES]
+    lines(panels[0], t, np.stack(sigma, axis=1), [f"TOL {x:.0e}" for x in TOLERANCES], "σ₁₂/σ₁ [1]", logarithmic=True, span=12)
+    for color, tolerance in zip(PALETTE, TOLERANCES, strict=False):
+        panels[0].axhline(tolerance, color=color, lw=0.8, ls=(0, (5, 3)))
+    violation = [_on(t, run.t, np.sqrt(run.violation)) for run in (runs["SVD", False, x] for x in TOLERANCES)]
+    values = np.stack([*violation, growth], axis=1)
+    labels = [*(f"|φ|, TOL {x:.0e}" for x in TOLERANCES), "1e−16 exp ∫|u̇₁₂| dt"]
+    lines(panels[1], t, values, labels, "violation [m]", logarithmic=True, span=12)
+    decades(panels[1], values, 12)
+    arrange(figure, panels)
+    caption = (
+        "Singular values without stabilization. Above: the twelfth singular value; dashed, the threshold below which it counts as zero. "
+        "Below: the violation, beside the growth that the turning of the null vector predicts from round-off. Where a line above "
+        "passes its threshold, the linkage has twelve independent rows, and its motion is wrong from there on."
+    )
+    return Chart("mechanism", "Drift: how round-off locks the linkage", caption, figure, {"growth": Table(t, [("growth", "m")], growth[:, None])})
