@@ -46,8 +46,8 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
         lead=(
             "The paper counts the operations of four equations of motion and integrates an overconstrained linkage with five "
             "pseudoinverses. Its counts come out again but for a lost term. Without stabilization every method fails, and not because "
-            "of how the pseudoinverse is computed: at rank 11 the violation grows exponentially from round-off until it pushes the "
-            "zero singular value over the threshold, and the linkage locks. Projection keeps the state on its constraints, and the "
+            "of how the pseudoinverse is computed: at rank 11 a share of the violation grows exponentially from round-off until it pushes "
+            "the zero singular value over the threshold, and the linkage locks. Projection keeps the state on its constraints, and the "
             "same motion takes a few thousand function calls."
         ),
         choices=(

@@ -112,7 +112,7 @@ def reproduced() -> Part:
     member = zwang.gallery.load("flexible-joint")
     run = member.run(times=TIMES)
     servo = run.v[:, 0] + run.v[:, 1]
-    rate = float(next(iter(member.model.servo.gains.values())).rate)
+    rate = float(next(iter(member.model.servo.gains.values())).k)
     figures = [
         curves(
             "figure10", "Figure 10: error of the constraint, P⁻¹ = 2/s", "Only two readings, and the servo on the motors, bring it to zero.",
