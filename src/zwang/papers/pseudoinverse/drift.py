@@ -142,4 +142,10 @@ def _mechanism(runs: Runs) -> Chart:
         "twelve independent rows, and its motion is wrong from there on. Below: the violation, nearly all of it the integrator's error "
         "along the other eleven directions, which does not lock the linkage."
     )
-    return Chart("mechanism", "Drift: how round-off locks the linkage", caption, figure, {"growth": Table(t, [("growth", "m")], growth[:, None])})
+    return Chart(
+        "mechanism",
+        "Drift: how round-off locks the linkage",
+        caption,
+        figure,
+        {"growth": Table(t, [("growth", "m")], growth[:, None])},
+    )

@@ -122,7 +122,9 @@ def grids(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Grid]:
             rows.append([name, "printed", there.result, *(shown(x) for x in numbers)])
             rows.append(["", "ours", *_cells(here)])
         rows.append(["zwang's default", "ours", *_cells(defaults[tolerance])])
-        title = f"Table {number}: TOL = {tolerance:.0e}, {'with Baumgarte, α = 1000, β = 100' if stabilized else 'not stabilized'}"
+        title = (
+            f"Table {number}: TOL = {tolerance:.0e}, {'with Baumgarte, α = 1000, β = 100' if stabilized else 'not stabilized'}"
+        )
         made.append(Grid(title, ("method", "", "result", "ΣΨ² [m²]", "calls", "steps", "CPU [s]"), rows))
     return made
 
@@ -207,7 +209,13 @@ def _calls(runs: Runs, stabilized: bool) -> Claim:
     )  # fmt: skip
     place = "Tables 10-12" if stabilized else "Tables 7-9"
     return Claim(
-        place, "function calls of runs that end", _range(printed), _range(ours), compared(_similar(printed, ours)), why, Verdict.NOT
+        place,
+        "function calls of runs that end",
+        _range(printed),
+        _range(ours),
+        compared(_similar(printed, ours)),
+        why,
+        Verdict.NOT,
     )
 
 

@@ -37,7 +37,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "Swarm: Table 1 of starts is lost; five places and three sets of velocities are ours.",
             "Arm: all angles zero and motors at rest; the gain P⁻¹, which is not given, takes 1, 2 and 5 per second.",
             "Spiral: the integrator's settings are not given; those of MATLAB's ode45 (rtol 1e-3, atol 1e-6, steps up to a tenth of "
-            "the time) and three sharper ones, by the same pair of formulas.",
+            "the time) the steps being the sharpest of them, and others.",
         ),
         claims=claims,
         grids=grids,

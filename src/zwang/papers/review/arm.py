@@ -92,9 +92,14 @@ def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
     arm()  # built outside of the traced function
     slope = jax.jit(jax.vmap(rate_of))
     run = solve_ivp(
-        lambda t, x: np.asarray(slope(x.reshape(-1, 8), values, readings)).ravel(), (0, times[-1]), np.tile(START, len(cases)),
-        method="DOP853", rtol=1e-11, atol=1e-12, t_eval=times,
-    )  # fmt: skip
+        lambda t, x: np.asarray(slope(x.reshape(-1, 8), values, readings)).ravel(),
+        (0, times[-1]),
+        np.tile(START, len(cases)),
+        method="DOP853",
+        rtol=1e-11,
+        atol=1e-12,
+        t_eval=times,
+    )
     return dict(zip(cases, run.y.reshape(len(cases), 8, -1).transpose(0, 2, 1), strict=True))
 
 
@@ -115,17 +120,21 @@ def reproduced() -> Part:
     rate = float(next(iter(member.model.servo.gains.values())).k)
     figures = [
         curves(
-            "figure10", "Figure 10: error of the constraint, P⁻¹ = 2/s", "Only two readings, and the servo on the motors, bring it to zero.",
+            "figure10",
+            "Figure 10: error of the constraint, P⁻¹ = 2/s",
+            "Only two readings, and the servo on the motors, bring it to zero.",
             ("time [s]", "|β| [rad/s]"),
             {**{WORDS[r]: (TIMES, abs(beta[r, 2.0])) for r in READINGS}, "motors, relative degree three": (TIMES, abs(servo))},
             logarithmic=True,
         ),
         curves(
-            "figure11", "Figure 11: velocities of the links, P⁻¹ = 2/s", "u on the links with K(q₁ − q₂) in F^c.",
+            "figure11",
+            "Figure 11: velocities of the links, P⁻¹ = 2/s",
+            "u on the links with K(q₁ − q₂) in F^c.",
             ("time [s]", "velocity [rad/s]"),
             {f"link {i + 1}": (TIMES, found["link_K(q1-q2)", 2.0][:, 4 + i]) for i in range(2)},
         ),
-    ]  # fmt: skip
+    ]
     return Part([*_readings(beta), _degree_three(servo, rate)], [_table(beta)], figures)
 
 
@@ -134,20 +143,29 @@ def _readings(beta: dict) -> list[Claim]:
     worst = growth()
     made = [
         Claim(
-            "eq. (66), (72), Figure 10", "with u of eq. (72) on the motors β vanishes within 2 s", "0 after 2 s",
-            f"|β| reaches {literal:.2f} rad/s or more after 2 s", compared(literal < 0.1),
+            "eq. (66), (72), Figure 10",
+            "with u of eq. (72) on the motors β vanishes within 2 s",
+            "0 after 2 s",
+            f"|β| reaches {literal:.2f} rad/s or more after 2 s",
+            compared(literal < 0.1),
             f"F^c is a force on the links. On the motors it makes rest unstable: an eigenvalue with real part {worst:.2f}/s or more.",
             Verdict.NOT,
         )
-    ]  # fmt: skip
+    ]
     for name in FALLS:
         off = max(float(abs(beta[name, g] - 0.9 * np.exp(-g * TIMES)).max()) for g in GAINS)
-        correction = f"{WORDS[name][0].upper()}{WORDS[name][1:]}; rad/s for the printed m/s, K q₁ for q₁."
+        correction = f"{WORDS[name]}; rad/s for the printed m/s, K q₁ for q₁."
         made.append(
-            Claim("Figure 10", f"β falls: {WORDS[name]}", "0 after 2 s", f"0.9 exp(−t/P) to {off:.0e}; at 2 s "
-                  + ", ".join(f"{0.9 * np.exp(-2 * g):.0e} for 1/P = {g:g}" for g in GAINS),
-                  compared(off < AGREES, correction), correction, Verdict.CORRECTED)
-        )  # fmt: skip
+            Claim(
+                "Figure 10",
+                f"β falls: {WORDS[name]}",
+                "0 after 2 s",
+                f"0.9 exp(−t/P) to {off:.0e}; at 2 s " + ", ".join(f"{0.9 * np.exp(-2 * g):.0e} for 1/P = {g:g}" for g in GAINS),
+                compared(off < AGREES, correction),
+                correction,
+                Verdict.CORRECTED,
+            )
+        )
     return made
 
 
@@ -159,9 +177,14 @@ def _degree_three(servo: np.ndarray, rate: float) -> Claim:
     off = float(abs(servo - exact).max())
     correction = f"The constraint differentiated until the motors reach it: relative degree three, poles at −{rate:g}/s."
     return Claim(
-        "Figure 10", "motors bring β to zero", "0 after 2 s", f"(s + r)³ β = 0 to {off:.0e}; {abs(servo[np.searchsorted(TIMES, 2.0)]):.0e} at 2 s",
-        compared(off < AGREES, correction), correction, Verdict.CORRECTED,
-    )  # fmt: skip
+        "Figure 10",
+        "motors bring β to zero",
+        "0 after 2 s",
+        f"(s + r)³ β = 0 to {off:.0e}; {abs(servo[np.searchsorted(TIMES, 2.0)]):.0e} at 2 s",
+        compared(off < AGREES, correction),
+        correction,
+        Verdict.CORRECTED,
+    )
 
 
 def _free_derivatives() -> tuple[float, float]:
@@ -180,6 +203,9 @@ def _free_derivatives() -> tuple[float, float]:
 
 def _table(beta: dict) -> Grid:
     at = int(np.searchsorted(TIMES, 2.0))
-    rows = [[WORDS[r], *(f"{abs(beta[r, g][at]):.1e}" for g in GAINS), *(f"{abs(beta[r, g]).max():.1e}" for g in GAINS)] for r in READINGS]
+    rows = [
+        [WORDS[r], *(f"{abs(beta[r, g][at]):.1e}" for g in GAINS), *(f"{abs(beta[r, g]).max():.1e}" for g in GAINS)]
+        for r in READINGS
+    ]
     headings = ("reading", *(f"|β(2 s)|, 1/P = {g:g}" for g in GAINS), *(f"max |β|, 1/P = {g:g}" for g in GAINS))
     return Grid("Readings of eq. (71), (72)", headings, rows, "rad/s; 0.9 at the start.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ import numpy as np
 from zwang.constraint import Nonholonomic
 from zwang.model import Model
 from zwang.papers.claim import Claim, Part, Verdict, compared
-from zwang.pseudoinverse import ALL_PSEUDOINVERSES
+from zwang.pseudoinverse import ALL_PSEUDOINVERSES, AbstractPseudoinverse, Proximal
 from zwang.state import State
 from zwang.system import System
 
@@ -49,11 +49,13 @@ def reproduced() -> Part:
     """Examples 2-4 and Propositions 1-5."""
     claims = []
     for place, (form, holonomic, timeless, second, b) in EXAMPLES.items():
-        claims += [_kind(place, form, holonomic, timeless), _standard(place, form, second, b)]
-    return Part([*claims, _value_of_lemma_1(), *_propositions()])
+        claims += [kind_of(place, form, holonomic, timeless), _standard(place, form, second, b)]
+    methods = [kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal]  # which is exact only where r is in the range of C
+    return Part([*claims, value_of_lemma_1(), *propositions(methods)])
 
 
-def _kind(place: str, form: Callable, holonomic: bool, timeless: bool) -> Claim:
+def kind_of(place: str, form: Callable, holonomic: bool, timeless: bool) -> Claim:
+    """Scleronomic, rheonomic or nonholonomic, from the form alone."""
     at = np.append(POINT, 0.4)
     found = frobenius(form, at)
     no_time = float(form(at)[3]) == 0 and not np.any(jax.jacfwd(form)(at)[:, 3])
@@ -78,7 +80,8 @@ def _standard(place: str, form: Callable, second: str, b: float) -> Claim:
     )  # fmt: skip
 
 
-def _value_of_lemma_1() -> Claim:
+def value_of_lemma_1() -> Claim:
+    """Eq. (17), which prints 1."""
     found = frobenius(lambda x: jnp.stack([1.0, 2 * x[2], 1.0]), POINT)
     correction = "∂β/∂z of β = 2z is 2; nonholonomic either way."
     return Claim(
@@ -87,7 +90,8 @@ def _value_of_lemma_1() -> Claim:
     )  # fmt: skip
 
 
-def _propositions() -> list[Claim]:
+def propositions(methods: Sequence[type[AbstractPseudoinverse]]) -> list[Claim]:
+    """Propositions 1-5 and Penrose's conditions by these methods."""
     random = np.random.default_rng(0)
     a, B, C = random.normal(size=(1, 5)), random.normal(size=(2, 4)), random.normal(size=(3, 2))
     deficient = np.outer(random.normal(size=4), random.normal(size=3))
@@ -104,14 +108,20 @@ def _propositions() -> list[Claim]:
         "eq. (32)-(35)": ("conditions of Penrose, 4 × 3 of rank one", lambda plus: _penrose(deficient, plus(deficient))),
     }
     made = []
-    methods = [kind for kind in ALL_PSEUDOINVERSES if kind.__name__ != "Proximal"]  # to 1e-10 where r is not in the range of C
     for place, (what, difference) in facts.items():
         worst = max(
             float(np.abs(difference(lambda X, kind=kind: np.asarray(kind().factor(jnp.asarray(X)).matrix()))).max())
             for kind in methods
         )
         made.append(
-            Claim(place, what, "equal", f"differ by at most {worst:.0e}", compared(worst < EXACT), f"By {len(methods)} methods.")
+            Claim(
+                place,
+                what,
+                "equal",
+                f"differ by at most {worst:.0e}",
+                compared(worst < EXACT),
+                f"By {len(methods)} methods: {', '.join(kind.__name__ for kind in methods)}.",
+            )
         )
     return made
 

@@ -22,8 +22,14 @@ def reproduced() -> Part:
         run = member.run()
         error = member.error(run)
         claims.append(
-            Claim("eq. (12), (13)", f"nonideal constraint, Coulomb friction: {what}", law, f"differs by {error:.0e} m",
-                  compared(error < AGREES), "The paper gives the equation; the case and its closed form are of textbooks.")
-        )  # fmt: skip
+            Claim(
+                "eq. (12), (13)",
+                f"nonideal constraint, Coulomb friction: {what}",
+                law,
+                f"differs by {error:.0e} m",
+                compared(error < AGREES),
+                "The paper gives the equation; the case and its closed form are of textbooks.",
+            )
+        )
         charts += figures_of(member, run, name, {title: f"Beyond the paper: {what}, {title.lower()}" for title in member.figures})
     return Part(claims, charts=charts)

@@ -15,7 +15,12 @@ RANGES = {"u1": (0, 10), "u2": (3, 5), "u3": (-8, -5.5), "u4": (4.5, 10), "u5": 
 READ = 0.5
 """Error [N m] of a number read from a figure whose axis has ticks a few N m apart."""
 AGREES = 1e-8
-SPREAD = {"mass": np.array([0.7, 1.1, 1.6, 0.9, 1.3]), "inertia": np.array([0.5, 0.8, 1.2, 1.7, 0.6]), "length": 0.7, "gravity": 9.8}
+SPREAD = {
+    "mass": np.array([0.7, 1.1, 1.6, 0.9, 1.3]),
+    "inertia": np.array([0.5, 0.8, 1.2, 1.7, 0.6]),
+    "length": 0.7,
+    "gravity": 9.8,
+}
 """Unequal links, so that every coefficient of the appendix counts."""
 
 
@@ -55,11 +60,19 @@ def _appendix(example: Example) -> list[Claim]:
         "eq. (A3), (A4)": ("C θ̇ + G", np.abs(np.asarray(system.force(theta, rate, 0.0, SPREAD)) + C @ rate + G).max()),
     }
     return [
-        Claim(place, f"{what} of the chain", "closed forms", f"differ by {float(error):.0e} from our own{' and from Σ JᵀmJ' if what == 'M' else ''}",
-              compared(bool(error < 1e-12)), "Unequal links. Misprints around them: (58) has no sign, (59) q for q̇, (64) two first "
-              "derivatives among second ones, (A1) a stray “= J”." if what == "M" else "")
+        Claim(
+            place,
+            f"{what} of the chain",
+            "closed forms",
+            f"differ by {float(error):.0e} from our own{' and from Σ JᵀmJ' if what == 'M' else ''}",
+            compared(bool(error < 1e-12)),
+            "Unequal links. Misprints around them: (58) has no sign, (59) q for q̇, (64) two first "
+            "derivatives among second ones, (A1) a stray “= J”."
+            if what == "M"
+            else "",
+        )
         for place, (what, error) in errors.items()
-    ]  # fmt: skip
+    ]
 
 
 def _from_jacobians(theta: np.ndarray) -> np.ndarray:
@@ -75,15 +88,21 @@ def _from_jacobians(theta: np.ndarray) -> np.ndarray:
 def _motion(example: Example, run: Run) -> list[Claim]:
     error = example.error(run)
     middle = int(np.argmin(abs(run.t - np.pi)))
-    degrees = ", ".join(f"{x:.0f}" for x in np.degrees(run.q[middle]) + 0.0)
+    degrees = ", ".join(f"{round(x)}" for x in np.degrees(run.q[middle]))
     off = float(np.abs(np.degrees(run.q[middle]) - [90, 0, 0, 0, -90]).max())
     flat = float(np.abs(run.q[:, 2]).max())
     return [
         Claim("Figures 4-8", "motion of the links", "curves", f"closed form to {error:.0e} rad", compared(error < AGREES)),
-        Claim("Figures 4, 8", "angles when the object is highest [deg]", "90, 0, 0, 0, −90", degrees.replace("-", "−"),
-              compared(off < 1.0), "At the sample nearest to π s."),
+        Claim(
+            "Figures 4, 8",
+            "angles when the object is highest [deg]",
+            "90, 0, 0, 0, −90",
+            degrees.replace("-", "−"),
+            compared(off < 1.0),
+            "At the sample nearest to π s.",
+        ),
         Claim("Figure 6", "θ₃ and its derivatives are zero", "0", f"|θ₃| ≤ {flat:.0e} rad", compared(flat < AGREES)),
-    ]  # fmt: skip
+    ]
 
 
 def _ranges(run: Run) -> list[Claim]:
@@ -94,9 +113,16 @@ def _ranges(run: Run) -> list[Claim]:
         agrees = max(abs(a - b) for a, b in zip(printed, found, strict=True)) <= READ
         why = "" if agrees else "One end differs; −4.5, where our curve ends, is what Figure 11 must show for −5.5."
         made.append(
-            Claim(f"Figure {i + 9}", f"range of {name} [N m]", _span(printed), _span(found), compared(agrees), why,
-                  Verdict.NOT if name == "u3" else Verdict.REPRODUCED)
-        )  # fmt: skip
+            Claim(
+                f"Figure {i + 9}",
+                f"range of {name} [N m]",
+                _span(printed),
+                _span(found),
+                compared(agrees),
+                why,
+                Verdict.NOT if name == "u3" else Verdict.REPRODUCED,
+            )
+        )
     return made
 
 
@@ -104,8 +130,15 @@ def _reacts(run: Run) -> Claim:
     """The hinge holds, because its force knows of the control."""
     torn = float(run.dataset.violation.values.max())
     correction = "Q^c in eq. (71) is the force that really acts, not that of eq. (14), which does not know of B u."
-    return Claim("eq. (71)", "the hinge holds under the torques", "0", f"open by {torn:.0e} m at most", compared(torn < 1e-12, correction),
-                 correction, Verdict.CORRECTED)  # fmt: skip
+    return Claim(
+        "eq. (71)",
+        "the hinge holds under the torques",
+        "0",
+        f"open by {torn:.0e} m at most",
+        compared(torn < 1e-12, correction),
+        correction,
+        Verdict.CORRECTED,
+    )
 
 
 def _table(run: Run, shortest: Run) -> Grid:
@@ -115,11 +148,13 @@ def _table(run: Run, shortest: Run) -> Grid:
         rows.append([name, _span(printed), *(_span((x.min(), x.max())) for x in spans)])
     norms = [float(np.linalg.norm(r.dataset.control.values, axis=1).max()) for r in (run, shortest)]
     return Grid(
-        "Figures 9-14: ranges of the torques [N m]", ("torque", "printed", "eq. (71), hinge force that acts", "shortest torques"), rows,
+        "Figures 9-14: ranges of the torques [N m]",
+        ("torque", "printed", "eq. (71), hinge force that acts", "shortest torques"),
+        rows,
         f"Both move the object alike; the longest vector of torques is {norms[0]:.2f} N m by eq. (71), {norms[1]:.2f} N m at least.",
-    )  # fmt: skip
+    )
 
 
 def _span(ends) -> str:
-    low, high = (f"{float(x) + 0.0:.3g}".replace("-", "−") for x in ends)
+    low, high = (f"{round(float(x), 2) + 0.0:g}".replace("-", "−") for x in ends)
     return f"{low} … {high}"

@@ -32,10 +32,15 @@ def reproduced() -> Part:
     delta = {name: run.q[:, 1] - run.q[:, 0] - 2.0 for name, run in printed.items()}
     delta_gained = gained.q[:, 1] - gained.q[:, 0] - 2.0
     figure = curves(
-        "spring", "Section IV: error of the distance", "Printed force from four starts, and with a gain from the worst of them.",
+        "spring",
+        "Section IV: error of the distance",
+        "Printed force from four starts, and with a gain from the worst of them.",
         ("time [s]", "δ [m]"),
-        {**{f"{name}, printed force": (TIMES, d) for name, d in delta.items()}, f"both wrong, rate {RATE:g}/s": (TIMES, delta_gained)},
-    )  # fmt: skip
+        {
+            **{f"{name}, printed force": (TIMES, d) for name, d in delta.items()},
+            f"both wrong, rate {RATE:g}/s": (TIMES, delta_gained),
+        },
+    )
     return Part([_force(printed), *_errors(delta), _gain(delta_gained), _motion(printed["consistent"])], charts=[figure])
 
 
@@ -51,8 +56,14 @@ def _force(printed: dict) -> Claim:
     for run in printed.values():
         u = run.dataset.control.values[:, 0]
         off = max(off, float(abs(u + 1.5 * 10 * (run.q[:, 1] - run.q[:, 0] - 1)).max()))
-    return Claim("eq. (47)", "force on mass 1 that keeps the distance", "−(1 + m₁/m₂) k (x₂ − x₁ − l)", f"differs by {off:.0e} N",
-                 compared(off < AGREES), "Eq. (39) prints x₂ for m₂ in M; eq. (40) calls the spring's force a constraint force.")  # fmt: skip
+    return Claim(
+        "eq. (47)",
+        "force on mass 1 that keeps the distance",
+        "−(1 + m₁/m₂) k (x₂ − x₁ − l)",
+        f"differs by {off:.0e} N",
+        compared(off < AGREES),
+        "Eq. (39) prints x₂ for m₂ in M; eq. (40) calls the spring's force a constraint force.",
+    )
 
 
 def _errors(delta: dict) -> list[Claim]:
@@ -65,10 +76,16 @@ def _errors(delta: dict) -> list[Claim]:
         consistent = name == "consistent"
         why = "" if consistent else f"δ̈ = 0 is all that it asks for: δ = δ₀ + t δ̇₀ to {off:.0e}."
         made.append(
-            Claim("eq. (47)", f"δ = 0 from a start that is {name}" if consistent else f"δ → 0 from a start with {name}", "0",
-                  f"|δ| ≤ {abs(d).max():.1e} m", compared(obeys and off < AGREES), why,
-                  Verdict.REPRODUCED if consistent else Verdict.NOT)
-        )  # fmt: skip
+            Claim(
+                "eq. (47)",
+                f"δ = 0 from a start that is {name}" if consistent else f"δ → 0 from a start with {name}",
+                "0",
+                f"|δ| ≤ {abs(d).max():.1e} m",
+                compared(obeys and off < AGREES),
+                why,
+                Verdict.REPRODUCED if consistent else Verdict.NOT,
+            )
+        )
     return made
 
 
@@ -76,12 +93,25 @@ def _gain(d: np.ndarray) -> Claim:
     offset, speed = STARTS["both wrong"]["offset"], STARTS["both wrong"]["offset_rate"]
     off = float(abs(d - np.exp(-RATE * TIMES) * (offset + (speed + RATE * offset) * TIMES)).max())
     correction = f"With m₁ (2 r δ̇ + r² δ) added to the force, r = {RATE:g}/s."
-    return Claim("eq. (47)", "δ → 0 from a wrong start", "0", f"|δ| = {abs(d[-1]):.0e} m after 5 s, (s + r)² δ = 0 to {off:.0e}",
-                 compared(off < AGREES, correction), correction, Verdict.CORRECTED)  # fmt: skip
+    return Claim(
+        "eq. (47)",
+        "δ → 0 from a wrong start",
+        "0",
+        f"|δ| = {abs(d[-1]):.0e} m after 5 s, (s + r)² δ = 0 to {off:.0e}",
+        compared(off < AGREES, correction),
+        correction,
+        Verdict.CORRECTED,
+    )
 
 
 def _motion(run) -> Claim:
     wanted = -10 * 1 / 2 * TIMES**2 / 2
     off = float(abs(run.q[:, 0] - wanted).max())
-    return Claim("section IV", "both masses then move together", "not said", f"x₁ = −(k l/m₂) t²/2 to {off:.0e} m", compared(off < AGREES),
-                 "The kept distance stretches the spring, which accelerates the pair for ever.")  # fmt: skip
+    return Claim(
+        "section IV",
+        "both masses then move together",
+        "not said",
+        f"x₁ = −(k l/m₂) t²/2 to {off:.0e} m",
+        compared(off < AGREES),
+        "The kept distance stretches the spring, which accelerates the pair for ever.",
+    )
