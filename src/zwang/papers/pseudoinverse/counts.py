@@ -78,7 +78,9 @@ def operations(equation: str) -> list[Claim]:
     if not agrees:
         missing = tuple(9 * n**3 for _, n in SHAPES)
         agrees = by_formula == printed and tuple(o - x for o, x in zip(ours, missing, strict=True)) == printed
-        correction = f"Table {table} adds up to 20n³, where Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
+        correction = (
+            f"Table {table} adds up to 20n³, Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
+        )
     return [
         Claim(
             f"Tables 1, 6, eq. {equation}", "operations for (m, n) = (2, 3), (15, 18), (19, 28)", _counts(printed), _counts(ours),
