@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.gallery.drawing import axes_of
 from zwang.report.figures import Chart
-from zwang.run.plot import STYLE
+from zwang.run.plot import STYLE, legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,14 @@ LEAST = 1e-17
 
 
 def curves(
-    key: str, title: str, caption: str, axes: tuple[str, str], lines: Mapping[str, tuple], *, logarithmic=False, equal=False
+    key: str,
+    title: str,
+    caption: str,
+    axes: tuple[str, str],
+    lines: Mapping[str, tuple],
+    *,
+    logarithmic: bool = False,
+    path: bool = False,
 ) -> Chart:
     """A figure of lines.
 
@@ -32,20 +39,23 @@ def curves(
         axes: labels with units, across and up.
         lines: label → values across and up.
         logarithmic: whether the axis that goes up is.
-        equal: whether lengths are to scale.
+        path: whether lines are paths in a plane, drawn to scale with a dot at their start.
     """
     with matplotlib.rc_context(STYLE):
-        return Chart(key, title, caption, _draw(axes, lines, logarithmic, equal), {})
+        return Chart(key, title, caption, _draw(axes, lines, logarithmic, path), {})
 
 
-def _draw(axes: tuple[str, str], lines: Mapping[str, tuple], logarithmic: bool, equal: bool) -> Figure:
-    figure, plane = axes_of(*axes, equal=equal, size=(9.2, 4.6 if equal else 3.4))
-    for label, (x, y) in lines.items():
-        plane.plot(x, np.maximum(y, LEAST) if logarithmic else y, label=label)
+def _draw(axes: tuple[str, str], lines: Mapping[str, tuple], logarithmic: bool, path: bool) -> Figure:
+    figure, plane = axes_of(*axes, equal=path, size=(9.2, 4.6 if path else 3.4))
+    handles = []
+    for x, y in lines.values():
+        handles += plane.plot(x, np.maximum(y, LEAST) if logarithmic else y)
+        if path:
+            plane.plot(x[0], y[0], "o", ms=5, color=handles[-1].get_color())
     if logarithmic:
         plane.set_yscale("log")
     if len(lines) > 1:
-        plane.legend(loc="best")
+        legend(plane, handles, list(lines))
     return figure
 
 

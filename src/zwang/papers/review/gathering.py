@@ -32,7 +32,7 @@ def reproduced() -> Part:
             "From a start that obeys eq. (61); they end on a regular pentagon.",
             ("x [m]", "y [m]"),
             {name: tuple(place) for name, place in zip(names, places, strict=True)},
-            equal=True,
+            path=True,
         ),
         curves(
             "figure8",

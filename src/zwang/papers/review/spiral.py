@@ -194,13 +194,10 @@ def _charts(histories: dict[str, History]) -> list:
         curves(
             "figure4",
             "Figure 4: path of the particle",
-            "It starts outside, at G, and moves inward.",
+            "It starts outside, at the dot (G in the paper), and moves inward.",
             ("x [m]", "y [m]"),
-            {
-                "path": (r * np.cos(theta), r * np.sin(theta)),
-                "G": (np.r_[r[0] * np.cos(theta[0])] * [1, 1], [r[0] * np.sin(theta[0])] * 2),
-            },
-            equal=True,
+            {"path": (r * np.cos(theta), r * np.sin(theta))},
+            path=True,
         ),
         curves(
             "figure5",
