@@ -42,7 +42,7 @@ def test_lemma_1_gives_two_for_example_4():
 
 def test_an_exact_form_passes_lemma_1_and_a_contact_form_does_not():
     assert basics.frobenius(lambda x: jnp.stack([x[1], x[0], 1.0]), [0.1, 0.2, 0.3]) == 0
-    assert basics.frobenius(lambda x: jnp.stack([-x[1], 0.0, 1.0]), [0.1, 0.2, 0.3]) == 1
+    assert basics.frobenius(lambda x: jnp.stack([-x[1], 0.0, 1.0]), [0.1, 0.2, 0.3]) == -1  # γ ∂α/∂y
 
 
 @pytest.mark.slow
