@@ -80,9 +80,9 @@ def _say(pages, out: Path) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("paper")
     for heading in ("claims", *Verdict, "changed"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for page in pages:
         counts = (sum(claim.verdict is verdict for claim in page.claims) for verdict in Verdict)
         table.add_row(page.paper, *map(str, (len(page.claims), *counts, len(page.changed))))
-    Console(soft_wrap=True).print(table)
+    Console(width=100).print(table)
     print(f"\nwritten: {', '.join(str(out / f'{page.paper}.html') for page in pages)}")

@@ -47,7 +47,7 @@ def reproduced() -> Part:
 def _run(example: Example, settings: dict, rate: float):
     start = zwang.gallery.load("two-mass-spring", **settings)
     model = eqx.tree_at(lambda m: m.servo.gains["distance"], example.model, Rate(rate))
-    return simulate(model, start.q0, start.v0, times=TIMES, rtol=1e-11)
+    return simulate(model, start.q0, start.v0, times=list(TIMES), rtol=1e-11)
 
 
 def _force(printed: dict) -> Claim:
