@@ -106,7 +106,7 @@ def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
 
 
 def growth() -> float:
-    """Largest real part of the eigenvalues of the literal reading at rest, over `GAINS` [1/s]."""
+    """Largest real part of the eigenvalues of the literal reading at rest, the least of those over `GAINS` [1/s]."""
     arm()
     jacobian = jax.jit(jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"]))))
     return min(float(np.linalg.eigvals(np.asarray(jacobian(np.zeros(8), gain))).real.max()) for gain in GAINS)
