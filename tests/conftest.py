@@ -1,5 +1,6 @@
 """What every test shares: float64, one compile cache, patient hypothesis."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import jax
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -20,3 +22,16 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 # The first example of a property compiles, which no deadline allows for; CI repeats the same examples every time.
 hypothesis.settings.register_profile("zwang", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("zwang")
+
+MAPPINGS = Path("/proc/self/maps")
+MOST_MAPPINGS = 30_000
+"""Each compiled program holds about 14 memory mappings, of which Linux gives a process 65 530; beyond them JAX crashes."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_mappings():
+    """Forget compiled programs between modules before there are too many for one process."""
+    yield
+    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()

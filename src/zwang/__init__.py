@@ -30,9 +30,10 @@ _HOME = {
     "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo", "Robust": "servo", "Limits": "servo", "Loop": "servo",
     "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
     "Module": "hierarchy", "Hierarchy": "hierarchy", "enforce": "hierarchy", "impose": "hierarchy", "Enforced": "hierarchy",
+    "Mechanism": "mechanism", "AssemblyError": "mechanism",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
-_MODULES = ("bodies", "gallery", "testing")
+_MODULES = ("bodies", "gallery", "mechanism", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -78,6 +79,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.integrate import Kvaerno5 as Kvaerno5
     from zwang.integrate import Tsit5 as Tsit5
     from zwang.lagrangian import Lagrangian as Lagrangian
+    from zwang.mechanism import AssemblyError as AssemblyError
+    from zwang.mechanism import Mechanism as Mechanism
     from zwang.model import Model as Model
     from zwang.model import Motion as Motion
     from zwang.model import motion as motion

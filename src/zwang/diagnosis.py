@@ -140,12 +140,13 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, before = [], 0
-    for member, (name, rows) in zip(c.members, c.row_slices.items(), strict=True):
+    kinds = {part: kind for member in c.members for kind in [_kind(member, dynamics, state)] for part in member.parts}
+    for name, rows in c.row_slices.items():
         upto = _rank(np.linalg.svd(C[: rows.stop], compute_uv=False)) if rows.stop else 0
         share = null[rows]
         reports.append(
             ConstraintReport(
-                name, _kind(member, dynamics, state), rows.stop - rows.start, (rows.stop - rows.start) - (upto - before),
+                name, kinds[name], rows.stop - rows.start, (rows.stop - rows.start) - (upto - before),
                 bool(np.any(np.abs(share) > 1e-6)), bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
                 _largest(phi[rows]), _largest(psi[rows]),
             )

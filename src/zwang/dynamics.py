@@ -126,9 +126,10 @@ class Dynamics(eqx.Module):
             A, length = A[rows], None if length is None else length[rows]
         return WeightedPseudoinverse(mass, A, method, length)
 
-    def equation(self, s: State, weighted: WeightedPseudoinverse) -> Equation:
-        """F and b at a state whose A⊕ is known; with a control law, F holds the force of its actuators."""
-        b, mass, A = self.rhs(s), weighted.mass, weighted.A
+    def equation(self, s: State, weighted: WeightedPseudoinverse, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
+        """F and b at a state whose A⊕ is known, with `b + stabilization` in place of b (Baumgarte); with a control law, F holds the
+        force of its actuators."""
+        b, mass, A = self.rhs(s) + stabilization, weighted.mass, weighted.A
         force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
         if self.singular_mass:
             M = jnp.asarray(factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense())
@@ -141,27 +142,26 @@ class Dynamics(eqx.Module):
         force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
         return force if self.law is None else force + self.law.force(self.passive, self.passive.equation_at(s))  # type: ignore
 
-    def equation_at(self, s: State) -> Equation:
+    def equation_at(self, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
         """`equation`, with A⊕ computed at the same state."""
         A = self.matrix(s)
-        return self.equation(s, self.weighted(self.mass(s, A), A))
+        return self.equation(s, self.weighted(self.mass(s, A), A), stabilization)
 
     # --- the equation of motion ----------------------------------------------------------------------------------
 
-    def acceleration(self, eq: Equation, stabilization: Float[Array, " m"] | float = 0.0) -> Float[Array, " nv"]:
-        """`v̇`, with `b + stabilization` in place of b (Baumgarte)."""
-        b = eq.b + stabilization
-        nonideal = self.nonideal_force(eq, b)
+    def acceleration(self, eq: Equation) -> Float[Array, " nv"]:
+        """`v̇`."""
+        nonideal = self.nonideal_force(eq)
         if self.formulation is not None:
             force = eq.force if nonideal is None else eq.force + eq.mass.apply(eq.weighted.tangent(eq.mass.solve(nonideal)))
-            return self.formulation.acceleration(eq.mass.dense(), force, eq.weighted.A, b, self.pseudoinverse)  # type: ignore
-        return constrained_acceleration(eq.free_acceleration, eq.weighted, b, nonideal)
+            return self.formulation.acceleration(eq.mass.dense(), force, eq.weighted.A, eq.b, self.pseudoinverse)  # type: ignore
+        return constrained_acceleration(eq.free_acceleration, eq.weighted, eq.b, nonideal)
 
-    def nonideal_force(self, eq: Equation, b: Float[Array, " m"]) -> Float[Array, " nv"] | None:
+    def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
         """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal."""
         if all(c.nonideal is None for c in self.constraints.members):
             return None
-        multipliers = eq.weighted.multipliers(b - eq.weighted.A @ eq.free_acceleration)
+        multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
         return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
 
     def nonideal_forces(self, eq: Equation, multipliers: Float[Array, " m"]) -> dict[str, Float[Array, " nv"]]:

@@ -76,8 +76,8 @@ class AbstractControlLaw(eqx.Module):
         """
 
     @abc.abstractmethod
-    def control(self, passive: Dynamics, s: State) -> Control:
-        """u at a state, with its diagnosis."""
+    def control(self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Control:
+        """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its diagnosis."""
 
     def refuse_continuous(self) -> None:
         """Raise if the law can only act at instants, with a memory of its last control.

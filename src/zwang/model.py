@@ -194,8 +194,8 @@ def motion_of(
     dynamics: Dynamics, state: State, stabilization: Float[Array, " m"] | float = 0.0, applied: Float[Array, " nv"] | float = 0.0
 ) -> Motion:
     """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a force applied besides F."""
-    eq = dynamics.equation_at(state)
-    eq = dataclasses.replace(eq, b=eq.b + stabilization, force=eq.force + applied)
+    eq = dynamics.equation_at(state, stabilization)
+    eq = dataclasses.replace(eq, force=eq.force + applied)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
     multipliers = weighted.multipliers(eq.b - A @ free)
     nonideal = dynamics.nonideal_forces(eq, multipliers)

@@ -19,6 +19,18 @@ START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run takes without being told to."""
 
 
+class PlacementError(ModelError):
+    """No state on the constraints was found.
+
+    Attributes:
+        placement: where the search ended.
+    """
+
+    def __init__(self, message: str, placement: Placement):
+        super().__init__(message)
+        self.placement = placement
+
+
 @dataclasses.dataclass(frozen=True)
 class Start:
     """What is known before the first step.
@@ -81,10 +93,11 @@ def consistent_state(
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
     if not start.placement.converged:
-        raise ModelError(
+        raise PlacementError(
             f"{model.name}: no consistent state found from this guess: "
             f"{worst_violation(model, start.placement.state, params)} remains; "
-            "start from a closer guess, or check whether the constraints can all hold at once."
+            "start from a closer guess, or check whether the constraints can all hold at once.",
+            start.placement,
         )
     return start.placement
 
@@ -125,8 +138,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         bad = rows[~np.isfinite(np.asarray(residual))]
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
-                level = next(x.level for x in c.members if x.name == name)
-                shown = "phi" if level == "position" else what
+                shown = "phi" if c.owners[name].level == "position" else what
                 raise ModelError(
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the start; "
                     "check divisions, roots and inverse functions there."

@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import zwang as zw
 from zwang.gallery.servo.coordinated_robots import ACTUATION
+from zwang.papers.servo.robots import appendix
 from zwang.servo import LeastNorm, PaperLeastNorm, Rate
 from zwang.servo.controller import Controller
 
@@ -18,20 +19,6 @@ from .servo_members import by_time, chosen, reference, simulated, with_gain
 NAME = "coordinated-robots"
 VALUES = reference(NAME)
 QUARTERS = ("0deg", "90deg", "180deg", "270deg", "360deg")
-
-
-def appendix(theta, rate, m, inertia, l, g):
-    """M, C and G as the paper prints them, eq. (A2)-(A4), for links of one length."""
-    after = np.cumsum(m[::-1])[::-1] - m
-    coupled = lambda i, j: m[max(i, j)] / 2 + after[max(i, j)]
-    M, C = np.zeros((5, 5)), np.zeros((5, 5))
-    for i in range(5):
-        M[i, i] = (m[i] / 4 + after[i]) * l**2 + inertia[i]
-        for j in range(5):
-            if i != j:
-                M[i, j] = coupled(i, j) * l**2 * np.cos(theta[i] - theta[j])
-                C[i, j] = coupled(i, j) * l**2 * np.sin(theta[i] - theta[j]) * rate[j]
-    return M, C, (m / 2 + after) * g * l * np.cos(theta)
 
 
 def test_the_free_chain_is_that_of_the_appendix():

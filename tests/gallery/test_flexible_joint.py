@@ -3,12 +3,12 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import zwang as zw
+from zwang.papers.review.arm import READINGS, arm, paper_control, rate_of
+from zwang.papers.review.arm import histories as paper_histories
 from zwang.servo import Rate, relative_degree, with_found_degrees
 
 from .examples import example
@@ -17,64 +17,12 @@ from .servo_members import by_time, chosen, reference, simulated, with_gain
 NAME = "flexible-joint"
 VALUES = reference(NAME)
 TIMES = np.array(VALUES["t"])
-START = np.array([0, 0, 0, 0, 1, -0.1, 0, 0])
-READINGS = {  # name in the reference: (u acts on the links, F^c knows the spring's other end, the links feel it)
-    "literal_motor": (0.0, 0.0, 1.0),
-    "motor_with_elastic": (0.0, 1.0, 1.0),
-    "link_printed": (1.0, 0.0, 1.0),
-    "link_K(q1-q2)": (1.0, 1.0, 1.0),
-    "virtual_Kq2": (1.0, 0.0, 0.0),
-}
 GAINS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 @functools.cache
-def arm() -> zw.Model:
-    """The links alone, on springs to ends that are held at p["far"], with the constraint as one that nature enforces."""
-    plant = example(NAME).model.passive.system
-
-    def force(q, v, t, p):
-        still = jnp.zeros(2)
-        there = jnp.concatenate([q, p["far"]])
-        return plant.force(there, jnp.concatenate([v, still]), t, p)[:2]
-
-    system = zw.System(2, lambda q, t, p: plant.mass_matrix(jnp.concatenate([q, q]), t, p)[:2, :2], force)
-    beta = zw.Nonholonomic(lambda q, v, t, p: v[0] + v[1], name="beta")
-    return zw.Model(system, [beta], {**example(NAME).model.params, "far": np.zeros(2)}, name="links")
-
-
-def paper_control(x, gain, knows):
-    """u of eq. (72), `F^c − D Aᵀ (A Aᵀ)⁻¹ P⁻¹ β`, with F^c from the kernel. ERRATA: eq. (71), (72) print q₁ for K q₁, and (68) m₁ in
-    c₁₁ for m₂; the initial velocities are in rad/s."""
-    q, v = x[:2], x[4:6]
-    answer = zw.motion(arm(), q, v, params={"far": knows * x[2:4]}, throw=False)
-    D = arm().system.mass_matrix(q, 0.0, arm().params)
-    return answer.ideal_force - D @ jnp.ones(2) / 2 * gain * (v[0] + v[1])
-
-
-def rate_of(x, gain, reading):
-    """ẋ of the arm with motors when the paper's u is applied in one of the readings."""
-    on_links, knows, felt = reading
-    u = paper_control(x, gain, knows)
-    plant = example(NAME).model.passive
-    q, v, p = x[:4], x[4:], plant.params
-    F = plant.system.force(q, v, 0.0, p) + jnp.concatenate([on_links * u, (1 - on_links) * u])
-    F = F.at[:2].add(-(1 - felt) * p["stiffness"] * q[2:])
-    return jnp.concatenate([v, jnp.linalg.solve(plant.system.mass_matrix(q, 0.0, p), F)])
-
-
-@functools.cache
 def histories() -> dict:
-    """x(t) by reading and gain, shape (times, 8), all integrated together by DOP853."""
-    cases = [(name, gain) for name in READINGS for gain in GAINS]
-    readings, gains = np.array([READINGS[name] for name, _ in cases]), np.array([gain for _, gain in cases])
-    arm()  # built outside of the traced function
-    slope = jax.jit(jax.vmap(rate_of))
-    run = solve_ivp(
-        lambda t, x: np.asarray(slope(x.reshape(-1, 8), gains, readings)).ravel(), (0, 5), np.tile(START, len(cases)),
-        method="DOP853", rtol=1e-11, atol=1e-12, t_eval=TIMES,
-    )  # fmt: skip
-    return dict(zip(cases, run.y.reshape(len(cases), 8, -1).transpose(0, 2, 1), strict=True))
+    return paper_histories(GAINS, TIMES)
 
 
 @pytest.mark.parametrize("reading", READINGS)

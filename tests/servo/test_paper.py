@@ -107,3 +107,17 @@ def test_control_works_inside_vmap_and_has_the_right_derivatives_in_gain_and_par
     phi, psi, s = -0.1, -0.3, 0.9
     np.testing.assert_allclose(jax.jit(jax.grad(u, argnums=(0, 1)))(5.0, 10.0), [2 * psi + 2 * 5 * phi, -1.5 * s], rtol=1e-12)
     np.testing.assert_allclose(jax.vmap(u, (0, None))(np.array([1.0, 2.0]), 10.0), [u(1.0, 10.0), u(2.0, 10.0)], rtol=1e-14)
+
+
+def test_control_knows_the_stabilization_of_the_hinges_it_relies_on():
+    """Off its hinge the passive system accelerates back to it; the servo rows are met nevertheless."""
+    model = closed(robots(), object_servo())
+    q = np.array(EXACT[1.0][0]) + 1e-2 * np.array([1.0, -0.5, 0.3, 0.2, -0.4])
+    s = model.state(q, np.array(EXACT[1.0][1]), 1.0)
+    dynamics, stabilization = model.dynamics(), np.array([0.7, -1.1])
+    seen = jax.jit(lambda: dynamics.acceleration(dynamics.equation_at(s, stabilization)))()
+    hinge = dynamics.matrix(s) @ seen - dynamics.rhs(s)
+    np.testing.assert_allclose(hinge, stabilization, atol=1e-10)
+    answer = jax.jit(lambda: model.servo.control(dynamics.passive, s, stabilization))()
+    assert float(answer.residual) < 1e-12
+    np.testing.assert_allclose(answer.acceleration, seen, atol=1e-10)

@@ -4,11 +4,19 @@
 |---|---|---|---|
 | `PlanarBodies` | x, y, angle | their rates | `planar.py` |
 | `RigidBodies` | x, y, z and a unit quaternion qw, qx, qy, qz | velocity in space, angular velocity in body axes | `rigid.py` |
+| `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
 
-`Body` is one body in either; `rotation.py` holds the algebra of unit quaternions. Both classes have `.system` and `.params` for
-`zw.Model`, and accessors (`point`, `velocity`, …) that make a constraint one line.
+`Body` is one body in the first two, `Link` one in a chain; `rotation.py` holds the algebra of unit quaternions, `screws/` that of
+twists. All three classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`, …) that make a constraint
+one line.
 """
 
 from zwang.bodies.body import Body as Body
 from zwang.bodies.planar import PlanarBodies as PlanarBodies
 from zwang.bodies.rigid import RigidBodies as RigidBodies
+from zwang.bodies.screws import Link as Link
+from zwang.bodies.screws import OpenChain as OpenChain
+from zwang.bodies.screws import prismatic as prismatic
+from zwang.bodies.screws import revolute as revolute
+from zwang.bodies.screws import zyz_angles as zyz_angles
+from zwang.bodies.screws import zyz_matrix as zyz_matrix

@@ -72,9 +72,17 @@ def _reproduced(name: str, path: Path, bar: Bar):
 
 
 def _say(pages, out: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     from zwang.papers import Verdict
 
+    table = Table(box=None, pad_edge=False)
+    table.add_column("paper")
+    for heading in ("claims", *Verdict, "changed"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for page in pages:
-        counts = ", ".join(f"{sum(c.verdict is v for c in page.claims)} {v}" for v in Verdict)
-        print(f"{page.paper}: {len(page.claims)} claims: {counts}")
+        counts = (sum(claim.verdict is verdict for claim in page.claims) for verdict in Verdict)
+        table.add_row(page.paper, *map(str, (len(page.claims), *counts, len(page.changed))))
+    Console(width=100).print(table)
     print(f"\nwritten: {', '.join(str(out / f'{page.paper}.html') for page in pages)}")

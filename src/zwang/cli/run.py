@@ -24,7 +24,9 @@ UNITS = {"duration": " s", "step": " s"}
 
 def command(
     ctx: typer.Context,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A gallery name (see [bold]zwang list[/]) or a .py file.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A gallery name ([bold]zwang list[/]), a .py file or a .toml mechanism.")
+    ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
     ] = None,

@@ -1,4 +1,4 @@
-"""MODEL on the command line: a gallery name or a user's `.py` file, with its `--set` values."""
+"""MODEL on the command line: a gallery name, a user's `.py` file or a mechanism file, with its `--set` values."""
 
 from __future__ import annotations
 
@@ -45,16 +45,18 @@ def locate(model: str) -> Path | None:
         UserError: for a missing file, a file of another kind, or an unknown name.
     """
     path = Path(model)
-    if path.suffix == ".py" or path.is_file() or len(path.parts) > 1:
+    if path.suffix in (".py", ".toml") or path.is_file() or len(path.parts) > 1:
         if not path.is_file():
             raise UserError(f"there is no file {model}.")
-        if path.suffix != ".py":
-            raise UserError(f"{model} is no .py file; MODEL is a gallery name or a .py file that defines model, q0 and v0.")
+        if path.suffix not in (".py", ".toml"):
+            raise UserError(
+                f"{model} is no .py file; MODEL is a gallery name, a .py file that defines model, q0 and v0, or a .toml mechanism."
+            )
         return path
     from zwang.gallery.index import ENTRIES
 
     if model not in ENTRIES:
-        hint = "`zwang list` shows all; a file's name ends in .py"
+        hint = "`zwang list` shows all; a file's name ends in .py or .toml"
         raise UserError(f"unknown model {model!r}{did_you_mean(model, ENTRIES)} {hint}")
     return None
 
@@ -70,7 +72,9 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
         UserError, ModelError: if anything is wrong with it.
     """
     path = locate(model)
-    if path is not None:
+    if path is not None and path.suffix == ".toml":
+        target, names, rest = _from_file(path, given)
+    elif path is not None:
         from zwang.cli.script import load_script
 
         target, names, rest = load_script(path), {}, given
@@ -102,11 +106,34 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
     return target, known, {key: text for key, text in given.items() if key not in known}
 
 
+def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, dict[str, str]]:
+    """A mechanism file, its parameters, and the values that are none of them."""
+    from zwang.gallery.mechanisms import assembled
+    from zwang.mechanism import AssemblyError, read
+    from zwang.mechanism.drawing import picture
+
+    known = read(path).parameters
+    mechanism = read(path, **{key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known})  # type: ignore
+    try:
+        example = assembled(mechanism)
+    except AssemblyError as error:
+        drawn = path.with_name(f"{path.stem}-assembly.svg")
+        picture(mechanism, error.q, broken=error.joint).savefig(drawn)
+        raise UserError(f"{error} Its picture is in {drawn}.") from error
+    target = Target(
+        mechanism.name, example.model, example.q0, example.v0,
+        {"duration": example.duration, "rtol": example.rtol, **example.simulate},
+        settings=dict(mechanism.parameters), description=example.description, figures=example.figures,
+    )  # fmt: skip
+    return target, known, {key: text for key, text in given.items() if key not in known}
+
+
 def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:
     """Parameters of the model, of the shapes that it has."""
     import numpy as np
 
     own = target.model.params if isinstance(target.model.params, dict) else {}
+    own = {name: value for name, value in own.items() if not isinstance(value, dict)}
     params = {}
     for name, text in given.items():
         if name not in own:

@@ -44,6 +44,12 @@ class AbstractConstraint(eqx.Module):
         """`position_residual` or `velocity_residual`, as `method` says, of copies in one evaluation; `state` as these take it."""
         raise NotImplementedError
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names under which its rows are reported, each with as many rows: its own, or those of the like constraints that are
+        evaluated together."""
+        return (self.name,)
+
     def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
         """`φ(q, t)`; only at level "position"."""
         raise NotImplementedError

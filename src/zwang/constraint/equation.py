@@ -27,7 +27,7 @@ class Constraints(eqx.Module):
 
     Attributes:
         members: the constraints.
-        sizes: rows of each.
+        sizes: rows of each; the rows of one that has several parts are theirs in turn.
         system: the system they act on.
     """
 
@@ -37,7 +37,7 @@ class Constraints(eqx.Module):
 
     def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
         self.members, self.system = tuple(members), system
-        names = [c.name for c in self.members]
+        names = list(self.names)
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
             raise ModelError(
@@ -47,7 +47,12 @@ class Constraints(eqx.Module):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.members)
+        return tuple(part for c in self.members for part in c.parts)
+
+    @property
+    def owners(self) -> dict[str, AbstractConstraint]:
+        """The constraint that each part belongs to, by name."""
+        return {part: c for c in self.members for part in c.parts}
 
     @property
     def m(self) -> int:
@@ -56,15 +61,15 @@ class Constraints(eqx.Module):
 
     @property
     def row_slices(self) -> dict[str, slice]:
-        """Rows of each constraint, by name."""
-        ends = np.cumsum((0, *self.sizes))
-        return {c.name: slice(int(i), int(j)) for c, i, j in zip(self.members, ends, ends[1:], strict=False)}
+        """Rows of each constraint, or of each of its parts, by name."""
+        sizes = [size // len(c.parts) for c, size in zip(self.members, self.sizes, strict=True) for _ in c.parts]
+        ends = np.cumsum((0, *sizes))
+        return {name: slice(int(i), int(j)) for name, i, j in zip(self.names, ends, ends[1:], strict=False)}
 
     def rows_at(self, *levels: str) -> np.ndarray:
         """Indices of the rows whose constraint is given at one of `levels`."""
-        keep = [
-            np.arange(s.start, s.stop) for c, s in zip(self.members, self.row_slices.values(), strict=True) if c.level in levels
-        ]
+        owners = self.owners
+        keep = [np.arange(s.start, s.stop) for name, s in self.row_slices.items() if owners[name].level in levels]
         return np.concatenate([np.zeros(0, int), *keep])
 
     @property
@@ -90,14 +95,14 @@ class Constraints(eqx.Module):
             if c.level in levels:
                 groups.setdefault((c.copies, c.level) if c.copies is not None else i, []).append(i)
         parts, order = [jnp.zeros(0)], []
-        rows = list(self.row_slices.values())
+        ends = np.cumsum((0, *self.sizes))
         for group in groups.values():
             first = self.members[group[0]]
             residual = getattr(first, method)(self.system, *state) if len(group) == 1 else first.together(
                 [self.members[i] for i in group], method, *state
             )  # fmt: skip
             parts.append(residual.ravel())
-            order += [r for i in group for r in range(rows[i].start, rows[i].stop)]
+            order += [r for i in group for r in range(ends[i], ends[i + 1])]
         joined = jnp.concatenate(parts)
         return joined if order == sorted(order) else joined[np.argsort(order)]
 
@@ -147,6 +152,10 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
             f"constraint {name!r}: {signature[constraint.level]} failed for q of shape ({system.nq},) "
             f"and v of shape ({system.nv},): {first_line(error)}"
         ) from error
+    if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
+        raise ModelError(
+            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} parts, expected as many each."
+        )
     if len(out.shape) != 1:
         raise ModelError(f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals.")
     return out.shape[0]

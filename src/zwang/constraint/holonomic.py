@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,8 @@ class Holonomic(AbstractConstraint):
         phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may repeat or depend on each other.
         name: name in results; "holonomic" unless given.
         nonideal: see `AbstractConstraint`.
+        parts: names of like constraints whose rows `phi` returns one after another, as many each: many joints cost one
+            function, and results still know them by name; none unless given.
 
     Example:
         >>> rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
@@ -27,9 +29,14 @@ class Holonomic(AbstractConstraint):
     phi: Callable
     name: str
     nonideal: Callable | None
+    labels: tuple[str, ...]
 
-    def __init__(self, phi: Callable, *, name: str = "holonomic", nonideal: Callable | None = None):
-        self.phi, self.name, self.nonideal = phi, name, nonideal
+    def __init__(self, phi: Callable, *, name: str = "holonomic", nonideal: Callable | None = None, parts: Sequence[str] = ()):
+        self.phi, self.name, self.nonideal, self.labels = phi, name, nonideal, tuple(parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
 
     @property
     def level(self) -> str:

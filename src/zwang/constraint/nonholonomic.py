@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 
@@ -18,6 +18,8 @@ class Nonholonomic(AbstractConstraint):
         psi: `(q, v, t, p)` → residual, a scalar or shape (rows,).
         name: name in results; "nonholonomic" unless given.
         nonideal: see `AbstractConstraint`.
+        parts: names of like constraints whose rows `psi` returns one after another, as many each: many joints cost one
+            function, and results still know them by name; none unless given.
 
     Example:
         >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
@@ -26,9 +28,14 @@ class Nonholonomic(AbstractConstraint):
     psi: Callable
     name: str
     nonideal: Callable | None
+    labels: tuple[str, ...]
 
-    def __init__(self, psi: Callable, *, name: str = "nonholonomic", nonideal: Callable | None = None):
-        self.psi, self.name, self.nonideal = psi, name, nonideal
+    def __init__(self, psi: Callable, *, name: str = "nonholonomic", nonideal: Callable | None = None, parts: Sequence[str] = ()):
+        self.psi, self.name, self.nonideal, self.labels = psi, name, nonideal, tuple(parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
 
     @property
     def level(self) -> str:

@@ -59,7 +59,7 @@ class Stabilized(AbstractDrift):
     def rate(self, dynamics: Dynamics, state: State):
         A = dynamics.matrix(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
-        acceleration = dynamics.acceleration(dynamics.equation(state, weighted), self.term(dynamics, state))
+        acceleration = dynamics.acceleration(dynamics.equation(state, weighted, self.term(dynamics, state)))
         return dynamics.system.rate(state.q, state.v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:

@@ -46,7 +46,7 @@ class Projection(AbstractDrift):
         moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
         v = state.v - moving.correct(dynamics.velocity_residual(state))
         tangent = State(state.q, v, state.t)
-        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted), self.term(dynamics, tangent))
+        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted, self.term(dynamics, tangent)))
         return dynamics.system.rate(state.q, v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:

@@ -38,6 +38,7 @@ from __future__ import annotations
 import difflib
 import importlib
 
+from zwang.arrays import require_float64
 from zwang.errors import ModelError
 from zwang.gallery.example import Example as Example
 from zwang.gallery.index import ENTRIES as ENTRIES
@@ -57,6 +58,7 @@ def load(name: str, **settings) -> Example:
     Example:
         >>> run = load("n-four-bar", N=3).run()
     """
+    require_float64()
     if name not in ENTRIES:
         close = difflib.get_close_matches(name, NAMES, n=2, cutoff=0.5)
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are: {', '.join(NAMES)}."
@@ -66,4 +68,6 @@ def load(name: str, **settings) -> Example:
         if setting not in entry.settings:
             raise ModelError(f"{name} has no setting {setting!r}; it has: {', '.join(entry.settings)}.")
     defaults = {key: setting.default for key, setting in entry.settings.items()}
-    return importlib.import_module(entry.module).build(**{**defaults, **settings})
+    built = {**defaults, **settings}
+    module = importlib.import_module(entry.module)
+    return module.build(name, **built) if entry.module == "zwang.gallery.mechanisms" else module.build(**built)

@@ -2,13 +2,17 @@
 
 | paper | what is reproduced | folder |
 |---|---|---|
+| `review` | kinds of constraints, pseudoinverse; spiral, swarm, flexible-joint arm | `review/` |
 | `pseudoinverse` | operation counts and their measured times; the five-bar linkage by five methods; why they drift | `pseudoinverse/` |
 | `recursive` | constraints level by level: recursion, corollaries, clearances, Kalman filter, the 3RRR mechanism | `recursive/` |
+| `scara` | a robot by the product of exponentials on a helix; why its errors grow, and what stops them | `scara/` |
+| `servo` | nonideal constraints, spring system, coordinated robots | `servo/` |
 
 | file | what |
 |---|---|
 | `index.py` | the list of papers; imports nothing slow |
 | `claim.py` | a claim with its verdict, and a page of them |
+| `drawing.py` | figures of lines, and those of gallery members |
 | `page.py` | a page as HTML (`paper.html`), by the skeleton that run reports have |
 
 A paper is a folder with a function `reproduce(progress) → Page`, and an entry in `index.py`.

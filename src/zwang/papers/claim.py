@@ -86,6 +86,15 @@ class Page:
         return [claim for claim in self.claims if claim.changed]
 
 
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Claims, tables and figures of one section of a paper."""
+
+    claims: Sequence[Claim]
+    grids: Sequence[Grid] = ()
+    charts: Sequence[Chart] = ()
+
+
 def compared(agrees: bool, correction: str = "") -> Verdict:
     """The verdict of a comparison, made after a correction if one is named."""
     if not agrees:

@@ -24,6 +24,11 @@ PAPERS = {
     paper.name: paper
     for paper in (
         Paper(
+            "review",
+            "Udwadia-Kalaba equation: a review",
+            "zwang.papers.review",
+        ),
+        Paper(
             "pseudoinverse",
             "de Falco, Pennestrì and Vita, An investigation of the influence of pseudoinverse matrix calculations on multibody "
             "dynamics simulations by means of the Udwadia-Kalaba formulation (2008)",
@@ -33,6 +38,17 @@ PAPERS = {
             "recursive",
             "Orsino, Recursive modular modelling methodology for lumped-parameter dynamic systems, Proc. R. Soc. A 473 (2017)",
             "zwang.papers.recursive",
+        ),
+        Paper(
+            "scara",
+            "Xu and Liu, Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory (2017)",
+            "zwang.papers.scara",
+        ),
+        Paper(
+            "servo",
+            "Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing analytical dynamics and servo control of "
+            "constrained mechanical systems (2015)",
+            "zwang.papers.servo",
         ),
     )
 }

@@ -55,9 +55,10 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     scales = dynamics.scales
     assert scales is not None
     dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
-    control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s)  # type: ignore
+    stabilization = flow.drift.term(dynamics, s)
+    control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
     actuators = 0.0 if control is None else control.actuator_force
-    motion = motion_of(dynamics.passive, s, flow.drift.term(dynamics, s), actuators)
+    motion = motion_of(dynamics.passive, s, stabilization, actuators)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]

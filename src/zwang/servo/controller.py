@@ -126,12 +126,14 @@ class Controller(eqx.Module):
         B = self.servo.actuation_matrix(eq.state.q, eq.state.t, self.dynamics.p)
         return self.dynamics.acceleration(dataclasses.replace(eq, force=eq.force + B @ u))
 
-    def __call__(self, s: State, u: Float[Array, " nu"] | None = None) -> Control:
+    def __call__(
+        self, s: State, u: Float[Array, " nu"] | None = None, stabilization: Float[Array, " m"] | float = 0.0
+    ) -> Control:
         """The control at a state, with its diagnosis; or that of a control u that something else has chosen.
 
         For such a u, `result` says whether the servo constraints could be met at this state, and `missed` what u leaves undone.
         """
-        c = best = self.choose(self.dynamics.equation_at(s))
+        c = best = self.choose(self.dynamics.equation_at(s, stabilization))
         if u is not None:
             c = dataclasses.replace(c, u=u, acceleration=self.acceleration(c.eq, u))
         involved = jnp.abs(c.acceleration) + jnp.abs(c.eq.free_acceleration)

@@ -144,8 +144,8 @@ class AbstractServoLaw(AbstractControlLaw):
         s = eq.state
         return self.servo.actuation_matrix(s.q, s.t, passive.p) @ self.chosen(s)
 
-    def control(self, passive: Dynamics, s: State) -> Control:
-        return Controller(passive, self.servo)(s, self.chosen(s))
+    def control(self, passive: Dynamics, s: State, stabilization=0.0) -> Control:
+        return Controller(passive, self.servo)(s, self.chosen(s), stabilization)
 
 
 class Held(AbstractServoLaw):

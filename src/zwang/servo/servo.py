@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.arrays import require_float64
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
 from zwang.dynamics import Dynamics
@@ -76,6 +77,7 @@ class Servo(AbstractControlLaw):
                 raise ModelError(
                     f"servo constraint {c.name!r} has a nonideal force; actuators have none: model it in the system."
                 )
+        require_float64()
         self.constraints = tuple(constraints)
         self.actuation = actuation if callable(actuation) else Constant(actuation)
         self.actuators = None if actuators is None else tuple(actuators)
@@ -168,8 +170,8 @@ class Servo(AbstractControlLaw):
         choice = Controller(passive, self).choose(eq)
         return choice.B @ choice.u
 
-    def control(self, passive, s):
-        return Controller(passive, self)(s)
+    def control(self, passive, s, stabilization=0.0):
+        return Controller(passive, self)(s, stabilization=stabilization)
 
 
 class Constant(eqx.Module):

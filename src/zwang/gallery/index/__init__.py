@@ -5,6 +5,7 @@
 | `entry.py` | `Entry`, `Setting` |
 | `passive.py` | members that move by themselves |
 | `hierarchies.py` | members assembled from modules |
+| `mechanisms.py` | members that are mechanism files |
 | `servo.py` | members with actuators that enforce servo constraints |
 """
 
@@ -13,8 +14,9 @@ from __future__ import annotations
 from zwang.gallery.index.entry import Entry as Entry
 from zwang.gallery.index.entry import Setting as Setting
 from zwang.gallery.index.hierarchies import HIERARCHIES
+from zwang.gallery.index.mechanisms import MECHANISMS
 from zwang.gallery.index.passive import PASSIVE
 from zwang.gallery.index.servo import SERVO
 
-ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*PASSIVE, *SERVO, *HIERARCHIES)}
+ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*PASSIVE, *SERVO, *HIERARCHIES, *MECHANISMS)}
 NAMES: tuple[str, ...] = tuple(ENTRIES)

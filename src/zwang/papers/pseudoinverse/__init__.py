@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 
+from zwang.errors import ModelError
 from zwang.papers.claim import Page
 from zwang.papers.pseudoinverse import counts, drift, tables
 from zwang.papers.pseudoinverse.linkage import ANGLE, METHODS, WRONG
@@ -20,7 +22,13 @@ RUNS = 2 * len(METHODS) * len(tables.TOLERANCES)
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:
-    """Recompute Tables 1-12 and Figures 1 and 2."""
+    """Recompute Tables 1-12 and Figures 1 and 2.
+
+    Raises:
+        ModelError: if scikit-sundae is missing.
+    """
+    if importlib.util.find_spec("sksundae") is None:
+        raise ModelError("the runs of the pseudoinverse paper need scikit-sundae; install it with: pip install 'zwang[papers]'.")
     progress(0.0, "Tables 1-6")
     counted, first_grids = counts.claims_and_grids()
     done = 0
@@ -38,8 +46,8 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
         lead=(
             "The paper counts the operations of four equations of motion and integrates an overconstrained linkage with five "
             "pseudoinverses. Its counts come out again but for a lost term. Without stabilization every method fails, and not because "
-            "of how the pseudoinverse is computed: at rank 11 the violation grows exponentially from round-off until it pushes the "
-            "zero singular value over the threshold, and the linkage locks. Projection keeps the state on its constraints, and the "
+            "of how the pseudoinverse is computed: at rank 11 a share of the violation grows exponentially from round-off until it pushes "
+            "the zero singular value over the threshold, and the linkage locks. Projection keeps the state on its constraints, and the "
             "same motion takes a few thousand function calls."
         ),
         choices=(
@@ -50,7 +58,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "absolute tolerance TOL.",
             f"The threshold TOL is relative to the longest row or column, or the largest singular value. A run is correct as long as "
             f"the crank's angle is within {WRONG:g} rad of the exact motion (elliptic functions).",
-            "Runs share two cores, so CPU times are those of a machine that does something else as well.",
+            "Two runs at a time, each in a process; CPU times are those of that process, calls from the integrator into Python included.",
         ),
         claims=[*counted, *drift.claims(runs), *tables.claims(runs, defaults)],
         grids=[*first_grids, *tables.grids(runs, defaults)],

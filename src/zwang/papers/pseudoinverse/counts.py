@@ -55,7 +55,7 @@ REPEATS, TRIES = 200, 5
 
 def claims_and_grids() -> tuple[list[Claim], list[Grid]]:
     """Everything about Tables 1-6."""
-    counted = [claim for equation in EQUATIONS for claim in _table_1_and_6(equation)] + _steps()
+    counted = [claim for equation in EQUATIONS for claim in operations(equation)] + steps()
     measured, accelerations = _measured()
     worst = max(float(np.max(np.abs(a - accelerations[0]))) for a in accelerations)
     agreement = Claim(
@@ -68,7 +68,8 @@ def claims_and_grids() -> tuple[list[Claim], list[Grid]]:
 # --- counts ------------------------------------------------------------------------------------------------------------
 
 
-def _table_1_and_6(equation: str) -> list[Claim]:
+def operations(equation: str) -> list[Claim]:
+    """An equation in Tables 1 and 6."""
     formulation, printed_formula, printed, table = EQUATIONS[equation]
     ours = tuple(int(formulation().flops(m, n)) for m, n in SHAPES)
     by_formula = tuple(printed_formula(m, n) for m, n in SHAPES)
@@ -78,7 +79,7 @@ def _table_1_and_6(equation: str) -> list[Claim]:
         missing = tuple(9 * n**3 for _, n in SHAPES)
         agrees = by_formula == printed and tuple(o - x for o, x in zip(ours, missing, strict=True)) == printed
         correction = (
-            f"Table {table} adds up to 20n³, where Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
+            f"Table {table} adds up to 20n³, Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
         )
     return [
         Claim(
@@ -88,7 +89,7 @@ def _table_1_and_6(equation: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _steps() -> list[Claim]:
+def steps() -> list[Claim]:
     """Single rows of Tables 2-5 that are misprinted."""
     m, n = 15, 18
     product = _product_flops
@@ -131,7 +132,9 @@ def _table_6() -> Grid:
         ours = [formulation().flops(m, n) for m, n in SHAPES]
         rows.append([f"eq. {equation}", *(f"{x:,}" for x in printed), *(f"{int(x):,}" for x in ours)])
     headings = ["equation", *(f"printed, m = {m}, n = {n}" for m, n in SHAPES), *(f"ours, m = {m}, n = {n}" for m, n in SHAPES)]
-    return Grid("Table 6: operations for the accelerations", headings, rows, "Ours: sums of the rows of Tables 2-5, the last corrected.")
+    return Grid(
+        "Table 6: operations for the accelerations", headings, rows, "Ours: sums of the rows of Tables 2-5, the last corrected."
+    )
 
 
 def _counts(values) -> str:
@@ -182,7 +185,9 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
     m, n = A.shape
     times, accelerations = {}, []
     for equation, (formulation, *_) in EQUATIONS.items():
-        program = _repeated(lambda b, part=formulation(): part.acceleration(M, F, A + 0 * b[:, None], b, SVD(threshold=THRESHOLD)))
+        program = _repeated(
+            lambda b, part=formulation(): part.acceleration(M, F, A + 0 * b[:, None], b, SVD(threshold=THRESHOLD))
+        )
         accelerations.append(np.asarray(program(b, 1)))
         times[f"eq. {equation}, SVD"] = (formulation().flops(m, n), _time(program, b))
     C = A / jnp.sqrt(jnp.diag(M))

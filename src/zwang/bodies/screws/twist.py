@@ -1,0 +1,112 @@
+"""Twists ξ = (v, ω), shape (6,), and the rigid motions that they generate, 4 × 4 matrices g = [[R, p], [0, 1]].
+
+    e^(ξ̂ q) = [[e^(ω̂ q), q (v + ω̂² v) − sin q ω̂² v + (1 − cos q) ω̂ v], [0, 1]]
+    Ad_g ξ = (R v + p × R ω, R ω)          the same motion, seen after g
+    [ξ₁, ξ₂] = (ω₁ × v₂ − ω₂ × v₁, ω₁ × ω₂)   d/dq Ad_(e^(ξ̂₁ q)) ξ₂ at q = 0
+
+The exponential holds for |ω| = 1, where v + ω̂²v = ω ωᵀv is the advance along the axis, and for ω = 0: joints of both kinds are
+one formula. All functions of g and ξ take any number of leading axes.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.errors import ModelError
+
+
+def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
+    """Twist `(−ω × L, ω)` of a joint that turns about an axis.
+
+    Args:
+        axis: its direction, shape (3,), of any length but zero.
+        point: any point L on it [m], shape (3,).
+
+    Raises:
+        ModelError: for an axis without direction.
+    """
+    w = _direction(axis, "axis of a revolute joint")
+    return np.concatenate([-np.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0  # no −0
+
+
+def prismatic(direction) -> np.ndarray:
+    """Twist `(v, 0)` of a joint that slides.
+
+    Args:
+        direction: shape (3,), of any length but zero.
+
+    Raises:
+        ModelError: for a direction of length zero.
+    """
+    return np.concatenate([_direction(direction, "direction of a prismatic joint"), np.zeros(3)])
+
+
+def hat(w: Float[Array, "... 3"]) -> Float[Array, "... 3 3"]:
+    """ŵ with ŵ x = w × x."""
+    x, y, z = jnp.moveaxis(w, -1, 0)
+    zero = jnp.zeros_like(x)
+    rows = [(zero, -z, y), (z, zero, -x), (-y, x, zero)]
+    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def motion(R: Float[Array, "... 3 3"], place: Float[Array, "... 3"]) -> Float[Array, "... 4 4"]:
+    """g of a rotation and a place [m]."""
+    bottom = jnp.broadcast_to(jnp.array([0.0, 0.0, 0.0, 1.0]), (*R.shape[:-2], 1, 4))
+    return jnp.concatenate([jnp.concatenate([R, place[..., None]], axis=-1), bottom], axis=-2)
+
+
+def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[Array, "... 4 4"]:
+    """`e^(ξ̂ q)`: the motion of a joint.
+
+    Args:
+        twist: with |ω| = 1 or ω = 0, as `revolute` and `prismatic` give it.
+        q: angle [rad], or distance [m] where ω = 0.
+    """
+    v, w, q = twist[..., :3], hat(twist[..., 3:]), jnp.asarray(q)[..., None]
+    s, c = jnp.sin(q), jnp.cos(q)
+    wv = (w @ v[..., None])[..., 0]
+    wwv = (w @ wv[..., None])[..., 0]
+    R = jnp.eye(3) + s[..., None] * w + (1 - c)[..., None] * (w @ w)
+    return motion(R, q * (v + wwv) - s * wwv + (1 - c) * wv)
+
+
+def inverse(g: Float[Array, "... 4 4"]) -> Float[Array, "... 4 4"]:
+    """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]]."""
+    back = jnp.swapaxes(g[..., :3, :3], -1, -2)
+    return motion(back, -(back @ g[..., :3, 3:])[..., 0])
+
+
+def adjoint(g: Float[Array, "... 4 4"]) -> Float[Array, "... 6 6"]:
+    """Ad_g = [[R, p̂R], [0, R]]."""
+    R, p = g[..., :3, :3], g[..., :3, 3]
+    upper = jnp.concatenate([R, hat(p) @ R], axis=-1)
+    return jnp.concatenate([upper, jnp.concatenate([jnp.zeros_like(R), R], axis=-1)], axis=-2)
+
+
+def bracket(a: Float[Array, "... 6"], b: Float[Array, "... 6"]) -> Float[Array, "... 6"]:
+    """`[a, b] = ad_a b`, the Lie bracket of two twists."""
+    (va, wa), (vb, wb) = jnp.split(a, 2, axis=-1), jnp.split(b, 2, axis=-1)
+    return jnp.concatenate([jnp.cross(wa, vb) - jnp.cross(wb, va), jnp.cross(wa, wb)], axis=-1)
+
+
+def cobracket(a: Float[Array, "... 6"], wrench: Float[Array, "... 6"]) -> Float[Array, "... 6"]:
+    """`ad_aᵀ w` of a wrench or momentum w = (force, torque): wᵀ[a, b] = (ad_aᵀ w)ᵀ b for every b."""
+    (va, wa), (force, torque) = jnp.split(a, 2, axis=-1), jnp.split(wrench, 2, axis=-1)
+    return jnp.concatenate([jnp.cross(force, wa), jnp.cross(force, va) + jnp.cross(torque, wa)], axis=-1)
+
+
+def _direction(given, what: str) -> np.ndarray:
+    vector = _vector(given, what)
+    length = np.linalg.norm(vector)
+    if not length > 0:
+        raise ModelError(f"the {what} is {vector.tolist()}, which has no direction; give a vector other than zero.")
+    return vector / length
+
+
+def _vector(given, what: str) -> np.ndarray:
+    vector = np.asarray(given, float)
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise ModelError(f"the {what} is {given!r}, expected three finite numbers.")
+    return vector

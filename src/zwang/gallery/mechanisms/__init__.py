@@ -1,0 +1,31 @@
+"""Members of the gallery that are mechanism files, beside this one; any other mechanism file becomes an `Example` in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from zwang.gallery.example import Example
+from zwang.mechanism import Mechanism, read
+from zwang.mechanism.drawing import motion_picture
+
+FOLDER = Path(__file__).parent
+
+
+def build(name: str, **settings) -> Example:
+    """A member, put together."""
+    return assembled(read(FOLDER / f"{name}.toml", **settings))
+
+
+def assembled(mechanism: Mechanism) -> Example:
+    """A mechanism with its start, its settings and its picture.
+
+    Raises:
+        AssemblyError: if it cannot be put together.
+    """
+    start = mechanism.start_state
+    return Example(
+        mechanism.model, np.asarray(start.q), np.asarray(start.v), mechanism.run.duration, mechanism.description,
+        rtol=mechanism.run.rtol, figures={"Mechanism": motion_picture(mechanism)}, simulate={"samples": mechanism.run.samples},
+    )  # fmt: skip

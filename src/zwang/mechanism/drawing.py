@@ -1,0 +1,165 @@
+"""Pictures of a mechanism: bodies as lines between their points, disks as circles, joints as dots, springs dashed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.mechanism.joints import KINDS
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.pairs import frames
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from zwang.run import Run
+
+BODY, JOINT, FRAME, SPRING, OPEN, FADED = "#0072b2", "#d55e00", "#555555", "#009e73", "#cc0000", 0.16
+SHADES = 6
+"""Instants at which a moving mechanism is drawn."""
+CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
+
+
+def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -> Figure:
+    """A figure of one configuration, shape (nq,); the joint `broken` is marked, with the gap it has."""
+    figure, axes = _canvas(mechanism)
+    _draw(axes, mechanism, np.asarray(q), names=True, broken=broken)
+    _fit(axes)
+    return figure
+
+
+def motion_picture(mechanism: Mechanism):
+    """`run` → figure of its last configuration, with earlier ones faded and the traces that `[look]` asks for."""
+
+    def draw(run: Run) -> Figure:
+        figure, axes = _canvas(mechanism)
+        instants = np.unique(np.linspace(0, len(run.t) - 1, SHADES).astype(int))
+        for i in instants[:-1]:
+            _draw(axes, mechanism, run.q[i], shade=FADED)
+        _draw(axes, mechanism, run.q[-1])
+        q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
+        for name in mechanism.look.traces:
+            (line,) = axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, label=f"path of {name}", zorder=4)
+            line.set_color({0: "#cc79a7"}.get(mechanism.look.traces.index(name), line.get_color()))
+        if mechanism.look.traces:
+            axes.legend(loc="best")
+        axes.set_title(f"t = {run.t[-1]:.4g} s; faded: earlier", loc="left")
+        _fit(axes)
+        return figure
+
+    from zwang.run.plot import STYLE
+
+    def styled(run: Run) -> Figure:
+        import matplotlib
+
+        with matplotlib.rc_context(STYLE):
+            return draw(run)
+
+    return styled
+
+
+def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
+    """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
+    import jax
+
+    i, p, carrier = mechanism.layout.index[point], mechanism.params, mechanism.layout.carrier
+    return np.asarray(jax.vmap(lambda q: frames(q, p, carrier).place[i])(np.asarray(q)))
+
+
+def _canvas(mechanism: Mechanism):
+    from zwang.run.plot import Picture
+
+    figure = Picture(figsize=(6.4, 4.8), layout="constrained")
+    axes = figure.add_subplot()
+    across, up = ("x [m]", "y [m]") if mechanism.d == 2 else ("to the right [m]", "up in the picture [m]")
+    axes.set(xlabel=across, ylabel=up)
+    axes.set_aspect("equal", adjustable="datalim")
+    return figure, axes
+
+
+def _fit(axes: Axes) -> None:
+    axes.margins(0.08)
+    axes.autoscale_view()
+
+
+def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
+    """Places as the eye sees them: as they are in the plane, in parallel projection in space; shape (..., 2)."""
+    if mechanism.d == 2:
+        return places
+    azimuth, elevation = np.radians(mechanism.look.view)
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    up = np.array([-np.cos(azimuth) * np.sin(elevation), -np.sin(azimuth) * np.sin(elevation), np.cos(elevation)])
+    return places @ np.stack([right, up], axis=1)
+
+
+def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = False, broken: str | None = None) -> None:
+    layout = m.layout
+    at = frames(jnp.asarray(q), m.params, layout.carrier)
+    place, attitude = np.asarray(at.place), np.asarray(at.attitude)
+    seen = _seen(m, place)
+    for i, (name, link) in enumerate(m.bodies.items()):
+        center, points = layout.index[name], layout.points_of(i)
+        if link.radius is not None and link.length is None:
+            ring = link.radius * np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=-1)
+            axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, alpha=shade)
+            spoke = link.radius * np.array([[0.0, 0.0], [1.0, 0.0]])
+            axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, alpha=shade)
+        points = [center, *points] if len(points) == 1 else points
+        outline = seen[_outline(layout.offset[points], points)] if points else seen[[center]]
+        axes.plot(
+            *outline.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round"
+        )
+        if names:
+            axes.annotate(name, outline[:-1].mean(axis=0) if len(points) > 2 else outline.mean(axis=0), color=BODY, fontsize=8)
+    for name, joint in m.joints.items():
+        if KINDS[joint.kind].couples:
+            continue
+        ends = m.ends(name)
+        a, b = seen[ends.a], seen[ends.b]
+        opened = name == broken
+        if joint.kind == "rod" or opened:
+            axes.plot(
+                *np.stack([a, b]).T,
+                color=OPEN if opened else BODY,
+                lw=2.0 if opened else 1.5,
+                ls=":" if opened else "-",
+                alpha=shade,
+            )
+        if layout.carrier[ends.a] == len(layout.bodies) and joint.kind not in ("planar", "rolling", "knife", "path"):
+            axes.plot(*a, marker="^", ms=8, color=FRAME, alpha=shade)
+        if joint.kind not in ("rolling", "knife"):
+            axes.plot(
+                *b,
+                marker="s" if joint.kind in ("prismatic", "slot") else "o",
+                ms=4,
+                color=OPEN if opened else JOINT,
+                alpha=shade,
+                zorder=3,
+            )
+        if opened:
+            axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
+    for spring in [*m.springs.values(), *m.bushings.values()]:
+        if spring.between is not None:
+            axes.plot(*seen[[layout.index[x] for x in spring.between]].T, color=SPRING, lw=1.4, ls="--", alpha=shade)
+
+
+def _outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:
+    """Points in the order of a polygon around their middle, closed if they are more than two."""
+    if len(points) < 3:
+        return np.array(points)
+    away = offsets - offsets.mean(axis=0)
+    _, _, axes = np.linalg.svd(away)
+    flat = away @ axes[:2].T
+    order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))
+    return np.array(points)[np.append(order, order[0])]
+
+
+def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:
+    """Points of a body's plane of x and y, in space."""
+    if attitude.ndim == 0:
+        c, s = np.cos(attitude), np.sin(attitude)
+        return place + ring @ np.array([[c, s], [-s, c]])
+    return place + ring @ attitude[:, :2].T

@@ -1,0 +1,130 @@
+"""Springs, dampers, bushings, forces: efforts f that do work on coordinates x of two points.
+
+V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power: one transposed derivative for all of them)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.mechanism.layout import GROUND
+from zwang.mechanism.pairs import COORDINATES, frames, pair
+from zwang.mechanism.parts import Bushing, Force, PartError, Spring
+from zwang.mechanism.rows import Ends, Joints, checked, known_coordinate
+
+PLACES, SPEEDS = ("x", "y", "z"), ("vx", "vy", "vz")
+
+
+class Efforts:
+    """All efforts of a mechanism, resolved and checked.
+
+    Attributes:
+        params: stiffness, damping and rest of the springs by coordinate, shape (springs, entries).
+    """
+
+    def __init__(
+        self, springs: Mapping[str, Spring], bushings: Mapping[str, Bushing], forces: Mapping[str, Force], joints: Joints
+    ):
+        self.layout, d = joints.layout, joints.layout.d
+        self._springs: dict[str, list[Ends]] = {}
+        numbers: dict[str, list[tuple]] = {}
+        for name, spring in springs.items():
+            ends = _spring_ends(("springs", name), spring, joints)
+            self._springs.setdefault(ends.coordinate, []).append(ends)
+            numbers.setdefault(ends.coordinate, []).append(([spring.stiffness], [spring.damping], [spring.rest]))
+        for name, bushing in bushings.items():
+            where, size = ("bushings", name), 3 * (d - 1)
+            damping = (0.0,) * size if bushing.damping is None else bushing.damping
+            if not len(bushing.stiffness) == len(damping) == size:
+                raise PartError(
+                    where, f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}."
+                )
+            self._springs.setdefault("all", []).append(joints.between(bushing.between, where))
+            numbers.setdefault("all", []).append((bushing.stiffness, damping, (0.0,) * size))
+        self.params = {
+            coordinate: dict(zip(("stiffness", "damping", "rest"), np.swapaxes(np.array(rows, float), 0, 1), strict=True))
+            for coordinate, rows in numbers.items()
+        }
+        self._damped = [c for c, x in self.params.items() if np.any(x["damping"])]
+        self._forces = [_resolved(name, force, joints) for name, force in forces.items()]
+
+    @property
+    def potential(self) -> Callable | None:
+        """`(q, t, p)` → energy of the springs [J], or None."""
+        if not self._springs:
+            return None
+
+        def energy(q, t, p):
+            parts = [
+                0.5 * jnp.sum(p["springs"][c]["stiffness"] * (self._stretch(c, q, p) - p["springs"][c]["rest"]) ** 2)
+                for c in self._springs
+            ]
+            return sum(parts, jnp.zeros(()))
+
+        return energy
+
+    def wrench(self, rate: Callable) -> Callable | None:
+        """`(q, v, t, p)` → force and torque on each body, as `PlanarBodies` and `RigidBodies` take them, or None."""
+        if not self._damped and not self._forces:
+            return None
+
+        def wrench(q, v, t, p):
+            def coordinates(q):
+                stretches = {c: self._stretch(c, q, p) for c in self._damped}
+                return stretches, [x(q, p) for x, _ in self._forces]
+
+            x = coordinates(q)
+            xdot, pull = jax.vjp(lambda v: jax.jvp(coordinates, (q,), (rate(q, v, t, p),))[1], v)
+            damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in self._damped}
+            efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(self._forces)]
+            return pull((damping, efforts))[0].reshape(-1, 3 * (self.layout.d - 1))
+
+        return wrench
+
+    def _stretch(self, coordinate: str, q, p):
+        """The coordinate of all springs that act on it, shape (springs, entries)."""
+        a, b = (np.array([getattr(ends, x) for ends in self._springs[coordinate]]) for x in "ab")
+        values = jax.vmap(COORDINATES[coordinate])(pair(frames(q, p, self.layout.carrier), a, b))
+        return values.reshape(len(a), -1)
+
+
+def _spring_ends(where, spring: Spring, joints: Joints) -> Ends:
+    if (spring.between is None) == (spring.joint is None):
+        raise PartError(where, "expected either between or joint.")
+    if spring.joint is not None:
+        return joints.of(spring.joint, spring.coordinate, where)
+    ends = joints.between(spring.between, where)
+    return Ends(ends.a, ends.b, known_coordinate(spring.coordinate or "distance", (*where, "coordinate"), where[-1]))
+
+
+def _resolved(name: str, force: Force, joints: Joints) -> tuple[Callable, Callable]:
+    """A force as its coordinates `(q, p)` → x and its law `(x, ẋ, t, p)` → effort."""
+    where, d = ("forces", name), joints.layout.d
+    if (force.on is None) == (force.joint is None):
+        raise PartError(where, "expected either on or joint.")
+    if force.on is not None and force.coordinate is None:
+        a, b = joints.layout.point(GROUND, where), joints.layout.point(force.on, (*where, "on"))
+        efforts = force.effort if isinstance(force.effort, tuple) else (force.effort,)
+        if len(efforts) != d:
+            raise PartError((*where, "effort"), f"has {len(efforts)} components, expected {d}.")
+        known = ("t", *PLACES[:d], *SPEEDS[:d])
+        laws = [checked(x, (*known, *joints.formulas), (*where, "effort")) for x in efforts]
+
+        def law(x, xdot, t, p):
+            values = {**p["parameters"], **dict(zip(known, [t, *x, *xdot], strict=True))}
+            return jnp.stack([component.traced(values) for component in laws])
+
+        return joints.coordinate(Ends(a, b, "gap")), law
+    if isinstance(force.effort, tuple):
+        raise PartError((*where, "effort"), "has components; a coordinate takes one formula.")
+    if force.joint is not None:
+        ends = joints.of(force.joint, force.coordinate, where)
+    else:
+        ends = joints.between((GROUND, force.on), where)  # type: ignore[arg-type]
+        ends = Ends(ends.a, ends.b, known_coordinate(force.coordinate, (*where, "coordinate"), name))
+    one = checked(force.effort, ("t", "value", "rate", *joints.formulas), (*where, "effort"))
+    return joints.coordinate(ends), lambda x, xdot, t, p: one.traced({**p["parameters"], "t": t, "value": x, "rate": xdot})

@@ -1,0 +1,158 @@
+"""Formulas in text, e.g. `0.1*sin(2*pi*t)`: parsed, checked against a fixed list of names and functions, never executed.
+
+The text becomes Python's syntax tree, of which only numbers, names, `+ - * / **`, comparisons by `step` and calls of the functions
+below are taken; the tree is then walked, with NumPy's functions or JAX's.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import ModelError
+
+CONSTANTS = {"pi": math.pi, "deg": math.pi / 180, "g": 9.81}
+"""`60*deg` is an angle in radians, `g` the acceleration of gravity [m/s²]."""
+FUNCTIONS = {
+    "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 2, "sinh": 1, "cosh": 1, "tanh": 1,
+    "exp": 1, "log": 1, "sqrt": 1, "abs": 1, "sign": 1, "min": 2, "max": 2, "step": 1, "ramp": 1,
+}  # fmt: skip
+"""Functions with their numbers of arguments; `step(x)` is 0 below zero and 1 from there on, `ramp(x)` is x·step(x)."""
+LONGEST = 500
+"""Characters of a formula."""
+MOST = 1e300
+"""Largest number in a formula."""
+_LIBRARY = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "min": "minimum", "max": "maximum",
+}  # fmt: skip
+_OPERATORS = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+    ast.USub: lambda a: -a,
+    ast.UAdd: lambda a: a,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Expression:
+    """A formula; two with the same text are equal, so that they share compiled programs.
+
+    Args:
+        text: the formula.
+
+    Raises:
+        ModelError: if it is no formula, or uses anything beyond `CONSTANTS`, `FUNCTIONS` and plain names.
+
+    Example:
+        >>> Expression("2*a*sin(t)").value({"a": 1.5, "t": 0.0})
+        0.0
+    """
+
+    text: str
+
+    def __post_init__(self):
+        self._check(self._tree)
+
+    @cached_property
+    def _tree(self) -> ast.expr:
+        if len(self.text) > LONGEST:
+            raise ModelError(f"a formula has {len(self.text)} characters, expected at most {LONGEST}.")
+        try:
+            return ast.parse(self.text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ModelError(f"{self.text!r} is no formula: {getattr(error, 'msg', error)}.") from None
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names that it needs besides the constants."""
+        called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        found = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and id(node) not in called}
+        return frozenset(found - set(CONSTANTS))
+
+    def value(self, values: Mapping[str, Any]) -> float:
+        """Its value as a number.
+
+        Raises:
+            ModelError: for an unknown name, or a value that is not finite.
+        """
+        self.require(values)
+        try:
+            with np.errstate(all="ignore"):
+                result = float(self._evaluate(self._tree, {**CONSTANTS, **values}, np))
+        except (ArithmeticError, TypeError) as error:
+            raise ModelError(f"{self.text!r} has no value: {error}.") from None
+        if not math.isfinite(result):
+            raise ModelError(f"{self.text!r} is {result}, expected a finite number.")
+        return result
+
+    def traced(self, values: Mapping[str, Any]):
+        """Its value from JAX arrays."""
+        import jax.numpy as jnp
+
+        with np.errstate(all="ignore"):
+            return jnp.asarray(self._evaluate(self._tree, {**CONSTANTS, **values}, jnp), float)
+
+    def require(self, known) -> None:
+        """Refuse names that are not known.
+
+        Raises:
+            ModelError: naming the first one.
+        """
+        if unknown := sorted(self.names - set(known)):
+            there = ", ".join([*known, *CONSTANTS])
+            raise ModelError(f"{self.text!r} uses {unknown[0]!r}, which has no value here; there are: {there}.")
+
+    def _evaluate(self, node, values, library):
+        def child(x):
+            return self._evaluate(x, values, library)
+
+        if isinstance(node, ast.Constant):
+            return np.float64(node.value)  # type: ignore[arg-type]  # divisions by zero end as inf, like those of arrays
+        if isinstance(node, ast.Name):
+            return values[node.id]
+        if isinstance(node, ast.BinOp):
+            return _OPERATORS[type(node.op)](child(node.left), child(node.right))
+        if isinstance(node, ast.UnaryOp):
+            return _OPERATORS[type(node.op)](child(node.operand))
+        arguments, name = [child(x) for x in node.args], node.func.id
+        if name in ("step", "ramp"):
+            return library.where(arguments[0] >= 0, 1.0 if name == "step" else arguments[0], 0.0)
+        return getattr(library, _LIBRARY.get(name, name))(*arguments)  # type: ignore
+
+    def _check(self, node) -> None:
+        """Refuse everything that is not in the language."""
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            if abs(node.value) > MOST:  # type: ignore[arg-type]
+                raise ModelError(f"{self.text!r} has a number beyond {MOST:g}.")
+            return
+        if isinstance(node, ast.Name):
+            if node.id in FUNCTIONS:
+                raise ModelError(f"{self.text!r}: {node.id} is a function and needs its argument in brackets.")
+            return
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
+            raise ModelError(f"{self.text!r}: write a power as **, not ^.")
+        if isinstance(node, (ast.BinOp, ast.UnaryOp)) and type(node.op) in _OPERATORS:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self._check(child)
+            return
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            name = node.func.id
+            if name not in FUNCTIONS:
+                raise ModelError(f"{self.text!r}: there is no function {name!r}; there are: {', '.join(FUNCTIONS)}.")
+            if len(node.args) != FUNCTIONS[name]:
+                raise ModelError(f"{self.text!r}: {name} has {len(node.args)} arguments, expected {FUNCTIONS[name]}.")
+            for argument in node.args:
+                self._check(argument)
+            return
+        part = ast.get_source_segment(self.text.strip(), node) or self.text
+        raise ModelError(f"{self.text!r}: {part!r} is not allowed; a formula has numbers, names, + - * / ** and functions.")

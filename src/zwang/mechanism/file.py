@@ -1,0 +1,146 @@
+"""Mechanism files: TOML in, a `Mechanism` out, or a sentence with the line that is wrong. Nothing in a file is executed."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zwang.errors import ModelError
+from zwang.mechanism import parts
+from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
+from zwang.mechanism.layout import meant
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.parts import PartError
+
+HOLDS = {
+    "bodies": parts.Link, "joints": parts.Joint, "drives": parts.Drive, "springs": parts.Spring, "bushings": parts.Bushing,
+    "forces": parts.Force, "start": parts.Begin,
+}  # fmt: skip
+"""Tables of named parts."""
+_HEADER, _KEY = (
+    re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),
+    re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*="),
+)
+
+
+def read(path: Path | str, **settings: float) -> Mechanism:
+    """Read a mechanism file.
+
+    Args:
+        path: the TOML file: the fields of `Mechanism` as tables. Where a number is expected a formula of `[parameters]` may stand,
+            e.g. `length = "2*crank"`; a parameter is a number, or a table with `value`, `unit` and `meaning`.
+        settings: parameters that differ from the file's.
+
+    Raises:
+        ModelError: one sentence with the line, for a file that cannot be read or makes no sense.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ModelError(f"{path} is not a text file in UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{path}: {error}.") from None
+    try:
+        values = parameter_values(content, settings)
+        return _validated({"name": path.stem, **content, "parameters": values}, values)
+    except PartError as error:
+        line = line_of(text, error.where)
+        place = f", line {line}" if line else ""
+        raise ModelError(f"{path}{place}: {error}") from None
+
+
+def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) -> dict[str, float]:
+    """`[parameters]` as numbers; each may be a formula of those before it.
+
+    Raises:
+        PartError: for a value that is none, or a setting that the file does not have.
+    """
+    declared = content.get("parameters", {})
+    if not isinstance(declared, dict):
+        raise PartError(("parameters",), "expected a table.")
+    for name in settings:
+        if name not in declared:
+            raise PartError((), f"there is no parameter {name!r}{meant(name, declared)}")
+    values: dict[str, float] = {}
+    for name, given in declared.items():
+        where = ("parameters", name)
+        if name in CONSTANTS or name in FUNCTIONS or name in ("t", "x", "y", "z", "vx", "vy", "vz", "value", "rate", "angle"):
+            raise PartError(where, "is a name with a meaning of its own in formulas; take another.")
+        if isinstance(given, dict):
+            if "value" not in given or given.keys() - {"value", "unit", "meaning"}:
+                raise PartError(where, "expected value, unit and meaning.")
+            given = given["value"]
+        given = settings.get(name, given)
+        if isinstance(given, bool) or not isinstance(given, (int, float, str)):
+            raise PartError(where, "expected a number or a formula.")
+        try:
+            values[name] = Expression(str(given)).value(values)
+        except ModelError as error:
+            raise PartError(where, str(error)) from None
+    return values
+
+
+def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
+    import pydantic
+
+    try:
+        return pydantic.TypeAdapter(Mechanism).validate_python(content, context=values)
+    except pydantic.ValidationError as error:
+        found = [_explained(x) for x in error.errors(include_url=False)]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise PartError(found[0].where, found[0].message + more) from None
+
+
+def _explained(found) -> PartError:
+    """What pydantic found, in words of mechanics."""
+    cause = found.get("ctx", {}).get("error")
+    if isinstance(cause, PartError):
+        return cause
+    where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
+    known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
+    if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        last = where[len(where) - 1]
+        fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
+        names = [f.name for f in dataclasses.fields(fields)] if fields else []
+        return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
+    if found["type"] in ("missing", "missing_argument"):
+        return PartError(where[:-1], f"{found['loc'][-1]} is missing.")
+    got = found["input"]
+    shown = f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ""
+    said = str(cause) if cause is not None else found["msg"][:1].lower() + found["msg"][1:]
+    return PartError(known, said if cause is not None else f"{said}{shown}.")
+
+
+def line_of(text: str, where: tuple[str, ...]) -> int | None:
+    """The line of a TOML text where the longest beginning of a way like ("joints", "A", "between") stands."""
+    best, depth, table = None, 0, ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = _names(header[1])
+            here = table
+        elif key := _KEY.match(line):
+            here = (*table, *_names(key[1]))
+            here += _inside(line[key.end() :], where[len(here) :])
+        else:
+            continue
+        common = next((i for i, (a, b) in enumerate(zip(here, where, strict=False)) if a != b), min(len(here), len(where)))
+        if common > depth:
+            best, depth = number, common
+    return best
+
+
+def _inside(rest: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of the names, if an inline table on the line holds it."""
+    return names[:1] if names and re.search(rf"[{{,]\s*\"?{re.escape(names[0])}\"?\s*=", rest) else ()
+
+
+def _names(dotted: str) -> tuple[str, ...]:
+    return tuple(x.strip().strip('"') for x in re.findall(r'"[^"]*"|[^.\s]+', dotted))

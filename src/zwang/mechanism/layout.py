@@ -1,0 +1,201 @@
+"""Where everything is at the start: bodies with their inertia and rough pose, and all their points."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from zwang.bodies import Body
+from zwang.mechanism.parts import Link, PartError, Point
+
+GROUND = "ground"
+_AXES = np.eye(3)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The bodies and points of a mechanism.
+
+    Attributes:
+        d: 2 in the plane, 3 in space.
+        bodies: mass and inertia of each.
+        q, v: rough start, shapes (nq,) and (nv,).
+        index: "body.point" → number of the point; a body's name alone is its center, "ground" the origin.
+        carrier: number of the body that carries each point, the last one being the ground.
+        offset, orientation: place and attitude of each point on its body, (n, d) and (n,) or (n, 3, 3).
+    """
+
+    d: int
+    bodies: tuple[Body, ...]
+    q: np.ndarray
+    v: np.ndarray
+    index: dict[str, int]
+    carrier: np.ndarray
+    offset: np.ndarray
+    orientation: np.ndarray
+
+    def point(self, reference: str, where: tuple[str, ...]) -> int:
+        """The number of a point.
+
+        Raises:
+            PartError: for an unknown one.
+        """
+        if reference not in self.index:
+            raise PartError(where, f"there is no point {reference!r}{meant(reference, self.index)}")
+        return self.index[reference]
+
+    def points_of(self, body: int) -> list[int]:
+        """Numbers of the named points of a body; its center is none of them."""
+        return [i for name, i in self.index.items() if self.carrier[i] == body and "." in name and not name.endswith(".center")]
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`: did you mean 'x'?`, or what there is."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=2, cutoff=0.55)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are: {', '.join(known) or 'none'}."
+
+
+def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Layout:
+    """Bodies and points from their declarations.
+
+    Raises:
+        PartError: for vectors of a wrong length, missing inertia, or a direction that is none.
+    """
+    bodies, poses, twists = [], [], []
+    index: dict[str, int] = {}
+    carrier, offset, orientation = [], [], []
+
+    def add(name: str, body: int, point: Point | tuple, where: tuple[str, ...]) -> None:
+        point = point if isinstance(point, Point) else Point(tuple(point))
+        index[name] = len(index)
+        carrier.append(body)
+        offset.append(_vector(point.at, d, where, "its place"))
+        orientation.append(_attitude(point, where) if d == 3 else _planar_angle(point, where))
+
+    for i, (name, link) in enumerate(links.items()):
+        where = ("bodies", name)
+        if name == GROUND or "." in name:
+            raise PartError(where, "a body is not called 'ground', and its name has no dot.")
+        bodies.append(Body(name, _positive(link.mass, (*where, "mass")), _inertia(link, d, where)))
+        poses.append(_pose(link, d, where))
+        spin = 0.0 if link.angular_velocity is None else link.angular_velocity
+        turning = _vector(np.atleast_1d(spin) if d == 2 or link.angular_velocity is not None else np.zeros(3), 1 if d == 2 else 3,
+                          (*where, "angular_velocity"), "angular velocity")  # fmt: skip
+        moving = np.zeros(d) if link.velocity is None else _vector(link.velocity, d, (*where, "velocity"), "velocity")
+        twists.append(np.concatenate([moving, turning]))
+        add(name, i, Point((0.0,) * d), where)
+        add(f"{name}.center", i, Point((0.0,) * d), where)
+        if link.length is not None:
+            half = _positive(link.length, (*where, "length")) / 2
+            for end, x in (("start", -half), ("end", half)):
+                if end not in link.points:
+                    add(f"{name}.{end}", i, Point((x, *(0.0,) * (d - 1))), where)
+        for label, point in link.points.items():
+            add(f"{name}.{label}", i, point, (*where, "points", label))
+    add(GROUND, len(links), Point((0.0,) * d), (GROUND,))
+    for label, point in ground.items():
+        add(f"{GROUND}.{label}", len(links), point, (GROUND, label))
+    return Layout(
+        d, tuple(bodies), np.concatenate(poses or [np.zeros(0)]), np.concatenate(twists or [np.zeros(0)]), index,
+        np.array(carrier), np.array(offset), np.array(orientation),
+    )  # fmt: skip
+
+
+def _vector(value, size: int, where, what: str) -> np.ndarray:
+    array = np.asarray(value, float)
+    if array.shape != (size,):
+        raise PartError(where, f"{what} has {array.size} numbers, expected {size}.")
+    return array
+
+
+def _positive(value: float, where) -> float:
+    if not value > 0:
+        raise PartError(where, f"is {value:g}, expected a positive number.")
+    return float(value)
+
+
+def _inertia(link: Link, d: int, where):
+    """Given, or that of a rod, disk or cylinder."""
+    m, length, radius = link.mass, link.length, link.radius
+    if link.inertia is not None:
+        given = np.asarray(link.inertia, float)
+        if given.shape != (() if d == 2 else (3,)):
+            raise PartError(
+                (*where, "inertia"), f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}."
+            )
+        if np.any(given <= 0):
+            raise PartError((*where, "inertia"), "is not positive.")
+        return float(given) if d == 2 else tuple(given)
+    if d == 2:
+        if radius is not None:
+            return m * radius**2 / 2
+        if length is not None:
+            return m * length**2 / 12
+        raise PartError(where, "has no inertia: give inertia, or length for a slender rod, or radius for a disk.")
+    if radius is None:
+        raise PartError(where, "has no inertia: give inertia, or radius for a disk, or length and radius for a cylinder.")
+    if length is None:
+        return (m * radius**2 / 4, m * radius**2 / 4, m * radius**2 / 2)
+    across = m * (3 * radius**2 + length**2) / 12
+    return (m * radius**2 / 2, across, across)
+
+
+def _pose(link: Link, d: int, where) -> np.ndarray:
+    """Rough place and attitude, by `guess` or by `at` with `angle` or `turn`."""
+    if link.guess is not None:
+        if link.at is not None or link.turn is not None or link.angle:
+            raise PartError((*where, "guess"), "stands beside at, angle or turn; give one of them.")
+        start, end = (_vector(x, d, (*where, "guess"), "each place") for x in link.guess)
+        way = end - start
+        if not np.any(way):
+            raise PartError((*where, "guess"), "both places are the same; expected where its start and end lie.")
+        if d == 2:
+            return np.array([*(start + end) / 2, np.arctan2(way[1], way[0])])
+        return np.concatenate([(start + end) / 2, _from_x_axis(way)])
+    at = np.zeros(d) if link.at is None else _vector(link.at, d, (*where, "at"), "its place")
+    if d == 2:
+        if link.turn is not None:
+            raise PartError((*where, "turn"), "is for bodies in space; give angle.")
+        return np.array([*at, link.angle])
+    if link.angle:
+        raise PartError((*where, "angle"), "is for bodies in the plane; give turn, a rotation vector.")
+    turn = np.zeros(3) if link.turn is None else _vector(link.turn, 3, (*where, "turn"), "the rotation vector")
+    half = np.linalg.norm(turn) / 2
+    return np.concatenate([at, [np.cos(half)], np.sinc(half / np.pi) * turn / 2])
+
+
+def _from_x_axis(way: np.ndarray) -> np.ndarray:
+    """The shortest turn from the x axis to a direction, as a quaternion."""
+    unit = way / np.linalg.norm(way)
+    if unit[0] < -1 + 1e-12:
+        return np.array([0.0, 0.0, 0.0, 1.0])
+    q = np.concatenate([[1 + unit[0]], np.cross(_AXES[0], unit)])
+    return q / np.linalg.norm(q)
+
+
+def _planar_angle(point: Point, where) -> float:
+    if point.axis is not None or point.x is not None:
+        raise PartError(where, "axis and x are for points in space; give angle.")
+    return float(point.angle)
+
+
+def _attitude(point: Point, where) -> np.ndarray:
+    """Axes of a point in space: z along `axis`, x near `x` or taken."""
+    z = _direction(_AXES[2] if point.axis is None else _vector(point.axis, 3, where, "axis"), where)
+    near = _AXES[int(np.argmin(np.abs(z)))] if point.x is None else _vector(point.x, 3, where, "x")
+    if point.x is None and abs(z[2]) > 1 - 1e-12:
+        near = _AXES[0]  # axes of an unturned point are the body's
+    x = _direction(near - (near @ z) * z, where)
+    x = np.array([np.cos(point.angle), np.sin(point.angle)]) @ np.stack([x, np.cross(z, x)])
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def _direction(vector: np.ndarray, where) -> np.ndarray:
+    size = np.linalg.norm(vector)
+    if not size > 1e-12:
+        raise PartError(where, "a direction is zero, or x is parallel to axis.")
+    return vector / size

@@ -1,0 +1,228 @@
+"""A mechanism: parts in, a model on its constraints out."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from zwang.bodies import PlanarBodies, RigidBodies
+from zwang.constraint import AbstractConstraint
+from zwang.errors import ModelError
+from zwang.mechanism.efforts import Efforts
+from zwang.mechanism.layout import Layout, lay_out, meant
+from zwang.mechanism.parts import (
+    STRICT,
+    Begin,
+    Bushing,
+    Drive,
+    Force,
+    Joint,
+    Link,
+    Look,
+    Number,
+    PartError,
+    Point,
+    Settings,
+    Spring,
+    Vector,
+)  # fmt: skip
+from zwang.mechanism.rows import Ends, Joints
+from zwang.model import Model
+from zwang.start import PlacementError, consistent_state
+from zwang.state import State
+
+
+class AssemblyError(ModelError):
+    """A mechanism cannot be put together.
+
+    Attributes:
+        mechanism: the mechanism.
+        joint: the joint that stays open most.
+        q: where the attempt ended, shape (nq,).
+    """
+
+    def __init__(self, message: str, mechanism: Mechanism, joint: str, q: np.ndarray):
+        super().__init__(message)
+        self.mechanism, self.joint, self.q = mechanism, joint, q
+
+
+@dataclasses.dataclass(frozen=True)
+class Mechanism:
+    """Bodies and joints as a model.
+
+    Bodies keep all their coordinates (`zwang.bodies`); joints and drives are constraints, springs and forces are forces. Every part
+    has a name, by which results know it. Redundant joints are normal.
+
+    Args:
+        bodies: by name.
+        joints: by name, of the kinds in `zwang.mechanism.joints`.
+        drives, springs, bushings, forces: by name.
+        ground: points of the frame, by name.
+        world: "plane" or "space".
+        gravity: acceleration of gravity [m/s²]; downwards along the last axis unless given.
+        start: where joints start, by name of the joint; the rest is as near to the bodies' rough places as the joints allow.
+        parameters: numbers for formulas, by name; traced, so that other ones compile nothing.
+        run, look: how to run and draw it.
+        name, description, source, tags: for people.
+
+    Raises:
+        PartError: for a part that makes no sense, naming it.
+
+    Example:
+        >>> mechanism = Mechanism(
+        ...     bodies={"rod": Link(length=1.0, angle=0.5)},
+        ...     joints={"pivot": Joint("revolute", between=("ground", "rod.start"))},
+        ... )
+        >>> run = zw.simulate(mechanism.model, mechanism.start_state.q, mechanism.start_state.v, duration=1.0)
+    """
+
+    bodies: dict[str, Link]
+    joints: dict[str, Joint] = dataclasses.field(default_factory=dict)
+    drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
+    springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
+    bushings: dict[str, Bushing] = dataclasses.field(default_factory=dict)
+    forces: dict[str, Force] = dataclasses.field(default_factory=dict)
+    ground: dict[str, Point | Vector] = dataclasses.field(default_factory=dict)
+    world: Literal["plane", "space"] = "plane"
+    gravity: Vector | None = None
+    start: dict[str, Begin] = dataclasses.field(default_factory=dict)
+    parameters: dict[str, Number] = dataclasses.field(default_factory=dict)
+    run: Settings = Settings()
+    look: Look = Look()
+    name: str = "mechanism"
+    description: str = ""
+    source: str = ""
+    tags: tuple[str, ...] = ()
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self):
+        if not self.bodies:
+            raise PartError(("bodies",), "there are no bodies.")
+        if self.gravity is not None and len(self.gravity) != self.d:
+            raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
+        rows = [*self.joints, *self.drives]
+        if repeated := {name for name in rows if rows.count(name) > 1}:
+            raise PartError(("drives", min(repeated)), "has the name of a joint; give each its own.")
+        for i, point in enumerate(self.look.traces):
+            self.layout.point(point, ("look", "traces", str(i)))
+        for name, drive in self.drives.items():
+            self._joints.drive(name, drive, _no_rate)
+        for name in self.start:
+            if name not in self.joints:
+                raise PartError(("start", name), f"there is no joint {name!r}{meant(name, self.joints)}")
+            self._joints.of(name, None, ("start", name))
+        _ = self._efforts
+
+    @property
+    def d(self) -> int:
+        """2 in the plane, 3 in space."""
+        return 2 if self.world == "plane" else 3
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Bodies and points at the rough start."""
+        return lay_out(self.bodies, self.ground, self.d)
+
+    @cached_property
+    def _joints(self) -> Joints:
+        return Joints(self.joints, self.layout, tuple(self.parameters))
+
+    @cached_property
+    def _efforts(self) -> Efforts:
+        return Efforts(self.springs, self.bushings, self.forces, self._joints)
+
+    @cached_property
+    def _bodies(self) -> PlanarBodies | RigidBodies:
+        gravity = (0.0,) * (self.d - 1) + (-9.81,) if self.gravity is None else self.gravity
+        kind = PlanarBodies if self.d == 2 else RigidBodies
+        bodies = list(self.layout.bodies)
+        return kind(bodies, gravity=gravity, wrench=self._efforts.wrench(self._rate), potential=self._efforts.potential)
+
+    def _rate(self, q, v, t, p):
+        """q̇."""
+        return self._bodies.system.rate(q, v, t, p)
+
+    @cached_property
+    def params(self) -> dict:
+        """What the model's functions are handed: masses, places of points, sizes of joints, springs, parameters of formulas."""
+        places = {"offset": self.layout.offset, "orientation": self.layout.orientation}
+        return {
+            **self._bodies.params,
+            **places,
+            "sizes": self._joints.sizes(self.layout.q, {k: np.asarray(x) for k, x in places.items()}),
+            "springs": self._efforts.params,
+            "parameters": dict(self.parameters),
+        }
+
+    @cached_property
+    def constraints(self) -> tuple[AbstractConstraint, ...]:
+        """Joints of a kind under one function, then drives."""
+        drives = [self._joints.drive(name, drive, self._rate) for name, drive in self.drives.items()]
+        return (*self._joints.constraints(self._rate), *drives)
+
+    @cached_property
+    def model(self) -> Model:
+        """The mechanism as a `zw.Model`."""
+        return self._model(())
+
+    def _model(self, held: tuple[AbstractConstraint, ...]) -> Model:
+        return Model(self._bodies.system, [*self.constraints, *held], self.params, name=self.name)
+
+    def ends(self, name: str) -> Ends:
+        """The two points of a joint, of the first one that it couples, or of a drive's joint.
+
+        Raises:
+            PartError: if there is no such joint or drive.
+        """
+        joint = self.drives[name].joint if name in self.drives else name
+        if joint not in self.joints:
+            raise PartError((), f"there is no joint {name!r}{meant(name, [*self.joints, *self.drives])}")
+        return self._joints.ends[joint][0]
+
+    @cached_property
+    def start_state(self) -> State:
+        """The mechanism put together: positions first, then velocities, least moved from the rough start in the mass metric.
+
+        Raises:
+            AssemblyError: if it cannot be, with the joint that stays open most.
+        """
+        ends = {name: self._joints.of(name, None, ("start", name)) for name in self.start}
+        values = [(n, x.value) for n, x in self.start.items() if x.value is not None]
+        rates = [(n, x.rate) for n, x in self.start.items() if x.rate is not None]
+        q, v = self.layout.q, self.layout.v
+        if values:
+            q = self._placed(tuple(self._joints.start_value(n, ends[n], x) for n, x in values), q, 0 * v).q
+        return self._placed(tuple(self._joints.start_rate(n, ends[n], x, self._rate) for n, x in rates), q, v)
+
+    def _placed(self, held: tuple[AbstractConstraint, ...], q, v) -> State:
+        model = self._model(held) if held else self.model
+        try:
+            return consistent_state(model, q, v).state
+        except PlacementError as error:
+            raise self._unplaced(model, error.placement.state) from None
+
+    def _unplaced(self, model: Model, state: State) -> AssemblyError:
+        """The error of an assembly that ended in a state."""
+        c = model.constraints
+        phi = np.zeros(c.m)
+        phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, model.params))
+        psi = np.zeros(c.m)
+        psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, model.params))
+        open_ = phi if phi.max(initial=0.0) > 1e-9 else psi
+        worst = max(c.row_slices, key=lambda n: float(open_[c.row_slices[n]].max(initial=0.0)))
+        what = "stays open by" if open_ is phi else "has its rate off by"
+        size = open_[c.row_slices[worst]].max()
+        joint = self.joints.get(worst)
+        between = f" between {' and '.join(joint.between)}" if joint is not None and joint.between else ""
+        return AssemblyError(
+            f"{self.name} cannot be put together: {worst!r}{between} {what} {size:.3g} at best; "
+            "check lengths and joints, or start from a closer guess.",
+            self, worst, np.asarray(state.q),
+        )  # fmt: skip
+
+
+def _no_rate(q, v, t, p):
+    raise NotImplementedError

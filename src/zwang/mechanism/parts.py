@@ -1,0 +1,240 @@
+"""What a mechanism is made of, as it stands in a file: plain dataclasses, the same in Python and in TOML."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any, ClassVar
+
+from zwang.errors import ModelError
+from zwang.mechanism.expression import Expression
+
+STRICT = {"extra": "forbid"}
+"""A file may not hold names that no part has."""
+
+
+class PartError(ModelError):
+    """A part of a mechanism is wrong.
+
+    Attributes:
+        where: the way to it, e.g. ("joints", "A", "between").
+    """
+
+    def __init__(self, where: tuple[str, ...], message: str):
+        super().__init__(f"{'.'.join(where)}: {message}" if where else message)
+        self.where, self.message = where, message
+
+
+class _Evaluated:
+    """In a file, a number may be a formula of the file's parameters."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source, handler):
+        from pydantic_core import core_schema
+
+        def evaluate(value: Any, info):
+            if isinstance(value, bool):
+                raise ValueError("expected a number or a formula, got true or false")
+            return Expression(value).value(info.context or {}) if isinstance(value, str) else value
+
+        return core_schema.with_info_before_validator_function(evaluate, handler(source))
+
+
+Number = Annotated[float, _Evaluated]
+Vector = tuple[Number, ...]
+Formula = str | float
+"""A formula of time and state, evaluated while the mechanism moves; a number is a constant one."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A place on a body with axes of its own.
+
+    Attributes:
+        at: place in the body's axes [m], from its center of mass.
+        angle: in the plane, direction of the x axis [rad]: the way of a slide.
+        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; (0, 0, 1) unless given.
+        x: in space, direction of the x axis, made perpendicular to `axis`; a perpendicular one is taken unless given.
+    """
+
+    at: Vector
+    angle: Number = 0.0
+    axis: Vector | None = None
+    x: Vector | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """A body with named points. `center` is its center of mass; with a `length`, `start` and `end` lie half of it to both sides
+    along its x axis.
+
+    Attributes:
+        mass: [kg].
+        inertia: about the center of mass [kg·m²]: one number in the plane, three principal moments in space. Unless given: of a
+            slender rod (`length`), of a disk about z (`radius`), in space of a cylinder along x (both).
+        length: [m].
+        radius: [m]; in the plane a body with a radius alone is drawn as a disk.
+        points: places by name, (x, y) or (x, y, z) [m], or a `Point`.
+        at: rough place of the center of mass at the start [m].
+        angle: rough angle at the start [rad], in the plane.
+        turn: rough attitude at the start as a rotation vector [rad], in space.
+        guess: in place of these, two places in space near which its start and end lie.
+        velocity: rough velocity at the start [m/s].
+        angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three in body axes in space.
+    """
+
+    mass: Number = 1.0
+    inertia: Number | Vector | None = None
+    length: Number | None = None
+    radius: Number | None = None
+    points: dict[str, Point | Vector] = dataclasses.field(default_factory=dict)
+    at: Vector | None = None
+    angle: Number = 0.0
+    turn: Vector | None = None
+    guess: tuple[Vector, Vector] | None = None
+    velocity: Vector | None = None
+    angular_velocity: Number | Vector | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """A joint: what two points of bodies, or two other joints, have to do with each other.
+
+    Attributes:
+        kind: one of `zwang.mechanism.joints.KINDS`.
+        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of the first.
+        joints: of a gear, belt, rack or cam, the two joints that it couples.
+        length: of a rod [m].
+        radius: of a rolling wheel, or of a rack's pinion [m].
+        pitch: way of a screw in a turn [m].
+        ratio: of a gear or belt, radii [m] or numbers of teeth; in space whole numbers of teeth.
+        phase: what a gear, belt or rack keeps constant: Σ ratio·angle; as drawn at the start unless given.
+        lift: of a cam, the second joint's coordinate over the `angle` of the first.
+        equation: of a path, a formula in x, y (and z) of the second point, in the axes of the first, that stays zero.
+    """
+
+    kind: str
+    between: tuple[str, str] | None = None
+    joints: tuple[str, str] | None = None
+    length: Number | None = None
+    radius: Number | None = None
+    pitch: Number | None = None
+    ratio: tuple[Number, Number] | None = None
+    phase: Number | None = None
+    lift: Formula | None = None
+    equation: Formula | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Drive:
+    """Motion that is prescribed for a joint.
+
+    Attributes:
+        joint: the joint.
+        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; the joint's own unless given.
+        value: the coordinate over time, a formula in `t`; or
+        rate: its rate over time, from wherever it is at the start.
+    """
+
+    joint: str
+    coordinate: str | None = None
+    value: Formula | None = None
+    rate: Formula | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Spring:
+    """A spring with damper, in parallel: effort −stiffness·(x − rest) − damping·ẋ.
+
+    Attributes:
+        between: two points; or joint: a joint.
+        coordinate: x: "distance" [m] of two points unless given, of a joint its own.
+        stiffness: [N/m or N·m/rad].
+        damping: [N·s/m or N·m·s/rad].
+        rest: x without effort [m or rad].
+    """
+
+    between: tuple[str, str] | None = None
+    joint: str | None = None
+    coordinate: str | None = None
+    stiffness: Number = 0.0
+    damping: Number = 0.0
+    rest: Number = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Bushing:
+    """A soft fixture: springs and dampers along and about all axes of the first point.
+
+    Attributes:
+        between: two points.
+        stiffness: along and about the axes: (x, y, angle) in the plane, (x, y, z, about x, y, z) in space, where the turning is
+            measured by its sine [N/m, N·m/rad].
+        damping: likewise [N·s/m, N·m·s/rad].
+    """
+
+    between: tuple[str, str]
+    stiffness: Vector
+    damping: Vector | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Force:
+    """A force or torque as a formula of time and state.
+
+    Attributes:
+        on: "body.point" that a force acts on, its components in space; or
+        joint: a joint whose coordinate an effort drives.
+        coordinate: of the joint, or of `on` against the ground ("angle" for a torque on a body of the plane).
+        effort: components in space, formulas in t, x, y, z, vx, vy, vz (of the point); of a coordinate one formula in t,
+            `value` and `rate`.
+    """
+
+    effort: Formula | tuple[Formula, ...]
+    on: str | None = None
+    joint: str | None = None
+    coordinate: str | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Begin:
+    """Where a joint's coordinate starts.
+
+    Attributes:
+        value: [rad or m]; left as assembled unless given.
+        rate: [rad/s or m/s]; left unless given.
+    """
+
+    value: Number | None = None
+    rate: Number | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to run a mechanism: as in `zw.simulate`."""
+
+    duration: Number = 10.0
+    rtol: Number = 1e-9
+    samples: int = 201
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """How to draw a mechanism.
+
+    Attributes:
+        traces: "body.point" whose path is drawn.
+        view: in space, azimuth and elevation of the eye [deg].
+    """
+
+    traces: tuple[str, ...] = ()
+    view: tuple[Number, Number] = (-60.0, 25.0)
+    __pydantic_config__: ClassVar = STRICT

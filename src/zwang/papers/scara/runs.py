@@ -1,0 +1,117 @@
+"""The paper's runs: without stabilization, with it, with projection in its place, and with a loose integrator.
+
+without:            Φ̈ = 0,                     Φ(t) = Φ₀ + t Φ̇₀
+Baumgarte, (52):    Φ̈ + α Φ̇ + β Φ = 0,        decays as exp(−αt/2), swings at √(β − α²/4)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import zwang.gallery
+from zwang.papers.scara import robot
+from zwang.servo import SecondOrder
+from zwang.simulation import simulate
+
+ALPHA, BETA = 0.5, 200.0
+"""Gains of the paper [1/s, 1/s²]."""
+DURATION = 20.0
+"""Length of the runs [s]: the error of 0.01 m in z that the paper prints is reached then."""
+SAMPLES = 2001
+"""The errors swing twice a second, and peaks are read off the samples."""
+RTOL = 1e-11
+"""Relative error of a step; the errors of the runs are then below 1e-11."""
+ODE45 = {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": DURATION / 10}
+"""Dormand and Prince's pair at the default tolerances of MATLAB's ode45, which has the same pair."""
+FIRST_STEPS = np.geomspace(1e-3, 0.2, 9)
+"""First steps [s] of loose runs: nothing should depend on them, and everything does."""
+FREE = 10.0
+"""Start tolerance [dimensionless] that lets projection move a start by as much as it has to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """A run.
+
+    Attributes:
+        t, q, v: samples, shapes (k,), (4, k), (4, k).
+        torques: Q_c, shape (4, k).
+        off: Φ, shape (4, k): x, y [m], orientation [rad], z [m].
+        steps: accepted steps.
+        moved: how far projection moved the start [rad, m], largest entry; 0 without it.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    torques: np.ndarray
+    off: np.ndarray
+    steps: int
+    moved: float = 0.0
+
+    @property
+    def largest(self) -> np.ndarray:
+        """max |Φ| over the run, shape (4,)."""
+        return np.abs(self.off).max(axis=1)
+
+
+def start_of(start: str, elbow: str = "right") -> tuple[np.ndarray, np.ndarray]:
+    """q and v: "paper" has angles on the path and printed velocities, "rounded" printed angles too, "exact" starts on the path."""
+    example = zwang.gallery.load("scara", start=start, elbow=elbow)
+    return np.asarray(example.q0), np.asarray(example.v0)
+
+
+def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
+    """The joints' drives enforce the path, eq. (50)-(54), with the paper's gains or none; one program for all starts and gains."""
+    omega = np.sqrt(BETA) if stabilized else 0.0
+    gain = SecondOrder(omega, ALPHA / (2 * omega) if stabilized else 0.0)
+    model = eqx.tree_at(lambda m: m.servo.gains["helix"], robot.member().model, gain)
+    run = simulate(model, *start_of(start, elbow), duration=DURATION, samples=SAMPLES, rtol=RTOL)
+    return _outcome(run, run.dataset["control"].values)
+
+
+def projected(start: str) -> Outcome:
+    """The path as a constraint of nature that is projected onto."""
+    q0, v0 = start_of(start)
+    run = simulate(robot.passive(), q0, v0, duration=DURATION, samples=SAMPLES, rtol=RTOL, start_tolerance=FREE)
+    outcome = _outcome(run, run.dataset["constraint_force"].sel(constraint="helix").values)
+    moved = np.concatenate([outcome.q[:, 0] - q0, outcome.v[:, 0] - v0])
+    return dataclasses.replace(outcome, moved=float(np.abs(moved).max()))
+
+
+def loose(start: str, **settings) -> Outcome:
+    """`A q̈ = b` without stabilization by SciPy, at ode45's default tolerances unless others are given."""
+    p = robot.numbers()
+
+    def rate(t, y):
+        return np.concatenate([y[4:], np.linalg.solve(*robot.equation(y[:4], y[4:], t, p))])  # A is square
+
+    found = solve_ivp(rate, (0.0, DURATION), np.concatenate(start_of(start)), **(ODE45 | settings))
+    q, v = found.y[:4], found.y[4:]
+    return Outcome(found.t, q, v, np.full_like(q, np.nan), robot.errors(q, v, found.t, p)[0], len(found.t) - 1)
+
+
+def theory(t: np.ndarray, elbow: str = "right") -> np.ndarray:
+    """Joints of a hand that is on the path, shape (4, k)."""
+    exact = zwang.gallery.load("scara", start="exact", elbow=elbow).exact
+    assert exact is not None
+    return np.stack(list(exact(t).values()))
+
+
+def predicted(outcome: Outcome, *, stabilized: bool) -> np.ndarray:
+    """Φ(t) from its start, shape (4, k)."""
+    t = outcome.t
+    place, rate = (x[:, :1] for x in robot.errors(outcome.q[:, :1], outcome.v[:, :1], t[:1], robot.numbers()))
+    if not stabilized:
+        return place + t * rate
+    swing = np.sqrt(BETA - ALPHA**2 / 4)
+    return np.exp(-ALPHA * t / 2) * (place * np.cos(swing * t) + (rate + ALPHA / 2 * place) * np.sin(swing * t) / swing)
+
+
+def _outcome(run, torques: np.ndarray) -> Outcome:
+    q, v = run.q.T, run.v.T
+    return Outcome(run.t, q, v, torques.T, robot.errors(q, v, run.t, robot.numbers())[0], int(run.attrs["steps_accepted"]))

@@ -1,0 +1,97 @@
+"""Mechanism files: what is wrong is told in one sentence with the line; the gallery's are all well formed."""
+
+import textwrap
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.cli.command_line import zwang
+from zwang.gallery.index.mechanisms import FOLDER
+from zwang.mechanism import read
+
+GOOD = """\
+    [parameters]
+    l = 1.0
+
+    [bodies]
+    crank = { length = "l", mass = 1.0, guess = [[0, 0], [0, 1]] }
+
+    [bodies.rocker]
+    length = 2.5
+    mass = 2.5
+    guess = [[1, 0], [1, 2]]
+
+    [joints]
+    A = { kind = "revolute", between = ["ground", "crank.start"] }
+    B = { kind = "revolute", between = ["crank.end", "rocker.end"] }
+
+    [drives]
+    motor = { joint = "A", rate = "2*t" }
+    """
+
+HINGE = 'kind = "revolute", between = ["crank'
+WRONG = {
+    "no TOML": ("[joints]", "[joints", "line 12"),
+    "an unknown field": ("length = 2.5", "lenght = 2.5", "line 8: bodies.rocker.lenght: there is no 'lenght' here; did you mean 'length'?"),
+    "an unknown table": ("[drives]", "[drive]", "line 16: drive: there is no 'drive' here; did you mean 'drives'"),
+    "a text for a number": ("mass = 2.5", 'mass = "heavy"', "line 9: bodies.rocker.mass: 'heavy' uses 'heavy', which has no value here"),
+    "a list for a number": ("mass = 2.5", "mass = [1, 2]", "line 9: bodies.rocker.mass"),
+    "a negative mass": ("mass = 2.5", "mass = -2.5", "line 9: bodies.rocker.mass: is -2.5, expected a positive number"),
+    "an unknown point": ('"crank.end"', '"crank.edn"', "line 14: joints.B.between: there is no point 'crank.edn'; did you mean"),
+    "an unknown joint": (HINGE, HINGE.replace("revolute", "revolt"), "line 14: joints.B.kind: there is no joint"),
+    "a joint of space": (HINGE, HINGE.replace("revolute", "screw"), "there is no screw joint in the plane"),
+    "a joint that misses a number": (HINGE, HINGE.replace("revolute", "rod"), "line 14: joints.B: a rod joint needs length"),
+    "a number that a joint does not have": ('"rocker.end"]', '"rocker.end"], length = 2', "line 14: joints.B.length"),
+    "both ends on one body": ('"crank.end", "rocker.end"', '"rocker.start", "rocker.end"', "are on the same body"),
+    "a missing field": ('joint = "A", ', "", "line 17: drives.motor: joint is missing"),
+    "a drive of nothing": ('joint = "A"', 'joint = "Z"', "line 17: drives.motor.joint: there is no joint 'Z'"),
+    "a formula with an unknown name": ("2*t", "2*s", "line 17: drives.motor.rate: '2*s' uses 's'"),
+    "a formula with code in it": ("2*t", "__import__('os').getcwd()", "not allowed"),
+    "a place of three numbers": ("[[1, 0], [1, 2]]", "[[1, 0, 0], [1, 2, 0]]", "line 10: bodies.rocker.guess: each place has 3 numbers"),
+    "a parameter that is none": ("l = 1.0", "l = true", "line 2: parameters.l: expected a number or a formula"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_file_is_told_in_one_sentence_with_the_line(what, tmp_path):
+    old, new, says = WRONG[what]
+    text = textwrap.dedent(GOOD)
+    assert old in text
+    path = tmp_path / "machine.toml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(zw.ModelError) as told:
+        read(path)
+    assert says in str(told.value) and "machine.toml" in str(told.value) and "\n" not in str(told.value)
+
+
+def test_parameters_change_what_is_built(tmp_path):
+    path = tmp_path / "machine.toml"
+    path.write_text(textwrap.dedent(GOOD))
+    assert read(path).bodies["crank"].length == 1.0
+    assert read(path, l=1.5).bodies["crank"].length == 1.5
+    with pytest.raises(zw.ModelError, match="there is no parameter 'k'"):
+        read(path, k=1.0)
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda f: f.stem)
+def test_a_file_of_the_gallery_is_well_formed(file):
+    mechanism = read(file)
+    assert mechanism.name == file.stem in zw.gallery.NAMES
+    assert mechanism.description and mechanism.source
+
+
+@pytest.mark.slow
+def test_a_mechanism_that_cannot_be_put_together_names_the_open_joint(tmp_path):
+    path = tmp_path / "short.toml"
+    path.write_text(
+        textwrap.dedent(GOOD).replace(
+            "[joints]", '[ground]\nfar = [9, 0]\n[joints]\nC = { kind = "revolute", between = ["ground.far", "rocker.start"] }'
+        )
+    )
+    with pytest.raises(zw.AssemblyError, match=r"short cannot be put together: '[ABC]' between") as told:
+        _ = read(path).start_state
+    assert told.value.joint in "ABC" and np.all(np.isfinite(told.value.q))
+    answer = zwang("check", path)
+    assert answer.code == 2 and "cannot be put together" in answer.err
+    assert (tmp_path / "short-assembly.svg").is_file() and "short-assembly.svg" in answer.err
