@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -26,7 +27,18 @@ class Body:
     inertia: float | Sequence = 1.0
 
 
-def by_name(bodies: Sequence[Body]) -> dict[str, int]:
+class Massive(Protocol):
+    """Whatever has a name, a mass and an inertia: a body, or a link of a chain."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def mass(self) -> float: ...
+    @property
+    def inertia(self) -> float | Sequence: ...
+
+
+def by_name(bodies: Sequence[Massive]) -> dict[str, int]:
     """Index of each body.
 
     Raises:
@@ -54,7 +66,7 @@ def entry(index: dict[str, int], body):
     return index[body]
 
 
-def stacked(bodies: Sequence[Body], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def stacked(bodies: Sequence[Massive], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Masses, shape (nb,), and inertias, shape (nb, *shape).
 
     Raises:

@@ -189,7 +189,9 @@ def Hierarchy(
     system_names: dict[str, Any] = {
         what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)] for what in ("coordinates", "velocities")
     }
-    units: dict[str, Any] = {what: [u for m in modules for u in getattr(m.model.system, what)] for what in ("units", "velocity_units")}
+    units: dict[str, Any] = {
+        what: [u for m in modules for u in getattr(m.model.system, what)] for what in ("units", "velocity_units")
+    }
     sizes = System(nq[-1], jnp.ones, jnp.zeros, nv=nv[-1], velocity_map=jnp.zeros, **system_names)
     names = Names(sizes, nodes)
     if force is not None or potential is not None:

@@ -43,7 +43,7 @@ class Link:
     """
 
     name: str
-    joint: Sequence
+    joint: Sequence | np.ndarray
     mass: float
     center: Sequence
     inertia: Sequence

@@ -17,7 +17,7 @@ from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
 
 SHAPES = ((2, 3), (15, 18), (19, 28))
 """(m, n) of Table 6."""
-EQUATIONS: Mapping[str, tuple[type[AbstractFormulation], Callable[[int, int], int], tuple[int, ...], int]] = {
+EQUATIONS: Mapping[str, tuple[Callable[[], AbstractFormulation], Callable[[int, int], int], tuple[int, ...], int]] = {
     "(31)": (
         UdwadiaKalaba,
         lambda m, n: 12 * m * n**2 + 4 * m**2 * n + 9 * n**3 + 6 * n**2 + 4 * n,

@@ -91,7 +91,12 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
     """
     cases = [(name, stabilized, tolerance) for stabilized in (True, False) for tolerance in TOLERANCES for name in METHODS]
     outcomes = {}
-    with ProcessPoolExecutor(2, get_context("spawn"), _ready, (jax.config.jax_compilation_cache_dir,)) as pool:
+    with ProcessPoolExecutor(
+        2,
+        get_context("spawn"),
+        _ready,
+        (jax.config.jax_compilation_cache_dir,),  # type: ignore[attr-defined]
+    ) as pool:
         for case, outcome in zip(cases, pool.map(_run, cases), strict=True):
             outcomes[case] = outcome
             progress(f"{case[0]}, TOL {case[2]:g}")

@@ -126,7 +126,7 @@ def _angles() -> list[Claim]:
     printed = np.stack([np.arctan2(R[:, 1, 2], R[:, 0, 2]), np.arctan2(np.hypot(R[:, 2, 0], R[:, 2, 1]), R[:, 2, 2]),
                         np.arctan2(R[:, 2, 1], -R[:, 2, 0])])  # fmt: skip
     arm = robot.chain()
-    robots = zyz_angles(np.asarray(jax.jit(lambda q: arm.tool(q, arm.params))(Q))[:3, :3])
+    robots = zyz_angles(jax.jit(lambda q: arm.tool(q, arm.params))(Q)[:3, :3])
     off = np.abs(np.stack(robots) - [0.0, 0.0, Q[0] + Q[1] + Q[2]]).max()
     near = np.asarray(zyz_matrix(0.4, 1e-9, 1.1))
     lost = np.arctan2(near[1, 2], near[0, 2]) + np.arctan2(near[2, 1] + 1e-17, -near[2, 0]) - 1.5

@@ -61,7 +61,7 @@ def _path(run: Outcome, key: str, title: str) -> Chart:
     space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", xticks=[-0.05, 0, 0.05], yticks=[0.3, 0.35, 0.4])
     space.set_box_aspect((1, 1, 1.5), zoom=0.82)  # type: ignore[call-arg]
     for axis in (space.xaxis, space.yaxis, space.zaxis):  # type: ignore[attr-defined]
-        axis.pane.set_visible(False)
+        axis.pane.set_visible(False)  # type: ignore[attr-defined]
     plane = figure.add_axes((0.6, 0.12, 0.38, 0.8))
     (drawn,) = plane.plot(hand[0], hand[1])
     (dotted,) = plane.plot(asked[0], asked[1], **EXACT)

@@ -17,6 +17,7 @@ from zwang.bodies import Link, OpenChain, prismatic, revolute
 from zwang.constraint import Holonomic
 from zwang.gallery import Example
 from zwang.model import Model
+from zwang.servo import Servo
 
 Params = Mapping[str, np.ndarray]
 Z = (0.0, 0.0, 1.0)
@@ -53,7 +54,7 @@ def chain() -> OpenChain:
 def passive() -> Model:
     """The gallery's robot with its path as a constraint of nature, which can be projected onto, in place of one that drives enforce."""
     model = member().model
-    assert model.servo is not None
+    assert isinstance(model.servo, Servo)
     return Model(model.passive.system, list(model.servo.constraints), model.params, name="scara, path as a constraint")
 
 
@@ -88,7 +89,7 @@ def mass_matrix(q, p: Params) -> np.ndarray:
     """M of eq. (34)."""
     (alpha, beta, gamma, delta), c = constants(p), np.cos(q[1])
     rows = [[alpha + beta + 2 * gamma * c, beta + gamma * c, delta], [beta + gamma * c, beta, delta], [delta, delta, delta]]
-    return scipy.linalg.block_diag(rows, p["mass"][3])
+    return np.asarray(scipy.linalg.block_diag(rows, p["mass"][3]))
 
 
 def mass_slopes(q, p: Params) -> np.ndarray:
