@@ -38,7 +38,6 @@ from __future__ import annotations
 import difflib
 import importlib
 
-from zwang.arrays import require_float64
 from zwang.errors import ModelError
 from zwang.gallery.example import Example as Example
 from zwang.gallery.index import ENTRIES as ENTRIES
@@ -58,6 +57,8 @@ def load(name: str, **settings) -> Example:
     Example:
         >>> run = load("n-four-bar", N=3).run()
     """
+    from zwang.arrays import require_float64  # the list of models imports nothing slow
+
     require_float64()
     if name not in ENTRIES:
         close = difflib.get_close_matches(name, NAMES, n=2, cutoff=0.5)

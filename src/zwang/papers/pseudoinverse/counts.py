@@ -131,7 +131,7 @@ def _table_6() -> Grid:
     for equation, (formulation, _, printed, _) in EQUATIONS.items():
         ours = [formulation().flops(m, n) for m, n in SHAPES]
         rows.append([f"eq. {equation}", *(f"{x:,}" for x in printed), *(f"{int(x):,}" for x in ours)])
-    headings = ["equation", *(f"printed, m = {m}, n = {n}" for m, n in SHAPES), *(f"ours, m = {m}, n = {n}" for m, n in SHAPES)]
+    headings = ["equation", *(f"printed ({m}, {n})" for m, n in SHAPES), *(f"ours ({m}, {n})" for m, n in SHAPES)]
     return Grid(
         "Table 6: operations for the accelerations", headings, rows, "Ours: sums of the rows of Tables 2-5, the last corrected."
     )
