@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
 from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
-from zwang.mass import AbstractMass, DenseMass, factor_mass
+from zwang.mass import AbstractMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 from zwang.system import System
@@ -19,6 +19,10 @@ from zwang.system import System
 CONSISTENT = 1e-6
 """Largest ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length, that counts as consistent. At singular configurations the
 damping leaves up to 1e-8; contradictory constraints leave their own disagreement."""
+
+ROUND_OFF = 1e-8
+"""Accelerations below this, relative to those of turning at the present speed (speed² · curvature), are round-off of b: a mechanism
+that turns evenly may ask for no acceleration at all, and then there is nothing else to compare a residual with."""
 
 
 class Scales(eqx.Module):
@@ -116,7 +120,7 @@ class Dynamics(eqx.Module):
             return mass
         M = mass.dense()
         augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
-        return DenseMass(augmented, jnp.linalg.cholesky(augmented, symmetrize_input=False))
+        return factor_mass(augmented)
 
     def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
         """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state allows, if given."""

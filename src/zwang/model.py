@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.arrays import is_concrete, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
-from zwang.dynamics import CONSISTENT, Dynamics
+from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.law import AbstractControlLaw
@@ -191,9 +191,14 @@ def motion(
 
 @eqx.filter_jit
 def motion_of(
-    dynamics: Dynamics, state: State, stabilization: Float[Array, " m"] | float = 0.0, applied: Float[Array, " nv"] | float = 0.0
+    dynamics: Dynamics,
+    state: State,
+    stabilization: Float[Array, " m"] | float = 0.0,
+    applied: Float[Array, " nv"] | float = 0.0,
+    curvature: Float[Array, ""] | float = 0.0,
 ) -> Motion:
-    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a force applied besides F."""
+    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a force applied besides F;
+    `curvature` of the constraints (`Scales`) tells how much of b is round-off."""
     eq = dynamics.equation_at(state, stabilization)
     eq = dataclasses.replace(eq, force=eq.force + applied)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
@@ -207,6 +212,7 @@ def motion_of(
     ideal, nonideal = A.T @ multipliers, sum(impressed.values(), zero)
     acceleration, scale, positive = dynamics.acceleration(eq), weighted.scale, mass.is_positive()
     asked = jnp.linalg.norm(scale * eq.b) + jnp.linalg.norm(scale * (A @ free))
+    asked = asked + ROUND_OFF * curvature * (state.v @ mass.apply(state.v))
     residual = jnp.linalg.norm(scale * (A @ acceleration - eq.b)) / jnp.where(asked > 0, asked, 1.0)
     result = jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT)
     result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.drift.consistent import CONVERGED, Metric, Pieces, Placement, measure, pieces, place
-from zwang.dynamics import CONSISTENT, Dynamics, Scales
+from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics, Scales
 from zwang.errors import ModelError, Result
 from zwang.model import Model, contradiction
 from zwang.pseudoinverse import AbstractPseudoinverse
@@ -64,6 +64,7 @@ def begin(dynamics: Dynamics, state: State) -> Start:
     miss = A @ (free + metric.correct(A, length, b - A @ free)) - b
     unit = np.where(length > 0, length, 1.0)
     asked = np.linalg.norm(b / unit) + np.linalg.norm(A @ free / unit)
+    asked += ROUND_OFF * float(scales.curvature) * metric.speed(np.asarray(placement.state.v)) ** 2
     return Start(state, at, placement, there, scales, miss, float(np.linalg.norm(miss / unit) / (asked if asked > 0 else 1.0)))
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.cholesky import inverse_factor
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 
 SMALL = 32
@@ -86,9 +87,8 @@ class Proximal(AbstractPseudoinverse):
         # for few rows a fused sum beats the call of a matrix product (12 rows: 0.6 µs against 1.2 µs)
         gram = jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SMALL else C @ C.T
         mu = self.damping * jnp.max(jnp.diag(gram), initial=TINY)
-        lower = jnp.linalg.cholesky(gram + mu * jnp.eye(len(gram)), symmetrize_input=False)
-        if len(gram) <= SMALL:
-            lower = jax.lax.linalg.triangular_solve(lower, jnp.eye(len(gram)), left_side=True, lower=True)
+        damped = gram + mu * jnp.eye(len(gram))
+        lower = inverse_factor(damped) if len(gram) <= SMALL else jnp.linalg.cholesky(damped, symmetrize_input=False)
         return ProximalFactor(C, gram, lower, mu, self.sweeps, self.rank_threshold)
 
     def relaxed(self, violation):

@@ -58,7 +58,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     stabilization = flow.drift.term(dynamics, s)
     control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
     actuators = 0.0 if control is None else control.actuator_force
-    motion = motion_of(dynamics.passive, s, stabilization, actuators)
+    motion = motion_of(dynamics.passive, s, stabilization, actuators, scales.curvature)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
