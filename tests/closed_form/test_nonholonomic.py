@@ -88,6 +88,7 @@ def test_rolling_disk_keeps_its_steady_motion():
     assert example("rolling-disk").error(run("rolling-disk")) < 1e-9
 
 
+@pytest.mark.slow
 def test_wobbling_disk_rolls_without_slipping_and_keeps_its_energy():
     """φ at the contact to 1e-13 m; energy to 1e-9, since rolling does no work."""
     reached = run("rolling-disk", wobble=0.5)

@@ -79,6 +79,7 @@ def test_the_degrees_of_the_member_are_those_that_are_found():
         assert found.internal == internal
 
 
+@pytest.mark.slow
 def test_a_servo_with_found_degrees_gives_the_control_of_the_member():
     model = example(NAME, task="angles").model
     q, v, servo = np.array([0.1, 0.2, 0.0, 0.3]), np.array([1.0, -0.1, 0.2, 0.0]), model.servo

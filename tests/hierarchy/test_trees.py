@@ -51,6 +51,7 @@ def by_hand(model, q, v, t):
     return a + W @ np.linalg.pinv(A @ W, rcond=1e-9) @ (b - A @ a)
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(seed=st.integers(0, 1), state=st.integers(0, 10**6))
 def test_hierarchical_flat_and_recursive_answers_agree_in_any_order(seed, state):

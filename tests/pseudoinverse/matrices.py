@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
+import pytest
 
-from zwang.pseudoinverse import ALL_PSEUDOINVERSES, AbstractPseudoinverse, Proximal, Pseudoinverse
+from zwang.pseudoinverse import ALL_PSEUDOINVERSES, SVD, AbstractPseudoinverse, Greville, Proximal, Pseudoinverse
 
 SHAPES = ((4, 6), (5, 5), (7, 3))
+SOME_SLOW = [m if m in (Proximal, SVD, Greville) else pytest.param(m, marks=pytest.mark.slow) for m in ALL_PSEUDOINVERSES]
+"""For tests that compile for long: the default, the reference and one of the papers' own; the others with the slow tests."""
 METHODS = tuple(method() for method in ALL_PSEUDOINVERSES)
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}

@@ -89,6 +89,7 @@ def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tm
     assert [axes.get_ylabel() for axes in run.plot().axes][-2:] == ["control [SI]", "servo violation [SI]"]
 
 
+@pytest.mark.slow
 def test_derivative_follows_the_actuators_that_are_free():
     model = two_masses()
     u = lambda gain, limit: zw.control(model, distance_servo(gains=gain, limits=zw.Limits(-limit, limit)), [0, 2.3], [0, 0]).u[0]

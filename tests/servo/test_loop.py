@@ -65,6 +65,7 @@ def test_sampled_loop_is_that_of_the_matrix_exponential(late, believed):
     np.testing.assert_allclose(run.at(0.511)[0], between.q[-1], atol=1e-9)  # across a jump of the control
 
 
+@pytest.mark.slow
 def test_noise_is_that_of_its_seed_and_size():
     def run(seed, level):
         loop = zw.Loop(sample_time=0.05, noise_v=level, seed=seed)
@@ -129,6 +130,7 @@ def robust_case(gain):
     return zw.simulate(model, [0.0], [0.6], duration=8.0, samples=401, rtol=1e-7, loop=zw.Loop(params={"unknown": 0.0}))
 
 
+@pytest.mark.slow
 def test_robust_gain_keeps_its_bound_where_the_nominal_loop_does_not():
     robust = zw.Robust(4.0, bound=5.0, layer=0.05)
     limit = float(robust.ultimate_bound(2))

@@ -40,6 +40,7 @@ def test_without_further_differentiation_the_control_says_that_it_has_no_authori
         control(flexible_arm(), swing(), *STATE)
 
 
+@pytest.mark.slow
 def test_motors_bring_the_links_to_the_constraint_as_in_the_reference():
     run = zw.simulate(closed(flexible_arm(), found()), [0, 0, 0, 0], [1, -0.1, 0, 0], times=[0.1, 0.5, 1, 2, 5], rtol=1e-11)
     beta = run.dataset.v[:, 0] + run.dataset.v[:, 1]
