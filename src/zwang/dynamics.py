@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
 from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
-from zwang.mass import AbstractMass, factor_mass
+from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.state import State
 from zwang.system import System
@@ -120,7 +120,7 @@ class Dynamics(eqx.Module):
             return mass
         M = mass.dense()
         augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
-        return factor_mass(augmented)
+        return DenseMass(augmented, jnp.linalg.cholesky(augmented, symmetrize_input=False))
 
     def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
         """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state allows, if given."""

@@ -15,12 +15,6 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from zwang.cholesky import inverse_factor
-
-SMALL = 32
-"""Up to this many velocities, or this size of a block, W is formed once: products with it cost less than a triangular solve for each
-use, and a batch of states runs through them together."""
-
 
 class AbstractMass(eqx.Module):
     """A factored mass matrix `M = L Lᵀ`, with `W = L⁻ᵀ`."""
@@ -74,31 +68,6 @@ class DiagonalMass(AbstractMass):
 
 class DenseMass(AbstractMass):
     matrix: Float[Array, "nv nv"]
-    W: Float[Array, "nv nv"]
-
-    def apply(self, x):
-        return self.matrix @ x
-
-    def solve(self, f):
-        return self.W @ (f @ self.W)
-
-    def weigh(self, A):
-        return A @ self.W
-
-    def unweigh(self, y):
-        return self.W @ y
-
-    def dense(self):
-        return self.matrix
-
-    def is_positive(self):
-        return jnp.all(jnp.isfinite(self.W))
-
-
-class LargeMass(AbstractMass):
-    """A dense M whose W is not formed."""
-
-    matrix: Float[Array, "nv nv"]
     lower: Float[Array, "nv nv"]
 
     def apply(self, x):
@@ -122,7 +91,7 @@ class LargeMass(AbstractMass):
 
 class BlockDiagonalMass(AbstractMass):
     blocks: Float[Array, "nb k k"]
-    W: Float[Array, "nb k k"]
+    lower: Float[Array, "nb k k"]
 
     def _split(self, x):
         return x.reshape(self.blocks.shape[:2])
@@ -131,27 +100,28 @@ class BlockDiagonalMass(AbstractMass):
         return jnp.einsum("bij,bj->bi", self.blocks, self._split(x)).ravel()
 
     def solve(self, f):
-        return self.unweigh(jnp.einsum("bji,bj->bi", self.W, self._split(f)))
+        one = jax.vmap(lambda lower, rhs: jax.scipy.linalg.cho_solve((lower, True), rhs))
+        return one(self.lower, self._split(f)).ravel()
 
     def weigh(self, A):
-        return jnp.einsum("mbj,bji->mbi", A.reshape(A.shape[0], *self.blocks.shape[:2]), self.W).reshape(A.shape)
+        columns = A.reshape(A.shape[0], *self.blocks.shape[:2]).transpose(1, 2, 0)  # (nb, k, m)
+        one = jax.vmap(lambda lower, rhs: solve_triangular(lower, rhs, lower=True))
+        return one(self.lower, columns).transpose(2, 0, 1).reshape(A.shape)
 
     def unweigh(self, y):
-        return jnp.einsum("bij,bj->bi", self.W, self._split(y)).ravel()
+        one = jax.vmap(lambda lower, rhs: solve_triangular(lower, rhs, lower=True, trans=1))
+        return one(self.lower, self._split(y)).ravel()
 
     def dense(self):
         return jax.scipy.linalg.block_diag(*self.blocks)
 
     def is_positive(self):
-        return jnp.all(jnp.isfinite(self.W))
+        return jnp.all(jnp.isfinite(self.lower))
 
 
 def factor_mass(M: Array) -> AbstractMass:
     """Factor a mass matrix given as diagonal (nv,), dense (nv, nv) or block diagonal (nb, k, k)."""
     if M.ndim == 1:
         return DiagonalMass(M)
-    if M.shape[-1] > SMALL:
-        whole = M if M.ndim == 2 else jax.scipy.linalg.block_diag(*M)
-        return LargeMass(whole, jnp.linalg.cholesky(whole, symmetrize_input=False))
-    W = inverse_factor(M).mT
-    return DenseMass(M, W) if M.ndim == 2 else BlockDiagonalMass(M, W)
+    lower = jnp.linalg.cholesky(M, symmetrize_input=False)
+    return DenseMass(M, lower) if M.ndim == 2 else BlockDiagonalMass(M, lower)

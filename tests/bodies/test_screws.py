@@ -122,6 +122,7 @@ def test_random_chains_move_as_their_energy_says():
         assert np.linalg.matrix_rank(M) == length
 
 
+@pytest.mark.slow
 def test_coriolis_matrix_gives_the_forces_of_newton_and_euler(arm):
     """Two roads to C v + G; and the slopes of M by the paper's formula are those of automatic differentiation."""
     chain, q, v, p = arm

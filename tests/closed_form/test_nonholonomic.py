@@ -83,6 +83,7 @@ def test_nonlinear_constraint_is_kept_to_round_off_at_every_sample():
     assert np.max(np.abs(v[:, 0] ** 2 + v[:, 1] ** 2 - (1.5 * v[:, 2]) ** 2)) < 1e-13 * np.max(v**2)
 
 
+@pytest.mark.slow
 def test_rolling_disk_keeps_its_steady_motion():
     """Center on a circle, constant tilt, attitude turning at two constant rates; 1e-9 is rtol 1e-10 over some 400 steps."""
     assert example("rolling-disk").error(run("rolling-disk")) < 1e-9

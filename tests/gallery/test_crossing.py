@@ -78,5 +78,6 @@ def test_every_crossing_of_five_bar_is_reported():
     assert {(c.rank_before, c.rank, c.rank_after) for c in found} == {(11, 10, 11)}
 
 
+@pytest.mark.slow
 def test_every_crossing_of_two_four_bars_loses_two_ranks():
     assert {(c.rank_before, c.rank, c.rank_after) for c in run("n-four-bar", N=2).crossings} == {(14, 12, 14)}

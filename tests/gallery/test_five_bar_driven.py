@@ -39,6 +39,7 @@ def test_least_torques_are_equal(driven):
     np.testing.assert_allclose(u, np.tile(total[:, None] / driven, driven), atol=ROUND_OFF)
 
 
+@pytest.mark.slow
 def test_weighted_torques_are_shared_as_the_inverse_weights():
     u, total = along_the_path(3, WeightedNorm([1.0, 2.0, 4.0]))
     np.testing.assert_allclose(u, np.outer(total, [4 / 7, 2 / 7, 1 / 7]), atol=ROUND_OFF)

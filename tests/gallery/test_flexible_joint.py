@@ -37,6 +37,7 @@ def test_the_error_in_every_reading_of_the_control(reading):
         assert (abs(beta - exact).max() < 1e-9) == (reading in ("link_K(q1-q2)", "virtual_Kq2"))
 
 
+@pytest.mark.slow
 def test_states_in_the_readings_that_the_reference_follows_in_full():
     for gain in (1.0, 2.0, 5.0):
         case, x = VALUES["virtual_Kq2_reference"][f"1/P={gain:g}"], histories()["virtual_Kq2", gain]
@@ -51,6 +52,7 @@ def test_states_in_the_readings_that_the_reference_follows_in_full():
         np.testing.assert_allclose(histories()["literal_motor", gain], states, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_literal_reading_is_unstable_at_rest():
     arm()
     jacobian = jax.jit(jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"]))))
@@ -71,6 +73,7 @@ def test_motors_bring_the_speeds_to_the_constraint_through_degree_three(pole):
     np.testing.assert_allclose(np.c_[run.q, run.v], by_time(case["states"])[1], atol=2e-9)
 
 
+@pytest.mark.slow
 def test_the_degrees_of_the_member_are_those_that_are_found():
     for task, degree, internal in (("speeds", 3, 5), ("angles", 4, 0)):
         model = example(NAME, task=task).model

@@ -157,6 +157,7 @@ def product_of_exponentials(q, p):
     return M, right, printed
 
 
+@pytest.mark.slow
 def test_the_equations_are_those_of_the_product_of_exponentials():
     model = example(NAME).model.passive
     p, q, v = (

@@ -36,6 +36,7 @@ def test_robots_end_on_a_regular_pentagon_and_never_collide():
     assert error(reached).max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pull", [pytest.param(2.0, marks=pytest.mark.slow), 5.0])
 def test_the_error_decays_at_the_rate_of_the_pull(pull):
     reached = run("rest", pull, duration=3.0)

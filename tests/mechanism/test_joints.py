@@ -90,6 +90,7 @@ def test_pin_of_a_falling_rod_carries_a_quarter_of_its_weight():
     assert abs(got.torque) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_clamped_beam_needs_its_weight_and_the_moment_of_its_weight():
     beam = Mechanism(
         {"beam": Link(2.0, length=1.2, guess=((0, 0), (1.2, 0)))}, {"wall": Joint("fixed", ("ground", "beam.start"))}

@@ -79,6 +79,7 @@ def test_noise_is_that_of_its_seed_and_size():
     assert np.std(first) == pytest.approx(11.5e-3, rel=0.15)
 
 
+@pytest.mark.slow
 def test_rate_of_the_control_is_limited_from_sample_to_sample():
     run = zw.simulate(follower(True), [0.0], [0.0], duration=4.0, samples=81, rtol=1e-9, loop=zw.Loop(sample_time=0.05))
     u = run.dataset.control.values[:, 0]

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.cholesky import inverse_factor
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 
 SMALL = 32
@@ -87,8 +86,9 @@ class Proximal(AbstractPseudoinverse):
         # for few rows a fused sum beats the call of a matrix product (12 rows: 0.6 µs against 1.2 µs)
         gram = jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SMALL else C @ C.T
         mu = self.damping * jnp.max(jnp.diag(gram), initial=TINY)
-        damped = gram + mu * jnp.eye(len(gram))
-        lower = inverse_factor(damped) if len(gram) <= SMALL else jnp.linalg.cholesky(damped, symmetrize_input=False)
+        lower = jnp.linalg.cholesky(gram + mu * jnp.eye(len(gram)), symmetrize_input=False)
+        if len(gram) <= SMALL:
+            lower = jax.lax.linalg.triangular_solve(lower, jnp.eye(len(gram)), left_side=True, lower=True)
         return ProximalFactor(C, gram, lower, mu, self.sweeps, self.rank_threshold)
 
     def relaxed(self, violation):
