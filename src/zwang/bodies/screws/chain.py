@@ -27,7 +27,7 @@ from zwang.errors import ModelError
 from zwang.system import System
 
 UNIT = 1e-12
-"""How far |ω| of a joint's twist may be from 0 or 1: the round-off of normalizing it."""
+"""How far ‖ω‖ of a joint's twist may be from 0 or 1: the round-off of normalizing it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class OpenChain:
         M(q) v̇ = F,    F = −C(q, v) v − ∂V/∂q + force
 
     All numbers are parameters, arrays with one entry per link, so that another robot with as many joints compiles nothing:
-    `p["twist"]` (n, 6) with |ω| = 1 or 0; `p["mass"]` [kg], (n,); `p["center"]` [m], (n, 3); `p["inertia"]` [kg·m²], (n, 3, 3);
+    `p["twist"]` (n, 6) with ‖ω‖ = 1 or 0; `p["mass"]` [kg], (n,); `p["center"]` [m], (n, 3); `p["inertia"]` [kg·m²], (n, 3, 3);
     `p["gravity"]` [m/s²], (3,); `p["tool"]` (4, 4). Places and inertias are those at q = 0, in base axes.
 
     Args:

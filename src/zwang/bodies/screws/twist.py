@@ -4,7 +4,7 @@
     Ad_g ξ = (R v + p × R ω, R ω)          the same motion, seen after g
     [ξ₁, ξ₂] = (ω₁ × v₂ − ω₂ × v₁, ω₁ × ω₂)   d/dq Ad_(e^(ξ̂₁ q)) ξ₂ at q = 0
 
-The exponential holds for |ω| = 1, where v + ω̂²v = ω ωᵀv is the advance along the axis, and for ω = 0: joints of both kinds are
+The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the advance along the axis, and for ω = 0: joints of both kinds are
 one formula. All functions of g and ξ take any number of leading axes.
 """
 
@@ -61,7 +61,7 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
     """`e^(ξ̂ q)`: the motion of a joint.
 
     Args:
-        twist: with |ω| = 1 or ω = 0, as `revolute` and `prismatic` give it.
+        twist: with ‖ω‖ = 1 or ω = 0, as `revolute` and `prismatic` give it.
         q: angle [rad], or distance [m] where ω = 0.
     """
     v, w, q = twist[..., :3], hat(twist[..., 3:]), jnp.asarray(q)[..., None]
