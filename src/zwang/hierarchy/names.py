@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -80,10 +80,6 @@ class NamedParameters(Mapping):
 def parameters_of(params: Mapping[str, Any] | None, prefix: str) -> dict[str, Any]:
     """The parameters below a prefix, by their names without it."""
     return {name[len(prefix) + 1 :]: value for name, value in (params or {}).items() if name.startswith(prefix + ".")}
-
-
-def as_names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _entries(at: slice | int) -> np.ndarray | int:

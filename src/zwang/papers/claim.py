@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -93,6 +93,19 @@ class Part:
     claims: Sequence[Claim]
     grids: Sequence[Grid] = ()
     charts: Sequence[Chart] = ()
+
+
+def gathered(sections: Mapping[str, Callable[[], Part]], progress: Callable[[float, str], None]) -> Part:
+    """Sections of a paper, by what `progress` is told of each, recomputed one after another and joined."""
+    found = []
+    for i, (what, reproduced) in enumerate(sections.items()):
+        progress(i / len(sections), what)
+        found.append(reproduced())
+    return Part(
+        [claim for part in found for claim in part.claims],
+        [grid for part in found for grid in part.grids],
+        [chart for part in found for chart in part.charts],
+    )
 
 
 def compared(agrees: bool, correction: str = "") -> Verdict:

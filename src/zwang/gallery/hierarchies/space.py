@@ -6,6 +6,7 @@ import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import rotation_matrix
@@ -36,18 +37,8 @@ def direction(q, axis):
 
 
 def attitude(R) -> np.ndarray:
-    """Quaternion of a rotation matrix on the host, by the largest component."""
-    R = np.asarray(R)
-    K = np.array(
-        [
-            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [0, R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-            [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
-            [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
-        ]
-    )
-    q = np.linalg.eigh(np.triu(K) + np.triu(K, 1).T)[1][:, -1]
-    return q if q[0] >= 0 else -q
+    """Quaternion (w ≥ 0) of a rotation matrix, on the host."""
+    return Rotation.from_matrix(R).as_quat(canonical=True, scalar_first=True)
 
 
 def frame(z, x) -> np.ndarray:

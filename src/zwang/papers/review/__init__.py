@@ -12,20 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zwang.papers.claim import Page
+from zwang.papers.claim import Page, gathered
 from zwang.papers.review import arm, basics, gathering, spiral
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:
     """Recompute the examples, propositions and systems."""
-    claims, grids, charts = [], [], []
-    parts = {"constraints and pseudoinverse": basics, "log-spiral": spiral, "swarm": gathering, "flexible-joint": arm}
-    for i, (what, part) in enumerate(parts.items()):
-        progress(i / len(parts), what)
-        found = part.reproduced()
-        claims += found.claims
-        grids += found.grids
-        charts += found.charts
+    found = gathered(
+        {
+            "constraints and pseudoinverse": basics.reproduced,
+            "log-spiral": spiral.reproduced,
+            "swarm": gathering.reproduced,
+            "flexible-joint": arm.reproduced,
+        },
+        progress,
+    )
     return Page(
         "review",
         lead=(
@@ -39,7 +40,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "Spiral: the integrator's settings are not given; those of MATLAB's ode45 (rtol 1e-3, atol 1e-6, steps up to a tenth of "
             "the time) the steps being the sharpest of them, and others.",
         ),
-        claims=claims,
-        grids=grids,
-        charts=charts,
+        claims=found.claims,
+        grids=found.grids,
+        charts=found.charts,
     )

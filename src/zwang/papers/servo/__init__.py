@@ -11,20 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zwang.papers.claim import Page
+from zwang.papers.claim import Page, gathered
 from zwang.papers.servo import friction, robots, spring
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:
     """Recompute the nonideal constraints and both servo-controlled systems."""
-    claims, grids, charts = [], [], []
-    parts = {"nonideal constraints": friction, "two-mass-spring": spring, "coordinated-robots": robots}
-    for i, (what, part) in enumerate(parts.items()):
-        progress(i / len(parts), what)
-        found = part.reproduced()
-        claims += found.claims
-        grids += found.grids
-        charts += found.charts
+    found = gathered(
+        {
+            "nonideal constraints": friction.reproduced,
+            "two-mass-spring": spring.reproduced,
+            "coordinated-robots": robots.reproduced,
+        },
+        progress,
+    )
     return Page(
         "servo",
         lead=(
@@ -36,7 +36,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "Robots: Table I is missing. The start follows from Figure 3 and eq. (64): (60, −60, 0, 60, −60)°, at rest, 3 l between "
             "the bases; masses 1 kg, inertias 1 kg m², lengths 1 m, and the printed g = 9.8 m/s².",
         ),
-        claims=claims,
-        grids=grids,
-        charts=charts,
+        claims=found.claims,
+        grids=found.grids,
+        charts=found.charts,
     )
