@@ -16,7 +16,7 @@ _HOME = {
     "System": "system", "Lagrangian": "lagrangian",
     "Holonomic": "constraint", "Nonholonomic": "constraint", "AccelerationConstraint": "constraint",
     "Model": "model", "Motion": "model", "motion": "model",
-    "simulate": "simulation", "Stop": "simulation", "consistent_state": "start", "check": "diagnosis",
+    "simulate": "simulation", "Stop": "simulation", "trajectory": "ensemble", "Trajectory": "ensemble", "consistent_state": "start", "check": "diagnosis",
     "Run": "run", "Crossing": "run",
     "Projection": "drift", "Baumgarte": "drift", "BaumgarteRates": "drift", "BaumgarteGains": "drift", "Stabilized": "drift",
     "NoStabilization": "drift",
@@ -115,3 +115,5 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.simulation import simulate as simulate
     from zwang.start import consistent_state as consistent_state
     from zwang.system import System as System
+    from zwang.ensemble import Trajectory as Trajectory
+    from zwang.ensemble import trajectory as trajectory

@@ -38,6 +38,7 @@ class Result(enum.IntEnum):
     NO_AUTHORITY = 9
     TOO_FEW_ACTUATORS = 10
     AT_LIMIT = 11
+    OFF_CONSTRAINTS = 12
 
     @property
     def sentence(self) -> str:
@@ -63,5 +64,6 @@ _SENTENCES = {
     Result.INTERRUPTED: "interrupted by the user",
     Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
     Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
+    Result.OFF_CONSTRAINTS: "the start is off its constraints by more than start_tolerance: move it with zw.consistent_state",
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
 }
