@@ -1,7 +1,8 @@
 """The Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and applied to many vectors.
 
-For one matrix by LAPACK; a batch of small ones is written out over the batch. LAPACK works on a batch matrix by matrix, and at a few rows a call costs more than its arithmetic. Written out column by column
-on arrays (row, batch), every operation runs over the batch in vector registers. Only `jax.vmap` sees the difference.
+For one matrix by LAPACK. LAPACK works on a batch matrix by matrix, and at a few rows a call costs more than its arithmetic:
+there, column by column on arrays (row, batch), every operation runs over the batch in vector registers. Only `jax.vmap` sees
+the difference.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ and ψ are zero there and only their change counts.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -21,7 +20,7 @@ import numpy as np
 from equinox.internal import while_loop
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.arrays import is_concrete, vector
+from zwang.arrays import is_concrete
 from zwang.drift import AbstractDrift, Projection
 from zwang.drift.base import corrections
 from zwang.drift.consistent import directions_of, scales_of
@@ -29,7 +28,7 @@ from zwang.dynamics import Dynamics, Scales
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
-from zwang.integrate.loop import SAFETY, SHRINK, GROW, SMALLEST
+from zwang.integrate.loop import GROW, SAFETY, SHRINK, SMALLEST
 from zwang.kernel import row_lengths
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
@@ -85,7 +84,7 @@ def trajectory(
     model: Model,
     q0,
     v0,
-    times: Sequence[float] | Float[Array, " samples"],
+    times,
     *,
     params: PyTree = None,
     rtol: float = 1e-8,
@@ -121,25 +120,32 @@ def trajectory(
     """
     if gradient not in (None, "forward", "reverse"):
         raise ModelError(f"gradient is {gradient!r}, expected 'forward', 'reverse' or None.")
-    times = _checked_times(times)
-    dynamics = model.dynamics(params, pseudoinverse)
-    if dynamics.law is not None:
-        dynamics.law.refuse_continuous()
-    given = model.state(q0, v0, times[0])
-    dynamics = dataclasses.replace(dynamics, scales=jax.lax.stop_gradient(_scales(dynamics, given)))
+    instants = _checked_times(times)
+    if model.servo is not None:
+        model.servo.refuse_continuous()
+    given = model.state(q0, v0, instants[0])
     drift = Projection() if drift is None else drift
-    integrator = Dopri8() if integrator is None else integrator
-    flow = MotionFlow(dynamics, drift, jnp.asarray(TARGET))
+    flow = MotionFlow(model.dynamics(params, pseudoinverse), drift, jnp.asarray(TARGET))
+    tolerances = tuple(jnp.asarray(x, jnp.float64) for x in (rtol, rtol if atol is None else atol, start_tolerance))
+    grid = None if step is None else _grid(instants, step)
+    return _trajectory(
+        flow, Dopri8() if integrator is None else integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
+    )
+
+
+@eqx.filter_jit
+def _trajectory(flow: MotionFlow, integrator, given: State, times, grid, tolerances, gradient, max_steps) -> Trajectory:
+    dynamics = dataclasses.replace(flow.dynamics, scales=jax.lax.stop_gradient(_scales(flow.dynamics, given)))
+    flow = dataclasses.replace(flow, dynamics=dynamics)
     start, before = _placed(dynamics, given)
-    if step is not None:
-        return _fixed(flow, integrator, start, before, times, step, start_tolerance)
-    atol = rtol if atol is None else atol
-    return _adaptive(flow, integrator, start, before, times, (rtol, atol), gradient, start_tolerance, max_steps)
+    if grid is not None:
+        return _fixed(flow, integrator, start, before, times, grid, tolerances)
+    return _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_steps)
 
 
-def _adaptive(flow, integrator, start, before, times, tolerances, gradient, start_tolerance, max_steps) -> Trajectory:
+def _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_steps) -> Trajectory:
     dynamics, n = flow.dynamics, len(times)
-    rtol, atol = tolerances
+    rtol, atol, start_tolerance = tolerances
     duration = times[-1] - times[0]
     accept = jnp.maximum(0.01 * rtol, 100 * flow.target)
 
@@ -167,7 +173,7 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, star
         full = p.steps + p.rejected + 1 >= max_steps
         sampled = ok & hit
         result = jnp.where(full & ~(sampled & (p.k + 1 >= n)) & ~stuck, Result.TOO_MANY_STEPS, result)
-        row = jnp.concatenate([y, violation[None]])
+        row = jnp.append(y, _held(violation))
         return _Progress(
             jnp.where(ok, t, p.t), jnp.where(ok, y, p.y), _held(h_next), jnp.where(ok, jnp.maximum(ratio, 1e-10), p.ratio),
             p.steps + ok, p.rejected + ~ok, p.k + sampled, jnp.asarray(result, p.result.dtype),
@@ -178,7 +184,7 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, star
     first = 1e-4 * duration / max(n - 1, 100)
     result = jnp.where(before <= start_tolerance, Result.SUCCESS, Result.OFF_CONSTRAINTS)
     zero = jnp.asarray(0)
-    saved = jnp.full((n, len(y0) + 1), jnp.nan).at[0].set(jnp.append(y0, dynamics.violation(dynamics.position_residual(start))))
+    saved = jnp.full((n, len(y0) + 1), jnp.nan).at[0].set(jnp.append(y0, _violation(dynamics, start)))
     p = _Progress(times[0], y0, first, jnp.ones(()), zero, zero, jnp.asarray(1), jnp.asarray(result), saved)
     kind = "checkpointed" if gradient == "reverse" else "lax"
     p = while_loop(running, attempt, p, max_steps=max_steps, buffers=lambda p: p.saved, kind=kind)
@@ -186,15 +192,20 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, star
     return Trajectory(times, q.T, v.T, p.saved[:, -1], before, p.steps, p.rejected, p.result)
 
 
-def _fixed(flow, integrator, start, before, times, step, start_tolerance) -> Trajectory:
-    """Steps of one length, `FIXED_CORRECTIONS` projections after each, and no decision that depends on data."""
+def _grid(times, step) -> tuple[np.ndarray, np.ndarray]:
+    """Begin and length of each step, shape (intervals, steps of the longest); a shorter interval ends with steps of no length."""
     if not (is_concrete(times) and is_concrete(step)):
         raise ModelError("a fixed step needs times and step that are known when the program is compiled, not traced ones.")
     if not float(step) > 0:
         raise ModelError(f"step is {step}, expected a positive number of seconds.")
-    spans = np.diff(np.asarray(times))
-    counts = np.maximum(np.ceil(spans / float(step) * (1 - 1e-12)).astype(int), 1)
-    most = int(counts.max())
+    spans = np.diff(times)
+    counts = np.maximum(np.ceil(spans * (1 - 1e-12) / float(step)).astype(int), 1)[:, None]
+    parts, length = np.arange(counts.max())[None, :], spans[:, None] / counts
+    return times[:-1, None] + np.minimum(parts, counts) * length, np.where(parts < counts, length, 0.0)
+
+
+def _fixed(flow, integrator, start, before, times, grid, tolerances) -> Trajectory:
+    """Steps of one length, `FIXED_CORRECTIONS` projections after each, and no decision that depends on data."""
     weight = jnp.ones(len(start.q) + len(start.v))
 
     def one(y, at):
@@ -209,18 +220,15 @@ def _fixed(flow, integrator, start, before, times, step, start_tolerance) -> Tra
         t, h = at
         y, _ = jax.lax.scan(jax.checkpoint(one), y, (t, h))
         s = flow.state(t[-1] + h[-1], y)
-        return y, jnp.append(y, flow.dynamics.violation(flow.dynamics.position_residual(s)))
+        return y, jnp.append(y, _violation(flow.dynamics, s))
 
-    parts = np.arange(most)[None, :]
-    lengths = np.where(parts < counts[:, None], (spans / counts)[:, None], 0.0)
-    starts = np.asarray(times)[:-1, None] + np.minimum(parts, counts[:, None]) * (spans / counts)[:, None]
     y0 = jnp.concatenate([start.q, start.v])
-    _, rows = jax.lax.scan(sample, y0, (jnp.asarray(starts), jnp.asarray(lengths)))
-    rows = jnp.concatenate([jnp.append(y0, flow.dynamics.violation(flow.dynamics.position_residual(start)))[None], rows])
+    _, rows = jax.lax.scan(sample, y0, grid)
+    rows = jnp.concatenate([jnp.append(y0, _violation(flow.dynamics, start))[None], rows])
     q, v = flow.split(rows[:, :-1].T)
     result = jnp.where(jnp.all(jnp.isfinite(rows)), Result.SUCCESS, Result.NON_FINITE)
-    result = jnp.where(before <= start_tolerance, result, Result.OFF_CONSTRAINTS)
-    return Trajectory(times, q.T, v.T, rows[:, -1], before, jnp.asarray(int(counts.sum())), jnp.asarray(0), result)
+    result = jnp.where(before <= tolerances[2], result, Result.OFF_CONSTRAINTS)
+    return Trajectory(times, q.T, v.T, rows[:, -1], before, jnp.sum(grid[1] > 0), jnp.asarray(0), result)
 
 
 def _settled(flow: MotionFlow, t, y, error, gradient) -> tuple[Array, Array, Array, Bool[Array, ""]]:
@@ -252,11 +260,18 @@ def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
     A = fixed.matrix(at)
     moving = fixed.weighted(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
     slip, speed = jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)), jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v)))
-    before = jnp.maximum(fixed.violation(fixed.position_residual(at)), jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0))
+    before = jnp.maximum(
+        fixed.violation(fixed.position_residual(at)), jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0)
+    )
     nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
     found = Projection().settle(fixed, at, nothing, jnp.asarray(TARGET)).state
     s = State(given.q + _held(found.q - given.q), given.v + _held(found.v - given.v), given.t)
     return corrected(dynamics, s), before
+
+
+def _violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
+    """Position violation [dimensionless]; without a derivative, which it has not where it is zero."""
+    return _held(dynamics.violation(dynamics.position_residual(s)))
 
 
 def _scales(dynamics: Dynamics, s: State) -> Scales:
@@ -275,10 +290,11 @@ def _held(tree):
     return jax.tree_util.tree_map(lambda x: jax.lax.stop_gradient(x) if eqx.is_array(x) else x, tree)
 
 
-def _checked_times(times) -> Float[Array, " samples"]:
-    times = jnp.asarray(times, jnp.float64)
+def _checked_times(times) -> Any:
+    """Sample times, as they are if traced and as NumPy's if known, which a fixed step needs."""
+    times = times if not is_concrete(times) else np.asarray(times, float)
     if times.ndim != 1 or len(times) < 2:
         raise ModelError(f"times has shape {times.shape}, expected at least two instants: the start and a sample.")
     if is_concrete(times) and not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
-        raise ModelError(f"times must be finite and increasing; got {np.array2string(np.asarray(times), threshold=6)}.")
+        raise ModelError(f"times must be finite and increasing; got {np.array2string(times, threshold=6)}.")
     return times
