@@ -65,10 +65,10 @@ def command(
     no_report: Annotated[bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)] = False,
 ) -> int:
-    """Simulate a model and write run.nc, report.html and its curves as CSV.
+    """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
 
     A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/], [bold]rtol[/], [bold]atol[/],
-    [bold]samples[/], [bold]stop[/], [bold]integrator[/], [bold]figures[/].
+    [bold]samples[/], [bold]stop[/], [bold]integrator[/], [bold]figures[/], [bold]scene[/].
 
     Examples:
 
@@ -124,7 +124,7 @@ def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime
 
 
 def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, wall: WallTime, warnings: list[str]):
-    """Write run.nc and, if wanted, the report."""
+    """Write run.nc and, if wanted, the report and the view."""
     bar.says("writing results")
     from zwang.report import summarize, write_report
 
@@ -142,6 +142,11 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, w
             description=target.description, settings=settings, command=run.attrs["command"], wall_time=wall.phases,
         )  # fmt: skip
         wall.ends("report")
+        if target.scene is not None:
+            from zwang.viewer import write_view
+
+            write_view(run, target.scene, folder / "view.html", description=target.description, report="report.html")
+            wall.ends("view")
     return summary
 
 
@@ -153,7 +158,9 @@ def _say(summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warni
     from zwang.cli.closing import print_closing
 
     print_closing(summary, wall)
-    written = [folder / "run.nc"] + [folder / "report.html"] * report
+    written = [
+        folder / name for name in ("run.nc", *(("report.html", "view.html") if report else ())) if (folder / name).is_file()
+    ]
     print(f"\nwritten: {', '.join(map(str, written))}")
 
 

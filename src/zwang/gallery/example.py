@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from zwang.model import Model
     from zwang.run import Run
+    from zwang.scene import Scene
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Example:
         figures: title → function of a run that draws a matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
             settings, not to parameters changed afterwards.
+        scene: what there is to see in the viewer; None where nothing is declared.
         simulate: further arguments of `zw.simulate`.
     """
 
@@ -39,6 +41,7 @@ class Example:
     figures: Mapping[str, Callable[[Run], Figure]] = dataclasses.field(default_factory=dict)
     exact: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    scene: Scene | None = None
 
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""

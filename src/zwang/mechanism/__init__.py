@@ -10,6 +10,7 @@
 | `efforts.py` | springs, dampers, bushings, forces |
 | `mechanism.py` | `Mechanism`: all of it as a `zw.Model`, put together |
 | `reaction.py` | forces and torques of joints in their own axes |
+| `scene.py` | what the viewer draws |
 | `drawing.py` | pictures |
 | `expression.py` | formulas in text |
 | `file.py` | TOML files |

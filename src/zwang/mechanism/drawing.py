@@ -10,6 +10,7 @@ import numpy as np
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.pairs import frames
+from zwang.mechanism.scene import outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,12 +109,12 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
             spoke = link.radius * np.array([[0.0, 0.0], [1.0, 0.0]])
             axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, alpha=shade)
         points = [center, *points] if len(points) == 1 else points
-        outline = seen[_outline(layout.offset[points], points)] if points else seen[[center]]
+        corners = seen[outline(layout.offset[points], points)] if points else seen[[center]]
         axes.plot(
-            *outline.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round"
+            *corners.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round"
         )
         if names:
-            axes.annotate(name, outline[:-1].mean(axis=0) if len(points) > 2 else outline.mean(axis=0), color=BODY, fontsize=8)
+            axes.annotate(name, corners[:-1].mean(axis=0) if len(points) > 2 else corners.mean(axis=0), color=BODY, fontsize=8)
     for name, joint in m.joints.items():
         if KINDS[joint.kind].couples:
             continue
@@ -144,17 +145,6 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
     for spring in [*m.springs.values(), *m.bushings.values()]:
         if spring.between is not None:
             axes.plot(*seen[[layout.index[x] for x in spring.between]].T, color=SPRING, lw=1.4, ls="--", alpha=shade)
-
-
-def _outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:
-    """Points in the order of a polygon around their middle, closed if they are more than two."""
-    if len(points) < 3:
-        return np.array(points)
-    away = offsets - offsets.mean(axis=0)
-    _, _, axes = np.linalg.svd(away)
-    flat = away @ axes[:2].T
-    order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))
-    return np.array(points)[np.append(order, order[0])]
 
 
 def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:

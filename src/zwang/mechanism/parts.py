@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Any, ClassVar
 
+from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 
@@ -81,6 +82,8 @@ class Link:
         guess: in place of these, two places in space near which its start and end lie.
         velocity: rough velocity at the start [m/s].
         angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three in body axes in space.
+        shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`, files beside the mechanism's; by
+            its points and sizes unless given.
     """
 
     mass: Number = 1.0
@@ -94,6 +97,7 @@ class Link:
     guess: tuple[Vector, Vector] | None = None
     velocity: Vector | None = None
     angular_velocity: Number | Vector | None = None
+    shapes: tuple[Shape, ...] = ()
     __pydantic_config__: ClassVar = STRICT
 
 

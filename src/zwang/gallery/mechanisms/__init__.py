@@ -9,6 +9,7 @@ import numpy as np
 from zwang.gallery.example import Example
 from zwang.mechanism import Mechanism, read
 from zwang.mechanism.drawing import motion_picture
+from zwang.mechanism.scene import scene
 
 FOLDER = Path(__file__).parent
 
@@ -28,4 +29,5 @@ def assembled(mechanism: Mechanism) -> Example:
     return Example(
         mechanism.model, np.asarray(start.q), np.asarray(start.v), mechanism.run.duration, mechanism.description,
         rtol=mechanism.run.rtol, figures={"Mechanism": motion_picture(mechanism)}, simulate={"samples": mechanism.run.samples},
+        scene=scene(mechanism),
     )  # fmt: skip
