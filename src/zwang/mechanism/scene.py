@@ -86,7 +86,7 @@ def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
         found = at(np.asarray(q))
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
         if m.d == 3:
-            return Seen(place, attitude[:, firsts, :, 2], np.asarray(q).reshape(len(q), -1, 7))
+            return Seen(place, attitude[:, firsts][..., 2], np.asarray(q).reshape(len(q), -1, 7))
         angle = attitude[:, firsts]
         axes = slides[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         return Seen(place, axes, np.asarray(q).reshape(len(q), -1, 3))

@@ -48,5 +48,5 @@ class _RunFiles(http.server.SimpleHTTPRequestHandler):
     def guess_type(self, path):
         return SERVED[Path(path).suffix]
 
-    def log_message(self, format, *args):  # noqa: A002
+    def log_message(self, format, *args):
         """Say nothing."""
