@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
+    from zwang.mechanism import Reaction
     from zwang.model import Model
     from zwang.run import Run
     from zwang.scene import Scene
@@ -29,6 +30,7 @@ class Example:
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
             settings, not to parameters changed afterwards.
         scene: what there is to see in the viewer; None where nothing is declared.
+        reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
         simulate: further arguments of `zw.simulate`.
     """
 
@@ -42,6 +44,7 @@ class Example:
     exact: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     scene: Scene | None = None
+    reactions: Callable[[Run], Mapping[str, Reaction]] | None = None
 
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""

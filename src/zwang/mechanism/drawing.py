@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from zwang.run import Run
 
 BODY, JOINT, FRAME, SPRING, OPEN, FADED = "#0072b2", "#d55e00", "#555555", "#009e73", "#cc0000", 0.16
+TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 SHADES = 6
 """Instants at which a moving mechanism is drawn."""
 CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
@@ -32,7 +34,21 @@ def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -
     return figure
 
 
-def motion_picture(mechanism: Mechanism):
+def start_picture(mechanism: Mechanism) -> Callable[[Run], Figure]:
+    """`run` → figure of its start, with the names of bodies and joints and the traces that `[look]` asks for."""
+
+    def draw(run: Run) -> Figure:
+        figure, axes = _canvas(mechanism)
+        _draw(axes, mechanism, run.q[0], names=True)
+        _traces(axes, mechanism, run)
+        axes.set_title(f"t = {run.t[0]:.4g} s", loc="left")
+        _fit(axes)
+        return figure
+
+    return _styled(draw)
+
+
+def motion_picture(mechanism: Mechanism) -> Callable[[Run], Figure]:
     """`run` → figure of its last configuration, with earlier ones faded and the traces that `[look]` asks for."""
 
     def draw(run: Run) -> Figure:
@@ -41,25 +57,36 @@ def motion_picture(mechanism: Mechanism):
         for i in instants[:-1]:
             _draw(axes, mechanism, run.q[i], shade=FADED)
         _draw(axes, mechanism, run.q[-1])
-        q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
-        for name in mechanism.look.traces:
-            (line,) = axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, label=f"path of {name}", zorder=4)
-            line.set_color({0: "#cc79a7"}.get(mechanism.look.traces.index(name), line.get_color()))
-        if mechanism.look.traces:
-            axes.legend(loc="best")
+        _traces(axes, mechanism, run)
         axes.set_title(f"t = {run.t[-1]:.4g} s; faded: earlier", loc="left")
         _fit(axes)
         return figure
 
-    from zwang.run.plot import STYLE
+    return _styled(draw)
 
-    def styled(run: Run) -> Figure:
+
+def _traces(axes: Axes, mechanism: Mechanism, run: Run) -> None:
+    """The paths of the points that `[look]` names."""
+    q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
+    for i, name in enumerate(mechanism.look.traces):
+        color = TRACES[i % len(TRACES)]
+        axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, label=f"path of {name}", color=color, zorder=4)
+    if mechanism.look.traces:
+        axes.legend(loc="best")
+
+
+def _styled(draw: Callable[[Run], Figure]) -> Callable[[Run], Figure]:
+    """Draw in the style of a run's own plots."""
+
+    def drawn(run: Run) -> Figure:
         import matplotlib
+
+        from zwang.run.plot import STYLE
 
         with matplotlib.rc_context(STYLE):
             return draw(run)
 
-    return styled
+    return drawn
 
 
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
@@ -140,6 +167,8 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
                 alpha=shade,
                 zorder=3,
             )
+        if names and not opened:
+            axes.annotate(name, b, color=JOINT, fontsize=8, xytext=(5, 5), textcoords="offset points")
         if opened:
             axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
     for spring in [*m.springs.values(), *m.bushings.values()]:
