@@ -37,6 +37,14 @@ class Seen(NamedTuple):
     poses: np.ndarray | None = None
 
 
+class Everything(NamedTuple):
+    """`Seen` in three dimensions with nothing left out: places, axes, and poses with quaternions."""
+
+    places: np.ndarray
+    axes: np.ndarray
+    poses: np.ndarray
+
+
 @dataclasses.dataclass(frozen=True)
 class Bar:
     """A straight part between two points; it may change its length.
@@ -44,12 +52,12 @@ class Bar:
     Attributes:
         ends: names of its points.
         body: the body that it belongs to: one color for all parts of a body, and a label.
-        kind: a bar, a thin rod, or a spring.
+        kind: a bar, a thin rod, a spring, or an actuator such as a hydraulic cylinder.
     """
 
     ends: tuple[str, str]
     body: str = ""
-    kind: Literal["bar", "rod", "spring"] = "bar"
+    kind: Literal["bar", "rod", "spring", "actuator"] = "bar"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +135,7 @@ class Scene:
             if point not in self.points:
                 raise ModelError(f"Scene: {part} is at {point!r}, which is no point; there are: {', '.join(self.points)}.")
 
-    def at(self, q: np.ndarray) -> Seen:
+    def at(self, q: np.ndarray) -> Everything:
         """`seen`, checked: everything given, in three dimensions with d = 2 lifted to z = 0, poses with quaternions.
 
         Args:
@@ -154,10 +162,10 @@ class Scene:
         axes = np.zeros((n, len(self.joints), d)) if found.axes is None else np.asarray(found.axes, float)
         poses = np.zeros((n, 0, sizes[d])) if found.poses is None else np.asarray(found.poses, float)
         if d == 3:
-            return Seen(places, axes, poses)
+            return Everything(places, axes, poses)
         half, zero = poses[..., 2:] / 2, np.zeros_like(poses[..., :1])
         turned = np.concatenate([poses[..., :2], zero, np.cos(half), zero, zero, np.sin(half)], axis=-1)
-        return Seen(_lifted(places), _lifted(axes), turned)
+        return Everything(_lifted(places), _lifted(axes), turned)
 
     def dimensions(self, q: np.ndarray) -> int:
         """2 for a scene of the plane, 3 in space, from one configuration, shape (nq,)."""

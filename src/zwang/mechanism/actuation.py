@@ -54,14 +54,14 @@ def servo(
 
         return jax.jacrev(rates)(jnp.zeros(_nv(joints))).T
 
-    lower, upper = (np.array([getattr(a, side) for a in actuators.values()], float) for side in ("lower", "upper"))
+    limits = {side: np.array([getattr(a, side) for a in actuators.values()], float) for side in ("lower", "upper")}
     return Servo(
         constraints,
         actuation,
         actuators=list(actuators),
         actuator_units=["N m" if x.coordinate in ANGULAR else "N" for x in ends],
         gains={name: part.gain for name, part in wanted.items()},
-        limits=Limits(lower, upper) if np.isfinite([lower, upper]).any() else None,
+        limits=Limits(**limits) if np.isfinite([*limits.values()]).any() else None,
     )
 
 

@@ -171,6 +171,9 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
             axes.annotate(name, b, color=JOINT, fontsize=8, xytext=(5, 5), textcoords="offset points")
         if opened:
             axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
+    for actuator in m.actuators.values():
+        if actuator.between is not None:
+            axes.plot(*seen[[layout.index[x] for x in actuator.between]].T, color=FRAME, lw=3.0, alpha=0.5 * shade)
     for spring in [*m.springs.values(), *m.bushings.values()]:
         if spring.between is not None:
             axes.plot(*seen[[layout.index[x] for x in spring.between]].T, color=SPRING, lw=1.4, ls="--", alpha=shade)

@@ -49,10 +49,11 @@ def scene(m: Mechanism) -> Scene:
     ]
     rods = [Bar((names[e.a], names[e.b]), kind="rod") for name, e in marked.items() if m.joints[name].kind == "rod"]
     springs = [Bar(x.between, kind="spring") for x in [*m.springs.values(), *m.bushings.values()] if x.between is not None]
+    cylinders = [Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None]
     return Scene(
         points=tuple(layout.index),
         seen=_seen(m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked]),
-        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *springs),
+        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *springs, *cylinders),
         plates=tuple(x for x in links if isinstance(x, Plate)),
         joints=joints,
         bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},

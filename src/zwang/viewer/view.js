@@ -31,17 +31,32 @@
   const lamp = new THREE.DirectionalLight("#ffffff", 1.4);
   scene.add(lamp);
 
-  // --- size of everything that moves ---
-  const low = V(Infinity, Infinity, Infinity), high = V(-Infinity, -Infinity, -Infinity);
-  for (let i = 0; i < places.length; i += 3) { const x = V(...places.subarray(i, i + 3)); low.min(x); high.max(x); }
-  data.bodies.forEach((body, b) => body.shapes.forEach(shape => {
-    const reach = (shape.kind === "mesh" ? 0 : Math.hypot(...shape.size)) + Math.hypot(...shape.position), flat = data.space ? 1 : 0;
-    for (let f = 0; f < frames; f += Math.ceil(frames / 60)) {
-      const at = 7 * (f * data.bodies.length + b), x = V(...poses.subarray(at, at + 3));
-      low.min(x.clone().sub(V(reach, reach, flat * reach))); high.max(x.clone().add(V(reach, reach, flat * reach)));
-    }
-  }));
-  const middle = low.clone().add(high).multiplyScalar(0.5), size = Math.max(high.distanceTo(low), 1e-6), thick = 0.008 * size;
+  // --- size of everything, and of the machine alone, which may travel ---
+  const box = () => ({ low: V(Infinity, Infinity, Infinity), high: V(-Infinity, -Infinity, -Infinity) });
+  const put = (room, x, reach = 0) => { const r = V(reach, reach, data.space ? reach : 0); room.low.min(x.clone().sub(r)); room.high.max(x.clone().add(r)); };
+  const span = room => room.high.distanceTo(room.low);
+  const point = (f, i) => V(...places.subarray(3 * (f * points.length + i), 3 * (f * points.length + i) + 3));
+  const instants = [...Array(Math.min(frames, 60))].map((_, i, all) => Math.round(i * (frames - 1) / Math.max(all.length - 1, 1)));
+  const room = box();
+  for (let f = 0; f < frames; f++) points.forEach((_, i) => put(room, point(f, i)));
+  const extent = span(room), movers = points.map((_, i) => i).filter(i => instants.some(f => point(f, i).distanceTo(point(0, i)) > 1e-6 * extent));
+  const REACH = {
+    box: s => Math.hypot(...s) / 2, sphere: s => s[0], ellipsoid: s => Math.max(...s), cylinder: s => Math.hypot(s[0], s[1] / 2),
+    capsule: s => s[0] + s[1] / 2, mesh: () => 0,
+  };
+  const reachOf = shape => REACH[shape.kind](shape.size) + Math.hypot(...shape.position);
+  let own = 1e-6;
+  for (const f of instants) {
+    const machine = box();
+    movers.forEach(i => put(machine, point(f, i)));
+    data.bodies.forEach((body, b) => body.shapes.forEach(shape => {
+      const at = 7 * (f * data.bodies.length + b);
+      for (const x of [machine, room]) put(x, V(...poses.subarray(at, at + 3)), reachOf(shape));
+    }));
+    own = Math.max(own, span(machine));
+  }
+  const { low, high } = room, middle = low.clone().add(high).multiplyScalar(0.5), whole_ = Math.max(span(room), 1e-6);
+  const travels = movers.length > 0 && own < 0.5 * whole_, size = travels ? own : whole_, thick = 0.008 * size;
 
   // --- parts ---
   const lit = (color, opacity = 1) => new THREE.MeshLambertMaterial({ color, transparent: opacity < 1, opacity, side: THREE.DoubleSide });
@@ -70,13 +85,17 @@
 
   const bars = data.bars.map(bar => {
     if (bar.kind === "spring") return { ...bar, line: polyline(coil(), wide(dark ? "#2fc49a" : "#00795a", 2), bodies) };
-    const material = lit(colorOf(bar.owner)), r = bar.kind === "rod" ? 0.6 * thick : thick;
-    return { ...bar, r, shaft: mesh(rod, material, bodies), caps: [mesh(ball, material, bodies), mesh(ball, material, bodies)] };
+    const material = lit(colorOf(bar.owner)), r = bar.kind === "bar" ? thick : 0.6 * thick;
+    const shortest = [...Array(frames)].reduce((least, _, f) => {
+      return Math.min(least, point(f, bar.ends[0]).distanceTo(point(f, bar.ends[1])));
+    }, Infinity);
+    const tube = bar.kind === "actuator" ? mesh(rod, lit("#8b6f2f"), bodies) : null; // a cylinder as long as its stroke allows
+    return { ...bar, r, shortest, tube, shaft: mesh(rod, material, bodies), caps: [mesh(ball, material, bodies), mesh(ball, material, bodies)] };
   });
   const plates = data.plates.map(plate => {
-    const n = plate.corners.length, geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * n), 3));
-    geometry.setIndex([...Array(n - 2)].flatMap((_, i) => [0, i + 1, i + 2]));
+    const n = plate.corners.length, geometry = new THREE.BufferGeometry(); // a fan around its middle, corner n
+    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * (n + 1)), 3));
+    geometry.setIndex([...Array(n)].flatMap((_, i) => [n, i, (i + 1) % n]));
     const material = new THREE.MeshBasicMaterial({ color: colorOf(plate.owner), transparent: true, opacity: 0.22, side: THREE.DoubleSide, depthWrite: false });
     const face = mesh(geometry, material, bodies);
     face.frustumCulled = false;
@@ -93,7 +112,7 @@
     else if (shape.kind === "cylinder") {
       mesh(new THREE.CylinderGeometry(s[0], s[0], s[1], 48).rotateX(Math.PI / 2), material, group);
       const ring = [...Array(65)].flatMap((_, i) => [s[0] * Math.cos(i * Math.PI / 32), s[0] * Math.sin(i * Math.PI / 32), 0]);
-      for (const z of data.space ? [-s[1] / 2, s[1] / 2] : [0]) { // an edge and a spoke, so that one sees it turn
+      for (const z of data.space ? [-s[1] / 2, s[1] / 2] : [s[1] / 2]) { // an edge and a spoke, so that one sees it turn
         polyline(ring, wide(dark ? "#dde3ea" : "#26303a", 1.2), group).position.z = z * 1.02;
         polyline([0, 0, 0, s[0], 0, 0], wide(dark ? "#dde3ea" : "#26303a", 1.6), group).position.z = z * 1.02;
       }
@@ -152,9 +171,9 @@
     return { group, shaft, head };
   }) : [];
 
-  const trails = data.traces.map((point, i) => {
+  const trails = data.traces.map((drawn, i) => {
     const all = new Float32Array(3 * frames);
-    for (let f = 0; f < frames; f++) all.set(places.subarray(3 * (f * points.length + point), 3 * (f * points.length + point) + 3), 3 * f);
+    for (let f = 0; f < frames; f++) all.set(point(f, drawn).toArray(), 3 * f);
     const color = PALETTE[(i + 3) % PALETTE.length], faint = wide(color, 1.2), strong = wide(color, 2.6);
     faint.opacity = 0.4;
     polyline(all, faint, paths);
@@ -162,10 +181,11 @@
   });
 
   // --- the floor: a grid whose spacing the legend says ---
-  const spacing = (x => { const p = 10 ** Math.floor(Math.log10(x)); return p * [1, 2, 5, 10].find(k => k * p >= x); })(size / 12);
-  const cells = 2 * Math.ceil(0.9 * size / spacing), grid = new THREE.GridHelper(cells * spacing, cells, dark ? "#30363d" : "#d3d9df", dark ? "#21262d" : "#e6eaee");
+  const spacing = (x => { const p = 10 ** Math.floor(Math.log10(x)); return p * [1, 2, 5, 10].find(k => k * p >= x); })(size / (travels ? 6 : 12));
+  const cells = 2 * Math.ceil((travels ? 2.5 : 0.9) * size / spacing), grid = new THREE.GridHelper(cells * spacing, cells, dark ? "#30363d" : "#d3d9df", dark ? "#21262d" : "#e6eaee");
   grid.rotateX(Math.PI / 2);
-  grid.position.set(Math.round(middle.x / spacing) * spacing, Math.round(middle.y / spacing) * spacing, data.space ? Math.min(low.z - 2 * thick, joints.some(j => j.symbol === "contact") ? 0 : Infinity) : -0.2 * size);
+  const floor = data.space ? Math.min(low.z - 2 * thick, joints.some(j => j.symbol === "contact") ? 0 : Infinity) : -0.2 * size;
+  const lay = x => grid.position.set(Math.round(x.x / spacing) * spacing, Math.round(x.y / spacing) * spacing, floor); // lines stay put
   scene.add(grid);
   const digits = x => Number(x.toPrecision(3)).toString().replace("-", "−");
   el.scale.textContent = `grid ${digits(spacing)} ${data.unit}`;
@@ -173,22 +193,25 @@
   if (strongest > 0) el.arrows.style.color = ARROW;
 
   // --- the eye ---
-  const camera = data.space ? new THREE.PerspectiveCamera(32, 1, size / 100, 100 * size) : new THREE.OrthographicCamera(-1, 1, 1, -1, -100 * size, 100 * size);
+  const camera = data.space ? new THREE.PerspectiveCamera(32, 1, size / 100, 100 * whole_) : new THREE.OrthographicCamera(-1, 1, 1, -1, -100 * size, 100 * size);
   camera.up.copy(data.space ? UP : V(0, 1, 0));
   const orbit = new THREE.OrbitControls(camera, renderer.domElement);
   orbit.enableRotate = data.space;
   if (!data.space) { orbit.mouseButtons.LEFT = THREE.MOUSE.PAN; orbit.touches.ONE = THREE.TOUCH.PAN; }
   function whole() {
     const [azimuth, elevation] = data.view.map(x => x * Math.PI / 180), aspect = el.stage.clientWidth / Math.max(el.stage.clientHeight, 1);
-    orbit.target.copy(middle);
+    const seen = el.follow.checked ? center() : middle;
+    orbit.target.copy(seen);
+    followed = center();
+    const size = el.follow.checked ? own : whole_;
     if (data.space) {
       const away = 0.62 * size / Math.sin(16 * Math.PI / 180) / Math.min(1, aspect);
-      camera.position.set(Math.cos(azimuth) * Math.cos(elevation), Math.sin(azimuth) * Math.cos(elevation), Math.sin(elevation)).multiplyScalar(away).add(middle);
+      camera.position.set(Math.cos(azimuth) * Math.cos(elevation), Math.sin(azimuth) * Math.cos(elevation), Math.sin(elevation)).multiplyScalar(away).add(seen);
     } else {
-      const half = 0.5 * Math.max(high.y - low.y, (high.x - low.x) / aspect) + 0.08 * size;
+      const half = el.follow.checked ? 0.6 * own / Math.min(1, aspect) : 0.5 * Math.max(high.y - low.y, (high.x - low.x) / aspect) + 0.08 * size;
       camera.userData.half = half;
       camera.zoom = 1;
-      camera.position.set(middle.x, middle.y, size);
+      camera.position.set(seen.x, seen.y, size);
     }
     resize();
     orbit.update();
@@ -219,13 +242,14 @@
   ];
 
   // --- one instant ---
-  let now = start, stale = true, playing = false, last = 0, low_ = 0, part = 0;
+  let now = start, stale = true, playing = false, last = 0, low_ = 0, part = 0, followed = V();
   const tmp = V(), between = new THREE.Quaternion(), turn = new THREE.Quaternion();
   const mixed = (array, width, i) => { // entry i of a row of `width` vectors, between two frames
     const a = 3 * (low_ * width + i), b = 3 * (Math.min(low_ + 1, frames - 1) * width + i);
     return V(array[a] + part * (array[b] - array[a]), array[a + 1] + part * (array[b + 1] - array[a + 1]), array[a + 2] + part * (array[b + 2] - array[a + 2]));
   };
   const place = i => mixed(places, points.length, i);
+  const center = () => movers.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(Math.max(movers.length, 1));
   const aim = (object, way) => object.quaternion.setFromUnitVectors(UP, tmp.copy(way).normalize());
 
   function show() {
@@ -244,17 +268,23 @@
       bar.shaft.position.copy(a).add(b).multiplyScalar(0.5);
       bar.shaft.scale.set(bar.r, bar.r, length);
       aim(bar.shaft, way);
+      if (bar.tube) {
+        bar.tube.position.copy(a).addScaledVector(way, 0.45 * bar.shortest / length);
+        bar.tube.scale.set(1.6 * thick, 1.6 * thick, 0.9 * bar.shortest);
+        aim(bar.tube, way);
+      }
       bar.caps.forEach((cap, i) => { cap.position.copy(i ? b : a); cap.scale.setScalar(bar.r); });
     }
     for (const plate of plates) {
       const corner = plate.face.geometry.attributes.position;
-      plate.corners.forEach((i, k) => corner.setXYZ(k, ...place(i).toArray()));
+      const around = plate.corners.map(place), center = around.reduce((sum, x) => sum.add(x), V()).divideScalar(around.length);
+      [...around, center].forEach((x, k) => corner.setXYZ(k, x.x, x.y, x.z));
       corner.needsUpdate = true;
     }
     carried.forEach((group, b) => {
       const n = data.bodies.length, i = 7 * (low_ * n + b), k = 7 * (Math.min(low_ + 1, frames - 1) * n + b);
       const mix = j => poses[i + j] + part * (poses[k + j] - poses[i + j]);
-      group.position.set(mix(0), mix(1), mix(2));
+      group.position.set(mix(0), mix(1), data.space ? mix(2) : -0.15 * size); // in the plane, wheels lie behind bars
       between.set(poses[i + 4], poses[i + 5], poses[i + 6], poses[i + 3]).normalize();
       group.quaternion.copy(between.slerp(turn.set(poses[k + 4], poses[k + 5], poses[k + 6], poses[k + 3]).normalize(), part));
     });
@@ -264,6 +294,13 @@
       aim(group, axis.lengthSq() > 0.1 ? axis : UP);
       if (foot) foot.position.copy(at).sub(V(0, 0, data.space ? 3 * thick : 0));
     });
+    if (el.follow.checked) {
+      const at = center();
+      for (const x of [camera.position, orbit.target]) x.add(at).sub(followed);
+      followed = at;
+      camera.updateMatrixWorld();
+    }
+    lay(el.follow.checked ? followed : middle);
     trails.forEach(trail => { trail.geometry.instanceCount = Math.max(low_, 1); });
     instant();
     el.scrub.value = end > start ? (now - start) / (end - start) : 0;
@@ -304,7 +341,8 @@
     el.colors.hidden = !el.violation.checked;
     el.arrows.hidden = !el.forces.checked;
     lamp.position.copy(camera.position).add(V(0.3 * size, 0.2 * size, 0.6 * size));
-    lamp.target.position.copy(middle);
+    lamp.target.position.copy(orbit.target);
+    lamp.target.updateMatrixWorld();
     renderer.render(scene, camera);
     if (el.names.checked) for (const { x, at, up } of titles) {
       const seen = at().project(camera);
@@ -336,6 +374,7 @@
     " ": () => play(!playing), ArrowLeft: () => go(now - (end - start) / (frames - 1)), ArrowRight: () => go(now + (end - start) / (frames - 1)),
     Home: () => go(start), End: () => go(end), "+": () => faster(1), "-": () => faster(-1), n: () => toggle("names"), j: () => toggle("joints"),
     p: () => toggle("traces"), f: () => toggle("forces"), v: () => toggle("violation"), r: whole,
+    c: () => { if (travels) { el.follow.checked = !el.follow.checked; whole(); } },
   };
   addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === el.speed || !(event.key in KEYS)) return;
@@ -350,6 +389,9 @@
   el.scrub.addEventListener("input", () => { play(false); go(start + Number(el.scrub.value) * (end - start)); });
   el.reset.addEventListener("click", whole);
   ["names", "joints", "traces", "forces", "violation"].forEach(id => el[id].addEventListener("change", () => { stale = true; }));
+  el.follow.checked = travels;
+  el.follow.disabled = !travels;
+  el.follow.addEventListener("change", whole);
   el.names.checked = titles.length > 0 && titles.length <= 12;
   for (const [id, there] of Object.entries({ names: titles.length, joints: joints.length, traces: trails.length, forces: darts.length, violation: joints.length })) {
     el[id].disabled = !there;
