@@ -6,14 +6,17 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from zwang.gallery.drawing import Linkage
+from zwang.scene import Scene, bars_scene
+
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
 
     from zwang.mechanism import Reaction
     from zwang.model import Model
     from zwang.run import Run
-    from zwang.scene import Scene
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Example:
         figures: title → function of a run that draws a matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
             settings, not to parameters changed afterwards.
-        scene: what there is to see in the viewer; None where nothing is declared.
+        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures unless given, None without one.
         reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
         simulate: further arguments of `zw.simulate`.
     """
@@ -45,6 +48,12 @@ class Example:
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     scene: Scene | None = None
     reactions: Callable[[Run], Mapping[str, Reaction]] | None = None
+
+    def __post_init__(self):
+        drawn = next((figure for figure in self.figures.values() if isinstance(figure, Linkage)), None)
+        if self.scene is None and drawn is not None:
+            names = tuple(f"bar {i + 1}" for i in range(len(drawn.bars(np.asarray(self.q0)))))
+            object.__setattr__(self, "scene", bars_scene(drawn.bars, names, unit=drawn.unit))
 
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""
