@@ -65,7 +65,7 @@ FILE = """\
     lift = { joint = "pin", value = "0.5*sin(t)", gain = 4 }
     """
 WRONG = {
-    "an unknown joint": ('motor = { joint = "pin"', 'motor = { joint = "pni"', "actuators.motor.joint: there is no joint 'pni'; did you mean"),
+    "an unknown joint": ('motor = { joint = "pin"', 'motor = { joint = "pni"', "motor.joint: there is no joint 'pni'; did you mean"),
     "limits the wrong way": ("lower = -50", "lower = 60", "line 8: actuators.motor: lower is 60 and upper 50, expected lower below upper"),
     "an actuator at nothing": ('joint = "pin", lower', "lower", "line 8: actuators.motor: expected either between or joint"),
     "an actuator that has nothing to do": ("[servo]\nlift", "[drives]\nmove", "actuators.motor: has nothing to do"),
