@@ -6,17 +6,14 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from zwang.gallery.drawing import Linkage
-from zwang.scene import Scene, bars_scene
-
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
     from zwang.mechanism import Reaction
     from zwang.model import Model
     from zwang.run import Run
+    from zwang.scene import Scene
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +47,11 @@ class Example:
     reactions: Callable[[Run], Mapping[str, Reaction]] | None = None
 
     def __post_init__(self):
+        import numpy as np
+
+        from zwang.gallery.drawing import Linkage  # `zwang list` imports neither
+        from zwang.scene import bars_scene
+
         drawn = next((figure for figure in self.figures.values() if isinstance(figure, Linkage)), None)
         if self.scene is None and drawn is not None:
             names = tuple(f"bar {i + 1}" for i in range(len(drawn.bars(np.asarray(self.q0)))))

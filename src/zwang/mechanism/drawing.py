@@ -70,7 +70,7 @@ def _traces(axes: Axes, mechanism: Mechanism, run: Run) -> None:
     q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
     for i, name in enumerate(mechanism.look.traces):
         color = TRACES[i % len(TRACES)]
-        axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, label=f"path of {name}", color=color, zorder=4)
+        axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, ls="-", label=f"path of {name}", color=color, zorder=4)
     if mechanism.look.traces:
         axes.legend(loc="best")
 
@@ -132,13 +132,20 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
         center, points = layout.index[name], layout.points_of(i)
         if link.radius is not None and link.length is None:
             ring = link.radius * np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=-1)
-            axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, alpha=shade)
+            axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, ls="-", alpha=shade)
             spoke = link.radius * np.array([[0.0, 0.0], [1.0, 0.0]])
-            axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, alpha=shade)
+            axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, ls="-", alpha=shade)
         points = [center, *points] if len(points) == 1 else points
         corners = seen[outline(layout.offset[points], points)] if points else seen[[center]]
         axes.plot(
-            *corners.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round"
+            *corners.T,
+            color=BODY,
+            lw=2.2,
+            ls="-",
+            alpha=shade,
+            marker="o" if len(points) < 1 else "",
+            ms=4,
+            solid_capstyle="round",
         )
         if names:
             axes.annotate(name, corners[:-1].mean(axis=0) if len(points) > 2 else corners.mean(axis=0), color=BODY, fontsize=8)
@@ -173,7 +180,7 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
             axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
     for actuator in m.actuators.values():
         if actuator.between is not None:
-            axes.plot(*seen[[layout.index[x] for x in actuator.between]].T, color=FRAME, lw=3.0, alpha=0.5 * shade)
+            axes.plot(*seen[[layout.index[x] for x in actuator.between]].T, color=FRAME, lw=3.0, ls="-", alpha=0.5 * shade)
     for spring in [*m.springs.values(), *m.bushings.values()]:
         if spring.between is not None:
             axes.plot(*seen[[layout.index[x] for x in spring.between]].T, color=SPRING, lw=1.4, ls="--", alpha=shade)

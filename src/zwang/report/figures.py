@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from zwang.report.tables import Table
 from zwang.run import Run
-from zwang.run.plot import MARK, MUTED, PANEL, WIDTH, arrange, draw, labels_of, lines, plain, stacked, units_of
+from zwang.run.plot import MARK, MUTED, PANEL, WIDTH, Picture, arrange, draw, labels_of, lines, plain, stacked, units_of
 
 MOST_MARKS = 60
 """Crossings beyond this are not marked in the figures, which they would cover."""
@@ -203,15 +203,14 @@ def phase(run: Run, name: str) -> Chart:
     t, q, v = run.steps.t, run.steps.y[:, : system.nq], run.steps.y[:, system.nq :]
     rate = np.asarray(jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, run.flow.dynamics.p)))(q, v, t))[:, i]
     unit = system.units[i] or "1"
-    figure, panels = stacked(1)
-    panels[0].plot(q[:, i], rate)
-    panels[0].plot(q[0, i], rate[0], "o", ms=5, color=MARK, label="start")
-    panels[0].set_xlabel(plain(f"{name} [{unit}]"))
-    panels[0].set_ylabel(plain(f"rate of {name} [{unit}/s]"))
-    panels[0].legend(loc="best")
+    figure = Picture(figsize=(WIDTH, 0.42 * WIDTH), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(q[:, i], rate)
+    axes.plot(q[0, i], rate[0], "o", ms=5, color=MARK, label="start")
+    axes.set(xlabel=plain(f"{name} [{unit}]"), ylabel=plain(f"rate of {name} [{unit}/s]"))
+    axes.legend(loc="best")
     table = Table(t, [(name, system.units[i]), (f"rate of {name}", f"{unit}/s")], np.column_stack([q[:, i], rate]))
     key = f"phase{i}"
-    figure.set_size_inches(WIDTH, 0.55 * WIDTH)
     return Chart(key, f"Phase plot of {name}", "The dot is the start; every accepted step is drawn.", figure, {key: table})
 
 
