@@ -37,7 +37,8 @@ def scene(m: Mechanism) -> Scene:
     names = {number: name for name, number in reversed(layout.index.items())}  # the first name of a point
     joints = tuple(
         Mark(
-            name, names[ends.b], SYMBOLS[m.joints[name].kind], bool(layout.carrier[ends.a] == ground),
+            name, names[ends.b], SYMBOLS[m.joints[name].kind],
+            bool(layout.carrier[ends.a] == ground) and m.joints[name].kind != "rod",  # whose far end the ground holds
             tuple(n for n in (name, name + RATES) if n in m.model.constraints.names),
         )
         for name, ends in marked.items()

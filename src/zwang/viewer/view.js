@@ -205,7 +205,7 @@
     followed = center();
     const size = el.follow.checked ? own : whole_;
     if (data.space) {
-      const away = 0.62 * size / Math.sin(16 * Math.PI / 180) / Math.min(1, aspect);
+      const away = 0.5 * size / Math.sin(16 * Math.PI / 180) / Math.min(1, aspect);
       camera.position.set(Math.cos(azimuth) * Math.cos(elevation), Math.sin(azimuth) * Math.cos(elevation), Math.sin(elevation)).multiplyScalar(away).add(seen);
     } else {
       const half = el.follow.checked ? 0.6 * own / Math.min(1, aspect) : 0.5 * Math.max(high.y - low.y, (high.x - low.x) / aspect) + 0.08 * size;
