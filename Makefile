@@ -11,14 +11,20 @@ STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
 
 # Debian packages that the library or its tests need beyond Python and make, separated by spaces.
-DEBIAN_PACKAGES :=
+# Chromium opens view.html in the tests.
+DEBIAN_PACKAGES := chromium
 
 # MathJax in one file, served beside the pages; fetched when they are first built.
 MATHJAX := docs/_static/mathjax/tex-svg-full.js
 MATHJAX_VERSION := 3.2.2
 MATHJAX_SHA256 := a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6
 
-.PHONY: help setup debian-packages run test test-slow check bench docs clean
+# three.js, the part of it that view.js uses, in one file beside it; committed, so that writing a page needs no npm.
+VIEWER := src/zwang/viewer
+THREE_VERSION := 0.187.0
+ESBUILD_VERSION := 0.28.2
+
+.PHONY: help setup debian-packages run test test-slow check bench docs pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +83,16 @@ $(MATHJAX):
 	echo "$(MATHJAX_SHA256)  $$fetched/package/es5/tex-svg-full.js" | sha256sum --check --quiet; \
 	cp "$$fetched/package/LICENSE" $(@D)/LICENSE; \
 	cp "$$fetched/package/es5/tex-svg-full.js" $@
+
+pictures: setup ## draw every mechanism of the gallery into docs/_static/mechanisms
+	$(BIN)/python docs/pictures.py
+
+three: ## bundle three.js anew after a change of its version or of three.entry.js
+	@bundling=$$(mktemp -d); trap 'rm -rf "$$bundling"' EXIT; \
+	cp $(VIEWER)/three.entry.js "$$bundling/entry.js"; cd "$$bundling"; \
+	npm install --silent --no-audit --no-fund three@$(THREE_VERSION) esbuild@$(ESBUILD_VERSION); \
+	npx esbuild entry.js --bundle --minify --format=iife --global-name=THREE --legal-comments=none --log-level=warning --outfile=three.js; \
+	cp three.js $(CURDIR)/$(VIEWER)/three.js; cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
 
 clean: ## remove builds, caches and results, but not .venv
 	rm -rf build dist docs/_build docs/jupyter_execute results .cache .hypothesis .import_linter_cache .pytest_cache .ruff_cache

@@ -32,7 +32,7 @@ _HOME = {
     "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo", "Robust": "servo", "Limits": "servo", "Loop": "servo",
     "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
     "Module": "hierarchy", "Hierarchy": "hierarchy", "enforce": "hierarchy", "impose": "hierarchy", "Enforced": "hierarchy",
-    "Mechanism": "mechanism", "AssemblyError": "mechanism",
+    "Mechanism": "mechanism", "AssemblyError": "mechanism", "Scene": "scene",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
 _MODULES = ("bodies", "gallery", "mechanism", "testing")
@@ -101,6 +101,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.pseudoinverse import Varga as Varga
     from zwang.run import Crossing as Crossing
     from zwang.run import Run as Run
+    from zwang.scene import Scene as Scene
     from zwang.servo import Control as Control
     from zwang.servo import FirstOrder as FirstOrder
     from zwang.servo import LeastNorm as LeastNorm

@@ -9,7 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import zwang as zw
+from zwang.mechanism import Reaction
 from zwang.report import summarize, write_report
+from zwang.report.joints import joint_forces
 from zwang.report.svg import inline_svg
 from zwang.report.tables import Table
 from zwang.run.plot import MOST_POINTS, thinned
@@ -52,7 +54,7 @@ def written(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     complaints = write_report(
         run, folder / "report.html", figures={"circle": circle, "broken": broken}, exact=exact, description=EVIL,
-        settings={"Model": {EVIL: EVIL}}, command=EVIL, wall_time={"integration": 0.01, EVIL: 1.0},
+        phases=[EVIL], settings={"Model": {EVIL: EVIL}}, command=EVIL, wall_time={"integration": 0.01, EVIL: 1.0},
     )  # fmt: skip
     return folder, (folder / "report.html").read_text(), complaints
 
@@ -100,7 +102,7 @@ def test_identifiers_are_unique(page):
 def test_every_section_is_there(page):
     own, standard = {"own0", "exact"}, {"coordinates", "velocities", "violation", "energy", "forces", "rank", "steps"}
     assert own | standard | {"settings"} <= set(page.ids)
-    assert page.tags.count("svg") == 9
+    assert "phase1" in page.ids and page.tags.count("svg") == 10
 
 
 def test_a_figure_that_cannot_be_drawn_is_told_and_costs_nothing_else(written):
@@ -118,6 +120,23 @@ def test_curves_are_there_as_numbers(written, run):
     rows = (folder / "data" / "coordinates.csv").read_text().splitlines()
     assert rows[0].startswith('"time [s]","x [m]",') and len(rows) == 42
     assert np.allclose(np.loadtxt(rows[1:], delimiter=",")[:, 1:], run.q, rtol=1e-14, atol=0)
+
+
+def test_curves_of_the_models_own_figures_are_numbers_too(written, run):
+    rows = (written[0] / "data" / "circle.csv").read_text().splitlines()
+    assert rows[0] == "x,y" and np.allclose(np.loadtxt(rows[1:], delimiter=","), run.q[:, :2], rtol=1e-14, atol=0)
+
+
+def test_a_phase_plot_has_the_rate_over_the_coordinate(written, run):
+    rows = np.loadtxt((written[0] / "data" / "phase1.csv").read_text().splitlines()[1:], delimiter=",")
+    assert np.allclose(rows, np.column_stack([run.steps.t, run.steps.y[:, [1, 4]]]), rtol=1e-14, atol=0)
+
+
+def test_joint_forces_are_there_by_component(run):
+    transmitted = {"hinge": Reaction(np.tile([3.0, 4.0], (41, 1)), np.full(41, -2.0))}
+    table = joint_forces(run, transmitted).tables["joint_forces"]
+    assert table.headings == ["time [s]", "hinge fx [N]", "hinge fy [N]", "hinge τz [N m]"]
+    assert np.allclose(table.values, [3.0, 4.0, -2.0], atol=0)
 
 
 def test_the_summary_is_what_the_dataset_says(run):

@@ -6,9 +6,9 @@
 | `RigidBodies` | x, y, z and a unit quaternion qw, qx, qy, qz | velocity in space, angular velocity in body axes | `rigid.py` |
 | `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
 
-`Body` is one body in the first two, `Link` one in a chain; `rotation.py` holds the algebra of unit quaternions, `screws/` that of
-twists. All three classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`, …) that make a constraint
-one line.
+`Body` is one body in the first two, `Link` one in a chain; `shape.py` says what a body looks like, `rotation.py` holds the algebra
+of unit quaternions, `screws/` that of twists. All three classes have `.system` and `.params` for `zw.Model`, and accessors (`point`,
+`velocity`, …) that make a constraint one line.
 """
 
 from zwang.bodies.body import Body as Body
@@ -20,3 +20,4 @@ from zwang.bodies.screws import prismatic as prismatic
 from zwang.bodies.screws import revolute as revolute
 from zwang.bodies.screws import zyz_angles as zyz_angles
 from zwang.bodies.screws import zyz_matrix as zyz_matrix
+from zwang.bodies.shape import Shape as Shape

@@ -2,7 +2,7 @@
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `check.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `listing.py`, `run.py`, `view.py`, `check.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -21,10 +21,16 @@ from typing import Annotated
 import typer
 
 import zwang
-from zwang.cli import check, listing, reproduce, run
+from zwang.cli import check, listing, reproduce, run, view
 from zwang.cli.failure import explain
 
-COMMANDS = {"list": listing.command, "run": run.command, "check": check.command, "reproduce": reproduce.command}
+COMMANDS = {
+    "list": listing.command,
+    "run": run.command,
+    "view": view.command,
+    "check": check.command,
+    "reproduce": reproduce.command,
+}
 
 app = typer.Typer(
     name="zwang",

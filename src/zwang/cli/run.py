@@ -15,7 +15,7 @@ from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
 from zwang.cli.progress import Bar
 from zwang.cli.target import Target, load_target, locate
-from zwang.cli.values import assignments, number_or_list
+from zwang.cli.values import assignments, did_you_mean, number_or_list
 from zwang.cli.wall import WallTime
 
 METHODS, OUTPUT = "Methods", "Output"
@@ -63,12 +63,16 @@ def command(
         typer.Option(help="Folder for what is written. Default: results/MODEL.", metavar="DIR", rich_help_panel=OUTPUT),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)] = False,
+    phase: Annotated[
+        list[str] | None,
+        typer.Option(help="Draw a coordinate's rate over it; repeat for more.", metavar="COORDINATE", rich_help_panel=OUTPUT),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)] = False,
 ) -> int:
-    """Simulate a model and write run.nc, report.html and its curves as CSV.
+    """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
 
     A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/], [bold]rtol[/], [bold]atol[/],
-    [bold]samples[/], [bold]stop[/], [bold]integrator[/], [bold]figures[/].
+    [bold]samples[/], [bold]stop[/], [bold]integrator[/], [bold]figures[/], [bold]scene[/].
 
     Examples:
 
@@ -97,10 +101,11 @@ def command(
         if "duration" not in options:
             raise UserError(f"{target.name} does not say how long to run: give --duration S, or define duration in the file.")
         folder = _folder(out, target.name)
+        phases = [_known_coordinate(target, name) for name in phase or ()]
         run = _simulated(target, options, bar, wall)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
-        summary = _write(run, target, options, folder, not no_report, bar, wall, warnings)
+        summary = _write(run, target, options, folder, not no_report, phases, bar, wall, warnings)
     _say(summary, wall, folder, not no_report, quiet, warnings)
     if not run.result.is_failure:
         return 0
@@ -123,8 +128,8 @@ def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime
     return run
 
 
-def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, wall: WallTime, warnings: list[str]):
-    """Write run.nc and, if wanted, the report."""
+def _write(run, target: Target, options, folder: Path, wanted: bool, phases, bar: Bar, wall: WallTime, warnings: list[str]):
+    """Write run.nc and, if wanted, the report and the view."""
     bar.says("writing results")
     from zwang.report import summarize, write_report
 
@@ -140,9 +145,24 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, bar: Bar, w
         warnings += write_report(
             run, folder / "report.html", summary=summary, figures=target.figures, exact=target.exact,
             description=target.description, settings=settings, command=run.attrs["command"], wall_time=wall.phases,
+            reactions=target.reactions, phases=phases, view="" if target.scene is None else "view.html",
         )  # fmt: skip
         wall.ends("report")
+        if target.scene is not None:
+            from zwang.viewer import write_view
+
+            write_view(run, target.scene, folder / "view.html", description=target.description, report="report.html")
+            wall.ends("view")
     return summary
+
+
+def _known_coordinate(target: Target, name: str) -> str:
+    coordinates = target.model.system.coordinates
+    if name not in coordinates:
+        raise UserError(
+            f"--phase {name}: {target.name} has no such coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
+        )
+    return name
 
 
 def _say(summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warnings: list[str]) -> None:
@@ -153,7 +173,9 @@ def _say(summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warni
     from zwang.cli.closing import print_closing
 
     print_closing(summary, wall)
-    written = [folder / "run.nc"] + [folder / "report.html"] * report
+    written = [
+        folder / name for name in ("run.nc", *(("report.html", "view.html") if report else ())) if (folder / name).is_file()
+    ]
     print(f"\nwritten: {', '.join(map(str, written))}")
 
 

@@ -32,6 +32,7 @@ def load_script(path: Path) -> Target:
         if name not in names:
             raise UserError(f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}.")
     from zwang.model import Model
+    from zwang.scene import Scene
 
     model = names["model"]
     if not isinstance(model, Model):
@@ -39,9 +40,13 @@ def load_script(path: Path) -> Target:
     options = {name: names[name] for name in OPTIONS if names.get(name) is not None}
     if "stop" in options and not isinstance(options["stop"], (list, tuple)):
         options["stop"] = (options["stop"],)
+    scene = names.get("scene")
+    if scene is not None and not isinstance(scene, Scene):
+        raise UserError(f"{path}: scene is a {type(scene).__name__}, expected a zw.Scene.")
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
-    return Target(name, model, names["q0"], names["v0"], options, description=description, figures=names.get("figures") or {})
+    figures = names.get("figures") or {}
+    return Target(name, model, names["q0"], names["v0"], options, description=description, figures=figures, scene=scene)
 
 
 def _run(path: Path) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class Target:
         settings: all that was set, by name; units: of those that have one.
         description: a sentence or two.
         figures, exact: as in `zwang.report.write_report`.
+        reactions: of a mechanism, a run → what each joint transmits.
+        scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Target:
     description: str = ""
     figures: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
     exact: Callable | None = None
+    scene: Any = None
+    reactions: Callable | None = None
 
 
 def locate(model: str) -> Path | None:
@@ -101,7 +105,8 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
         name, example.model, example.q0, example.v0, {k: x for k, x in options.items() if x is not None},
         settings={**{key: setting.default for key, setting in known.items()}, **chosen},
         units={key: setting.unit for key, setting in known.items()},
-        description=example.description or entry.summary, figures=example.figures or {}, exact=example.exact,
+        description=example.description or entry.summary, figures=example.figures or {}, exact=example.exact, scene=example.scene,
+        reactions=example.reactions,
     )  # fmt: skip
     return target, known, {key: text for key, text in given.items() if key not in known}
 
@@ -123,7 +128,8 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
     target = Target(
         mechanism.name, example.model, example.q0, example.v0,
         {"duration": example.duration, "rtol": example.rtol, **example.simulate},
-        settings=dict(mechanism.parameters), description=example.description, figures=example.figures,
+        settings=dict(mechanism.parameters), description=example.description, figures=example.figures, scene=example.scene,
+        reactions=example.reactions,
     )  # fmt: skip
     return target, known, {key: text for key, text in given.items() if key not in known}
 

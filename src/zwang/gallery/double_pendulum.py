@@ -12,7 +12,7 @@ import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import curve, linkage, paths
+from zwang.gallery.drawing import Linkage, curve, paths
 from zwang.gallery.example import Example
 from zwang.model import Model
 
@@ -40,7 +40,7 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example
         description=f"Two rods in a chain, released from rest {angle1:g}° and {angle2:g}° from hanging down.",
         figures={
             "Tip": paths(lambda q: _joints(q, length1, length2), ["lower pin", "tip"]),
-            "Rods": linkage(lambda q: _ends(q, length1, length2), until=1.0),
+            "Rods": Linkage(lambda q: _ends(q, length1, length2), until=1.0),
             "Angles": curve("rod 1.angle", "rod 2.angle"),
         },
     )

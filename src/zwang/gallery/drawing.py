@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -44,26 +45,33 @@ def axes_of(xlabel: str, ylabel: str, *, equal: bool = False, size: tuple[float,
     return figure, axes
 
 
-def linkage(bars: Callable[[np.ndarray], np.ndarray], *, unit: str = "m", until: float | None = None) -> Callable[[Run], Figure]:
-    """A figure of bars at a few instants of a run, later ones darker, the last one heavy.
+@dataclasses.dataclass(frozen=True)
+class Linkage:
+    """A figure of bars at a few instants of a run, later ones darker, the last one heavy; the viewer draws the same bars.
 
-    Args:
+    Attributes:
         bars: coordinates (nq,) → ends of all bars, shape (bars, 2 ends, 2).
         unit: unit of lengths.
         until: last instant [s]; the end of the run unless given.
     """
 
-    @styled
-    def draw(run: Run) -> Figure:
+    bars: Callable[[np.ndarray], np.ndarray]
+    unit: str = "m"
+    until: float | None = None
+
+    def __call__(self, run: Run) -> Figure:
+        return styled(self._draw)(run)
+
+    def _draw(self, run: Run) -> Figure:
         from matplotlib.collections import LineCollection
 
-        figure, axes = axes_of(f"x [{unit}]", f"y [{unit}]", equal=True)
-        end = run.t[-1] if until is None else min(until, run.t[-1])
+        figure, axes = axes_of(f"x [{self.unit}]", f"y [{self.unit}]", equal=True)
+        end = run.t[-1] if self.until is None else min(self.until, run.t[-1])
         instants = np.unique(np.searchsorted(run.t, np.linspace(run.t[0], end, SHADES)).clip(0, len(run.t) - 1))
         for i, sample in enumerate(instants):
             last = i == len(instants) - 1
             shade = 0.12 + 0.6 * i / max(len(instants) - 1, 1)
-            ends = np.asarray(bars(run.q[sample]))
+            ends = np.asarray(self.bars(run.q[sample]))
             style = {"alpha": 1.0, "lw": 2.4} if last else {"alpha": shade, "lw": 1.2}
             axes.add_collection(LineCollection(list(ends), colors="#0072b2", **style))
             if last:
@@ -71,8 +79,6 @@ def linkage(bars: Callable[[np.ndarray], np.ndarray], *, unit: str = "m", until:
         axes.autoscale_view()
         axes.set_title(f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy", loc="left")
         return figure
-
-    return draw
 
 
 def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Figure]:

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
+    from zwang.mechanism import Reaction
     from zwang.model import Model
     from zwang.run import Run
+    from zwang.scene import Scene
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Example:
         figures: title → function of a run that draws a matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
             settings, not to parameters changed afterwards.
+        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures unless given, None without one.
+        reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
         simulate: further arguments of `zw.simulate`.
     """
 
@@ -39,6 +43,19 @@ class Example:
     figures: Mapping[str, Callable[[Run], Figure]] = dataclasses.field(default_factory=dict)
     exact: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    scene: Scene | None = None
+    reactions: Callable[[Run], Mapping[str, Reaction]] | None = None
+
+    def __post_init__(self):
+        import numpy as np
+
+        from zwang.gallery.drawing import Linkage  # `zwang list` imports neither
+        from zwang.scene import bars_scene
+
+        drawn = next((figure for figure in self.figures.values() if isinstance(figure, Linkage)), None)
+        if self.scene is None and drawn is not None:
+            names = tuple(f"bar {i + 1}" for i in range(len(drawn.bars(np.asarray(self.q0)))))
+            object.__setattr__(self, "scene", bars_scene(drawn.bars, names, unit=drawn.unit))
 
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""

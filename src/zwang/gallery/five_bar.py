@@ -14,7 +14,7 @@ import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import curve, linkage
+from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
@@ -42,7 +42,7 @@ def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gr
             "Its 12 constraint rows have rank 11, and 10 where all bars are collinear."
         ),
         figures={
-            "Linkage": linkage(drawn, until=1.4),
+            "Linkage": Linkage(drawn, until=1.4),
             "Phase portrait": curve("crank 1.angle", "d/dt crank 1.angle"),
         },
         exact=exact,

@@ -17,7 +17,7 @@ import numpy as np
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import curve, linkage
+from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
@@ -55,7 +55,7 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
             f"All bars are collinear twice a turn, where the constraint rows lose {N} rank{'s' * (N > 1)} at once."
         ),
         figures={
-            "Linkage": linkage(lambda q: _bars(q, l), unit=unit, until=1.0),
+            "Linkage": Linkage(lambda q: _bars(q, l), unit=unit, until=1.0),
             "Phase portrait": curve("crank 1.angle", "d/dt crank 1.angle"),
         },
         exact=exact,

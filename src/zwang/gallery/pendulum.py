@@ -15,6 +15,7 @@ from zwang.gallery.drawing import axes_of, curve, styled
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
+from zwang.scene import bars_scene
 from zwang.system import System
 
 
@@ -44,6 +45,7 @@ def build(*, length: float, mass: float, angle: float, gravity: float) -> Exampl
         description=f"A point mass on a rod of {length:g} m, released from rest at {angle:g}° from hanging down.",
         figures={"Path": curve("x", "y", equal=True), "Phase portrait": _phase_portrait},
         exact=exact,
+        scene=bars_scene(lambda q: np.array([[[0.0, 0.0], q]]), ("rod",), traces=("rod.end",)),
     )
 
 

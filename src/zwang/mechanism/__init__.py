@@ -8,8 +8,10 @@
 | `layout.py` | bodies and points at the rough start |
 | `rows.py` | joints and drives as constraints |
 | `efforts.py` | springs, dampers, bushings, forces |
+| `actuation.py` | actuators and servo constraints |
 | `mechanism.py` | `Mechanism`: all of it as a `zw.Model`, put together |
 | `reaction.py` | forces and torques of joints in their own axes |
+| `scene.py` | what the viewer draws |
 | `drawing.py` | pictures |
 | `expression.py` | formulas in text |
 | `file.py` | TOML files |
@@ -19,6 +21,7 @@ from zwang.mechanism.file import read as read
 from zwang.mechanism.joints import KINDS as KINDS
 from zwang.mechanism.mechanism import AssemblyError as AssemblyError
 from zwang.mechanism.mechanism import Mechanism as Mechanism
+from zwang.mechanism.parts import Actuator as Actuator
 from zwang.mechanism.parts import Begin as Begin
 from zwang.mechanism.parts import Bushing as Bushing
 from zwang.mechanism.parts import Drive as Drive
@@ -28,6 +31,7 @@ from zwang.mechanism.parts import Link as Link
 from zwang.mechanism.parts import Look as Look
 from zwang.mechanism.parts import PartError as PartError
 from zwang.mechanism.parts import Point as Point
+from zwang.mechanism.parts import ServoConstraint as ServoConstraint
 from zwang.mechanism.parts import Settings as Settings
 from zwang.mechanism.parts import Spring as Spring
 from zwang.mechanism.reaction import Reaction as Reaction

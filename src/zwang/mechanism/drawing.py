@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.pairs import frames
+from zwang.mechanism.scene import outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from zwang.run import Run
 
 BODY, JOINT, FRAME, SPRING, OPEN, FADED = "#0072b2", "#d55e00", "#555555", "#009e73", "#cc0000", 0.16
+TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 SHADES = 6
 """Instants at which a moving mechanism is drawn."""
 CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
@@ -31,7 +34,21 @@ def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -
     return figure
 
 
-def motion_picture(mechanism: Mechanism):
+def start_picture(mechanism: Mechanism) -> Callable[[Run], Figure]:
+    """`run` → figure of its start, with the names of bodies and joints and the traces that `[look]` asks for."""
+
+    def draw(run: Run) -> Figure:
+        figure, axes = _canvas(mechanism)
+        _draw(axes, mechanism, run.q[0], names=True)
+        _traces(axes, mechanism, run)
+        axes.set_title(f"t = {run.t[0]:.4g} s", loc="left")
+        _fit(axes)
+        return figure
+
+    return _styled(draw)
+
+
+def motion_picture(mechanism: Mechanism) -> Callable[[Run], Figure]:
     """`run` → figure of its last configuration, with earlier ones faded and the traces that `[look]` asks for."""
 
     def draw(run: Run) -> Figure:
@@ -40,25 +57,36 @@ def motion_picture(mechanism: Mechanism):
         for i in instants[:-1]:
             _draw(axes, mechanism, run.q[i], shade=FADED)
         _draw(axes, mechanism, run.q[-1])
-        q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
-        for name in mechanism.look.traces:
-            (line,) = axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, label=f"path of {name}", zorder=4)
-            line.set_color({0: "#cc79a7"}.get(mechanism.look.traces.index(name), line.get_color()))
-        if mechanism.look.traces:
-            axes.legend(loc="best")
+        _traces(axes, mechanism, run)
         axes.set_title(f"t = {run.t[-1]:.4g} s; faded: earlier", loc="left")
         _fit(axes)
         return figure
 
-    from zwang.run.plot import STYLE
+    return _styled(draw)
 
-    def styled(run: Run) -> Figure:
+
+def _traces(axes: Axes, mechanism: Mechanism, run: Run) -> None:
+    """The paths of the points that `[look]` names."""
+    q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
+    for i, name in enumerate(mechanism.look.traces):
+        color = TRACES[i % len(TRACES)]
+        axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, ls="-", label=f"path of {name}", color=color, zorder=4)
+    if mechanism.look.traces:
+        axes.legend(loc="best")
+
+
+def _styled(draw: Callable[[Run], Figure]) -> Callable[[Run], Figure]:
+    """Draw in the style of a run's own plots."""
+
+    def drawn(run: Run) -> Figure:
         import matplotlib
+
+        from zwang.run.plot import STYLE
 
         with matplotlib.rc_context(STYLE):
             return draw(run)
 
-    return styled
+    return drawn
 
 
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
@@ -104,16 +132,23 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
         center, points = layout.index[name], layout.points_of(i)
         if link.radius is not None and link.length is None:
             ring = link.radius * np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=-1)
-            axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, alpha=shade)
+            axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, ls="-", alpha=shade)
             spoke = link.radius * np.array([[0.0, 0.0], [1.0, 0.0]])
-            axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, alpha=shade)
+            axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, ls="-", alpha=shade)
         points = [center, *points] if len(points) == 1 else points
-        outline = seen[_outline(layout.offset[points], points)] if points else seen[[center]]
+        corners = seen[outline(layout.offset[points], points)] if points else seen[[center]]
         axes.plot(
-            *outline.T, color=BODY, lw=2.2, alpha=shade, marker="o" if len(points) < 1 else "", ms=4, solid_capstyle="round"
+            *corners.T,
+            color=BODY,
+            lw=2.2,
+            ls="-",
+            alpha=shade,
+            marker="o" if len(points) < 1 else "",
+            ms=4,
+            solid_capstyle="round",
         )
         if names:
-            axes.annotate(name, outline[:-1].mean(axis=0) if len(points) > 2 else outline.mean(axis=0), color=BODY, fontsize=8)
+            axes.annotate(name, corners[:-1].mean(axis=0) if len(points) > 2 else corners.mean(axis=0), color=BODY, fontsize=8)
     for name, joint in m.joints.items():
         if KINDS[joint.kind].couples:
             continue
@@ -139,22 +174,16 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
                 alpha=shade,
                 zorder=3,
             )
+        if names and not opened:
+            axes.annotate(name, b, color=JOINT, fontsize=8, xytext=(5, 5), textcoords="offset points")
         if opened:
             axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
+    for actuator in m.actuators.values():
+        if actuator.between is not None:
+            axes.plot(*seen[[layout.index[x] for x in actuator.between]].T, color=FRAME, lw=3.0, ls="-", alpha=0.5 * shade)
     for spring in [*m.springs.values(), *m.bushings.values()]:
         if spring.between is not None:
             axes.plot(*seen[[layout.index[x] for x in spring.between]].T, color=SPRING, lw=1.4, ls="--", alpha=shade)
-
-
-def _outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:
-    """Points in the order of a polygon around their middle, closed if they are more than two."""
-    if len(points) < 3:
-        return np.array(points)
-    away = offsets - offsets.mean(axis=0)
-    _, _, axes = np.linalg.svd(away)
-    flat = away @ axes[:2].T
-    order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))
-    return np.array(points)[np.append(order, order[0])]
 
 
 def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from zwang.mechanism.parts import PartError
 
 HOLDS = {
     "bodies": parts.Link, "joints": parts.Joint, "drives": parts.Drive, "springs": parts.Spring, "bushings": parts.Bushing,
-    "forces": parts.Force, "start": parts.Begin,
+    "forces": parts.Force, "start": parts.Begin, "actuators": parts.Actuator, "servo": parts.ServoConstraint,
 }  # fmt: skip
 """Tables of named parts."""
 _HEADER, _KEY = (

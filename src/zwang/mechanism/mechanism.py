@@ -11,10 +11,12 @@ import numpy as np
 from zwang.bodies import PlanarBodies, RigidBodies
 from zwang.constraint import AbstractConstraint
 from zwang.errors import ModelError
+from zwang.mechanism.actuation import servo
 from zwang.mechanism.efforts import Efforts
 from zwang.mechanism.layout import Layout, lay_out, meant
 from zwang.mechanism.parts import (
     STRICT,
+    Actuator,
     Begin,
     Bushing,
     Drive,
@@ -25,12 +27,14 @@ from zwang.mechanism.parts import (
     Number,
     PartError,
     Point,
+    ServoConstraint,
     Settings,
     Spring,
     Vector,
 )  # fmt: skip
 from zwang.mechanism.rows import Ends, Joints
 from zwang.model import Model
+from zwang.servo import Servo
 from zwang.start import PlacementError, consistent_state
 from zwang.state import State
 
@@ -60,6 +64,8 @@ class Mechanism:
         bodies: by name.
         joints: by name, of the kinds in `zwang.mechanism.joints`.
         drives, springs, bushings, forces: by name.
+        servo: servo constraints, by name, which the actuators enforce; passive joints react to them.
+        actuators: by name.
         ground: points of the frame, by name.
         world: "plane" or "space".
         gravity: acceleration of gravity [m/s²]; downwards along the last axis unless given.
@@ -85,6 +91,8 @@ class Mechanism:
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     bushings: dict[str, Bushing] = dataclasses.field(default_factory=dict)
     forces: dict[str, Force] = dataclasses.field(default_factory=dict)
+    servo: dict[str, ServoConstraint] = dataclasses.field(default_factory=dict)
+    actuators: dict[str, Actuator] = dataclasses.field(default_factory=dict)
     ground: dict[str, Point | Vector] = dataclasses.field(default_factory=dict)
     world: Literal["plane", "space"] = "plane"
     gravity: Vector | None = None
@@ -114,7 +122,7 @@ class Mechanism:
             if name not in self.joints:
                 raise PartError(("start", name), f"there is no joint {name!r}{meant(name, self.joints)}")
             self._joints.of(name, None, ("start", name))
-        _ = self._efforts
+        _ = self._efforts, self._servo
 
     @property
     def d(self) -> int:
@@ -133,6 +141,10 @@ class Mechanism:
     @cached_property
     def _efforts(self) -> Efforts:
         return Efforts(self.springs, self.bushings, self.forces, self._joints)
+
+    @cached_property
+    def _servo(self) -> Servo | None:
+        return servo(self.servo, self.actuators, self._joints, (*self.joints, *self.drives), self._rate)
 
     @cached_property
     def _bodies(self) -> PlanarBodies | RigidBodies:
@@ -165,11 +177,11 @@ class Mechanism:
 
     @cached_property
     def model(self) -> Model:
-        """The mechanism as a `zw.Model`."""
-        return self._model(())
+        """The mechanism as a `zw.Model`, with its servo if it has one."""
+        return self._model((), self._servo)
 
-    def _model(self, held: tuple[AbstractConstraint, ...]) -> Model:
-        return Model(self._bodies.system, [*self.constraints, *held], self.params, name=self.name)
+    def _model(self, held: tuple[AbstractConstraint, ...], control: Servo | None = None) -> Model:
+        return Model(self._bodies.system, [*self.constraints, *held], self.params, servo=control, name=self.name)
 
     def ends(self, name: str) -> Ends:
         """The two points of a joint, of the first one that it couples, or of a drive's joint.
@@ -198,7 +210,7 @@ class Mechanism:
         return self._placed(tuple(self._joints.start_rate(n, ends[n], x, self._rate) for n, x in rates), q, v)
 
     def _placed(self, held: tuple[AbstractConstraint, ...], q, v) -> State:
-        model = self._model(held) if held else self.model
+        model = self._model(held) if held else self.model.passive
         try:
             return consistent_state(model, q, v).state
         except PlacementError as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Annotated, Any, ClassVar
 
+from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 
@@ -81,6 +83,8 @@ class Link:
         guess: in place of these, two places in space near which its start and end lie.
         velocity: rough velocity at the start [m/s].
         angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three in body axes in space.
+        shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`, files beside the mechanism's; by
+            its points and sizes unless given.
     """
 
     mass: Number = 1.0
@@ -94,6 +98,7 @@ class Link:
     guess: tuple[Vector, Vector] | None = None
     velocity: Vector | None = None
     angular_velocity: Number | Vector | None = None
+    shapes: tuple[Shape, ...] = ()
     __pydantic_config__: ClassVar = STRICT
 
 
@@ -199,6 +204,46 @@ class Force:
     on: str | None = None
     joint: str | None = None
     coordinate: str | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Actuator:
+    """Something that can push or turn: its control is a force [N] or torque [N·m] on a coordinate.
+
+    Attributes:
+        joint: a joint, which it drives; or between: two points, such as the ends of a cylinder.
+        coordinate: of the joint its own unless given, of two points "distance".
+        lower, upper: limits of its control [N or N·m]; none unless given.
+    """
+
+    joint: str | None = None
+    between: tuple[str, str] | None = None
+    coordinate: str | None = None
+    lower: Number = -math.inf
+    upper: Number = math.inf
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class ServoConstraint:
+    """Motion that the actuators bring about together, each with as little effort as possible.
+
+    Attributes:
+        on: "body.point" that follows a place in space; or
+        joint: a joint whose coordinate is prescribed.
+        coordinate: of the joint, or of `on` against the ground ("angle": the attitude of a body of the plane).
+        value: the coordinate over time, a formula in `t`; of a place one for each direction; or
+        rate: its rate over time.
+        gain: an error decays as exp(−gain·t) [1/s]; 0 keeps it.
+    """
+
+    on: str | None = None
+    joint: str | None = None
+    coordinate: str | None = None
+    value: Formula | tuple[Formula, ...] | None = None
+    rate: Formula | tuple[Formula, ...] | None = None
+    gain: Number = 5.0
     __pydantic_config__: ClassVar = STRICT
 
 

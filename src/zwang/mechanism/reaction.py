@@ -6,15 +6,20 @@ f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)        from the joi
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
+from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.pairs import frames
 from zwang.mechanism.rows import RATES
+
+if TYPE_CHECKING:
+    from zwang.run import Run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,3 +67,11 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     back = np.swapaxes(attitude, 1, 2)
     force, torque = (np.einsum("nij,nj->ni", back, x).reshape(*shape, 3) for x in (own[:, :3], torque))
     return Reaction(force, torque)
+
+
+def reactions(mechanism: Mechanism, run: Run) -> dict[str, Reaction]:
+    """`reaction` of every joint between two bodies, and of every drive, at the samples of a run."""
+    data = run.dataset["constraint_force"]
+    shares = {str(name): data.sel(constraint=name).values for name in data["constraint"].values}
+    joints = [name for name, joint in mechanism.joints.items() if not KINDS[joint.kind].couples]
+    return {name: reaction(mechanism, run.q, shares, name) for name in (*joints, *mechanism.drives)}

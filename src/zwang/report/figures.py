@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
+import jax
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
 from zwang.report.tables import Table
 from zwang.run import Run
-from zwang.run.plot import MARK, MUTED, PANEL, arrange, draw, labels_of, lines, stacked, units_of
+from zwang.run.plot import MARK, MUTED, PANEL, WIDTH, Picture, arrange, draw, labels_of, lines, plain, stacked, units_of
 
 MOST_MARKS = 60
 """Crossings beyond this are not marked in the figures, which they would cover."""
@@ -36,8 +38,9 @@ class Chart:
     tables: dict[str, Table]
 
 
-def charts(run: Run) -> list[Chart]:
-    """Every figure that makes sense for a run, in reading order; call it within `matplotlib.rc_context(STYLE)`."""
+def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
+    """Every figure that makes sense for a run, in reading order, `transmitted` among the forces; call it within
+    `matplotlib.rc_context(STYLE)`."""
     made = [coordinates(run), velocities(run)]
     if run.model.constraints.m:
         made += [violation(run)]
@@ -45,7 +48,7 @@ def charts(run: Run) -> list[Chart]:
         made += [control(run), tracking(run)]
     made += [energy(run)]
     if run.model.constraints.m:
-        made += [forces(run), rank(run)]
+        made += [*transmitted, forces(run), rank(run)]
     return [*made, step_size(run)]
 
 
@@ -75,7 +78,7 @@ def violation(run: Run) -> Chart:
         "the size of its rows, velocity ψ. Round-off of the coordinates is the least that can be reached; exact zeros "
         "are not drawn."
     )
-    return _finish(run, Chart("violation", "Violation", caption, figure, {n: _table(data, n) for n in names}), panels)
+    return finished(run, Chart("violation", "Violation", caption, figure, {n: _table(data, n) for n in names}), panels)
 
 
 def control(run: Run) -> Chart:
@@ -102,7 +105,7 @@ def tracking(run: Run) -> Chart:
             " Missed: what the actuators leave undone of the acceleration that a servo constraint asks for, relative to the "
             "accelerations involved."
         )
-    return _finish(run, Chart("tracking", "Tracking error", caption, figure, {n: _table(data, n) for n in names}), panels)
+    return finished(run, Chart("tracking", "Tracking error", caption, figure, {n: _table(data, n) for n in names}), panels)
 
 
 def energy(run: Run) -> Chart:
@@ -130,7 +133,7 @@ def energy(run: Run) -> Chart:
     )
     shown = [*shown, "energy_balance", *powers]
     table = Table(t, [(s.replace("_", " "), str(data[s].attrs["units"])) for s in shown], _columns(data, shown))
-    return _finish(run, Chart("energy", "Energy and power balance", caption, figure, {"energy": table}), panels)
+    return finished(run, Chart("energy", "Energy and power balance", caption, figure, {"energy": table}), panels)
 
 
 def forces(run: Run) -> Chart:
@@ -155,7 +158,7 @@ def forces(run: Run) -> Chart:
     )
     norms = Table(data["time"].values, columns, np.concatenate(values, axis=1))
     tables = {"constraint_force_norm": norms, **{n: _table(data, n) for n in ("constraint_force", "multipliers")}}
-    return _finish(run, Chart("forces", "Constraint forces", caption, figure, tables), panels)
+    return finished(run, Chart("forces", "Constraint forces", caption, figure, tables), panels)
 
 
 def rank(run: Run) -> Chart:
@@ -178,7 +181,7 @@ def rank(run: Run) -> Chart:
         "A notch is a singular configuration, found between the steps."
     )
     chart = Chart("rank", "Rank and crossings", caption, figure, {"rank": _table(data, "rank")})
-    return _finish(run, chart, panels, height=0.95, marks=False)
+    return finished(run, chart, panels, height=0.95, marks=False)
 
 
 def step_size(run: Run) -> Chart:
@@ -190,7 +193,25 @@ def step_size(run: Run) -> Chart:
         lines(panels[0], t[1:], h[:, None], [], "step [s]", logarithmic=True, span=np.inf)
     caption = "Length of every accepted step. Samples are stepped to, so that a step is shortened to end on one."
     tables = {"steps": Table(t[1:], [("step", "s")], h[:, None])} if len(h) else {}
-    return _finish(run, Chart("steps", "Steps", caption, figure if len(h) else None, tables), panels)
+    return finished(run, Chart("steps", "Steps", caption, figure if len(h) else None, tables), panels)
+
+
+def phase(run: Run, name: str) -> Chart:
+    """A coordinate's rate over the coordinate, through every accepted step."""
+    system = run.model.system
+    i = system.coordinates.index(name)
+    t, q, v = run.steps.t, run.steps.y[:, : system.nq], run.steps.y[:, system.nq :]
+    rate = np.asarray(jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, run.flow.dynamics.p)))(q, v, t))[:, i]
+    unit = system.units[i] or "1"
+    figure = Picture(figsize=(WIDTH, 0.42 * WIDTH), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(q[:, i], rate)
+    axes.plot(q[0, i], rate[0], "o", ms=5, color=MARK, label="start")
+    axes.set(xlabel=plain(f"{name} [{unit}]"), ylabel=plain(f"rate of {name} [{unit}/s]"))
+    axes.legend(loc="best")
+    table = Table(t, [(name, system.units[i]), (f"rate of {name}", f"{unit}/s")], np.column_stack([q[:, i], rate]))
+    key = f"phase{i}"
+    return Chart(key, f"Phase plot of {name}", "The dot is the start; every accepted step is drawn.", figure, {key: table})
 
 
 def exact_error(run: Run, exact) -> Chart:
@@ -205,7 +226,7 @@ def exact_error(run: Run, exact) -> Chart:
     table = Table(run.t, [(f"error of {name}", unit_of[name]) for name in known], difference)
     caption = "Difference from the known solution at every sample."
     chart = Chart("exact", "Error against the exact solution", caption, figure, {"exact_error": table})
-    return _finish(run, chart, panels)
+    return finished(run, chart, panels)
 
 
 def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
@@ -215,10 +236,10 @@ def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
     figure, panels = stacked(len(units))
     for axes, unit in zip(panels, units, strict=True):
         draw(axes, data, name, unit)
-    return _finish(run, Chart(key, title, caption, figure, {key: _table(data, name)}), panels)
+    return finished(run, Chart(key, title, caption, figure, {key: _table(data, name)}), panels)
 
 
-def _finish(run: Run, chart: Chart, panels: list, *, height: float = PANEL, marks: bool = True) -> Chart:
+def finished(run: Run, chart: Chart, panels: list, *, height: float = PANEL, marks: bool = True) -> Chart:
     """Arrange the panels and mark the crossings in each."""
     if chart.figure is not None:
         arrange(chart.figure, panels, height=height)

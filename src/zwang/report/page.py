@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from zwang.report.figures import Chart, charts, exact_error
+from zwang.mechanism import Reaction
+from zwang.report.figures import Chart, charts, exact_error, phase
 from zwang.report.html import HERE, render
+from zwang.report.joints import joint_forces
 from zwang.report.summary import Summary, summarize
 from zwang.report.svg import inline_svg
-from zwang.report.tables import Table
+from zwang.report.tables import Table, save_curves
 from zwang.run import Run
 from zwang.run.plot import STYLE, WIDTH
 
@@ -35,7 +38,7 @@ class Card:
 @dataclasses.dataclass(frozen=True)
 class Section:
     """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the complete one; `own` ones are the
-    model's, and stand side by side unless they are `wide`."""
+    model's, and stand side by side unless they are `wide`; their curves are in the file `curves`."""
 
     key: str
     title: str
@@ -44,6 +47,7 @@ class Section:
     tables: list[tuple[str, Table, str | None]]
     own: bool
     wide: bool
+    curves: str | None
 
 
 def write_report(
@@ -58,6 +62,9 @@ def write_report(
     command: str = "",
     wall_time: Mapping[str, float] | None = None,
     results: str = "run.nc",
+    reactions: Callable[[Run], Mapping[str, Reaction]] | None = None,
+    phases: Sequence[str] = (),
+    view: str = "",
 ) -> list[str]:
     """Write the report of a run, and its curves into the folder `data` beside it.
 
@@ -72,6 +79,9 @@ def write_report(
         command: the command line that repeats the run.
         wall_time: seconds by what they went into.
         results: name of the file with all results, beside the page.
+        reactions: of a mechanism, what its joints transmit.
+        phases: names of coordinates whose rate is drawn over them.
+        view: name of the page that plays the run, beside this one.
 
     Returns:
         A sentence for each of the model's own figures that could not be drawn.
@@ -81,12 +91,14 @@ def write_report(
     with matplotlib.rc_context(STYLE):
         own, complaints = _own_charts(run, figures or {})
         exact_chart = [exact_error(run, exact)] if exact is not None else []
-        sections = [_section(chart, path.parent / "data") for chart in own + exact_chart + charts(run)]
+        transmitted = [joint_forces(run, reactions(run))] if reactions is not None else []
+        drawn = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
+        sections = [_section(chart, path.parent / "data") for chart in drawn]
     text = render(
         HERE / "page.html",
         summary=summary, cards=cards(summary, wall_time), sections=sections, description=description, settings=settings or {},
         own=[s for s in sections if s.own], command=command,
-        wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results,
+        wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results, view=view,
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
     return complaints
@@ -177,7 +189,12 @@ def _section(chart: Chart, folder: Path) -> Section:
         saved = table.save(folder / f"{name}.csv")
         tables.append((name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None))
     wide = chart.figure is not None and chart.figure.get_figwidth() > HALF
-    return Section(chart.key, chart.title, chart.caption, svg, tables, own=chart.key.startswith("own"), wide=wide)
+    own, curves = chart.key.startswith("own"), None
+    if own and chart.figure is not None:
+        folder.mkdir(exist_ok=True)
+        name = re.sub(r"\W+", "_", chart.title.lower()).strip("_") or chart.key
+        curves = f"{folder.name}/{name}.csv" if save_curves(chart.figure, folder / f"{name}.csv") else None
+    return Section(chart.key, chart.title, chart.caption, svg, tables, own=own, wide=wide, curves=curves)
 
 
 def _attributes(run: Run) -> dict[str, str]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import itertools
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 ROWS, COLUMNS = 21, 12
 """Most rows and columns of a table in the page."""
 MOST_NUMBERS = 2_000_000
 """Above this a CSV file is not written (seconds, and tens of megabytes); run.nc has everything."""
+
+
+CURVE = 8
+"""Points that make a line a curve with numbers of its own; a dot at the start or a bar of a drawing is none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,3 +62,23 @@ class Table:
             file.write(",".join(quoted) + "\n")
             np.savetxt(file, np.column_stack([self.time, self.values]), fmt="%.15g", delimiter=",")
         return True
+
+
+def save_curves(figure: Figure, path: Path) -> bool:
+    """Write the lines of a figure as CSV, two columns each, named after its axes and its label; whether it has any."""
+    found = []
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            x, y = (np.asarray(values, float) for values in line.get_data())
+            if len(x) >= CURVE:
+                label = str(line.get_label())
+                about = "" if label.startswith("_") else f"{label}: "
+                found += [(f"{about}{axes.get_xlabel() or 'x'}", x), (f"{about}{axes.get_ylabel() or 'y'}", y)]
+    if not found or sum(len(values) for _, values in found) > MOST_NUMBERS:
+        return False
+    rows = itertools.zip_longest(*(values for _, values in found))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([heading for heading, _ in found])
+        writer.writerows(["" if x is None else f"{x:.15g}" for x in row] for row in rows)
+    return True

@@ -22,6 +22,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from zwang.arrays import is_concrete
@@ -55,7 +56,7 @@ class Limits(eqx.Module):
     upper: Float[Array, "..."]
     rate: Float[Array, "..."] | None
 
-    def __init__(self, lower=-jnp.inf, upper=jnp.inf, rate=None):
+    def __init__(self, lower: ArrayLike = -jnp.inf, upper: ArrayLike = jnp.inf, rate: ArrayLike | None = None):
         self.lower, self.upper = (jnp.asarray(x, jnp.float64) for x in (lower, upper))
         self.rate = None if rate is None else jnp.asarray(rate, jnp.float64)
 

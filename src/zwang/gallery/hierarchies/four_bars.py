@@ -17,7 +17,7 @@ import numpy as np
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import curve, linkage
+from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.hierarchy import Hierarchy, Module
@@ -66,7 +66,7 @@ def build(*, N, length, mass, gravity, speed) -> Example:
         model, q0, np.concatenate([*[rate, along] * N, rate]), duration=10.0,
         description=f"{N} four-bar loop{'s' * (N > 1)}, assembled from equal loops of crank and coupler, started upright.",
         figures={
-            "Linkage": linkage(bars, until=1.0),
+            "Linkage": Linkage(bars, until=1.0),
             "Phase portrait": curve("last crank.angle", "d/dt last crank.angle"),
         },
         exact=exact,

@@ -16,7 +16,7 @@ import numpy as np
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import curve, linkage
+from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
 from zwang.model import Model
@@ -81,7 +81,7 @@ def build(*, stages, length, bar_mass, platform_mass, angle, rest_angle, stiffne
             f"{stages} of its rows are redundant everywhere."
         ),
         figures={
-            "Lift": linkage(lambda q: _bars(q, length), until=1.0),
+            "Lift": Linkage(lambda q: _bars(q, length), until=1.0),
             "Phase portrait": curve("stage 1.rising.angle", "d/dt stage 1.rising.angle"),
         },
     )  # fmt: skip

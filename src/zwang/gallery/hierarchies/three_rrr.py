@@ -17,7 +17,7 @@ import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import curve, linkage
+from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
 from zwang.model import Model
@@ -72,7 +72,7 @@ def build(*, base, bar, link, platform, motor_inertia, bar_mass, link_mass, plat
         model, q0, v0, duration=2.0,
         description="Three motors move a platform through two bars each. Ten modules, three levels: parts, chains, mechanism.",
         figures={
-            "Mechanism": linkage(lambda q: _lines(q, base, bar, link, platform)),
+            "Mechanism": Linkage(lambda q: _lines(q, base, bar, link, platform)),
             "Path of the platform": curve("platform.x", "platform.y", equal=True),
         },
     )  # fmt: skip

@@ -8,7 +8,9 @@ import numpy as np
 
 from zwang.gallery.example import Example
 from zwang.mechanism import Mechanism, read
-from zwang.mechanism.drawing import motion_picture
+from zwang.mechanism.drawing import motion_picture, start_picture
+from zwang.mechanism.reaction import reactions
+from zwang.mechanism.scene import scene
 
 FOLDER = Path(__file__).parent
 
@@ -24,8 +26,16 @@ def assembled(mechanism: Mechanism) -> Example:
     Raises:
         AssemblyError: if it cannot be put together.
     """
-    start = mechanism.start_state
+    start, run = mechanism.start_state, mechanism.run
     return Example(
-        mechanism.model, np.asarray(start.q), np.asarray(start.v), mechanism.run.duration, mechanism.description,
-        rtol=mechanism.run.rtol, figures={"Mechanism": motion_picture(mechanism)}, simulate={"samples": mechanism.run.samples},
-    )  # fmt: skip
+        mechanism.model,
+        np.asarray(start.q),
+        np.asarray(start.v),
+        run.duration,
+        mechanism.description,
+        rtol=run.rtol,
+        figures={"At the start": start_picture(mechanism), "Motion": motion_picture(mechanism)},
+        simulate={"samples": run.samples},
+        scene=scene(mechanism),
+        reactions=lambda run: reactions(mechanism, run),
+    )

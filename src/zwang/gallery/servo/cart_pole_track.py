@@ -19,7 +19,7 @@ from scipy.integrate import solve_ivp
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import linkage
+from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
@@ -94,7 +94,7 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
             )
         ),
         figures={
-            "Cart and pole": linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
+            "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
             "Position of the cart": over_time(
                 "position [m]", lambda run: {"cart": run.q[:, 0], **asked(run, "cart")}, dashed=[ASKED]
             ),

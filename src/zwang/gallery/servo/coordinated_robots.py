@@ -19,7 +19,7 @@ import numpy as np
 
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import linkage
+from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
@@ -77,7 +77,7 @@ def build(*, mass, inertia, length, height, frequency, gravity, rate, offset, ch
             "Two robots of three links, six torques in all, lift an object straight up and down without turning it; "
             f"of all torques that do so, the choice is {choice!r}."
         ),
-        figures={**_paper_figures(), "Robots": linkage(lambda q: _bars(q, length), until=np.pi / frequency)},
+        figures={**_paper_figures(), "Robots": Linkage(lambda q: _bars(q, length), until=np.pi / frequency)},
         exact=lambda t: dict(zip(_coordinates(), angles(np.asarray(t)), strict=True)),
     )
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import linkage, paths
+from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
@@ -87,7 +87,7 @@ def build(*, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start
         ),
         figures={
             "Path of the load": paths(lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)], ["load", "asked for"]),
-            "Rope": linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
+            "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
             "Error of the load": over_time(
                 "error [m]", lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True))
             ),

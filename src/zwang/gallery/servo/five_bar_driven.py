@@ -17,7 +17,7 @@ import numpy as np
 
 from zwang.constraint import Holonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import linkage
+from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.five_bar import drawn, mechanism, parallel
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
@@ -75,7 +75,7 @@ def build(
             f"through {swing:g}° about {middle:g}°; the torques are chosen {choice!r}."
         ),
         figures={
-            "Linkage": linkage(drawn, until=np.pi / frequency / 2),
+            "Linkage": Linkage(drawn, until=np.pi / frequency / 2),
             "Crank angle": over_time(
                 "angle [deg]",
                 lambda run: {

@@ -1,0 +1,136 @@
+"""A mechanism as a scene: bars and plates between the points of its bodies, disks, cylinders, joints, springs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jax
+import numpy as np
+
+from zwang.bodies.shape import Shape
+from zwang.mechanism.joints import KINDS
+from zwang.mechanism.layout import Layout
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.pairs import frames
+from zwang.mechanism.parts import Link
+from zwang.mechanism.reaction import reaction
+from zwang.mechanism.rows import RATES
+from zwang.scene import Bar, Mark, Plate, Scene, Seen, Symbol
+
+SYMBOLS: dict[str, Symbol] = {
+    "revolute": "pin", "cylindrical": "pin", "screw": "pin", "universal": "ball", "spherical": "ball", "fixed": "block",
+    "prismatic": "slide", "slot": "slide", "rod": "pin", "rolling": "contact", "knife": "contact", "path": "contact",
+    "planar": "contact",
+}  # fmt: skip
+"""What stands for each joint between two points."""
+ALONG_X = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+"""Turns the axis of a cylinder, z, to x."""
+THICKNESS = 0.12
+"""Thickness of a drawn disk over its radius."""
+
+
+def scene(m: Mechanism) -> Scene:
+    """What the viewer draws of a mechanism."""
+    layout = m.layout
+    marked = {name: m.ends(name) for name, joint in m.joints.items() if not KINDS[joint.kind].couples}
+    ground = len(layout.bodies)
+    names = {number: name for name, number in reversed(layout.index.items())}  # the first name of a point
+    joints = tuple(
+        Mark(
+            name, names[ends.b], SYMBOLS[m.joints[name].kind],
+            bool(layout.carrier[ends.a] == ground) and m.joints[name].kind != "rod",  # whose far end the ground holds
+            tuple(n for n in (name, name + RATES) if n in m.model.constraints.names),
+        )
+        for name, ends in marked.items()
+    )  # fmt: skip
+    links = [
+        part
+        for i, (name, link) in enumerate(m.bodies.items())
+        for part in _lines(layout, i, name, link, names, [e.b if layout.carrier[e.b] == i else e.a for e in marked.values()])
+    ]
+    rods = [Bar((names[e.a], names[e.b]), kind="rod") for name, e in marked.items() if m.joints[name].kind == "rod"]
+    springs = [Bar(x.between, kind="spring") for x in [*m.springs.values(), *m.bushings.values()] if x.between is not None]
+    cylinders = [Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None]
+    return Scene(
+        points=tuple(layout.index),
+        seen=_seen(m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked]),
+        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *springs, *cylinders),
+        plates=tuple(x for x in links if isinstance(x, Plate)),
+        joints=joints,
+        bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
+        traces=m.look.traces,
+        forces=lambda q, by_constraint: joint_forces(m, q, by_constraint, tuple(marked)),
+        view=m.look.view,
+    )
+
+
+def joint_forces(m: Mechanism, q: np.ndarray, by_constraint: Mapping[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
+    """Force of each joint on its second body in space [N], shape (n, joints, d)."""
+    attitude = np.asarray(jax.vmap(lambda q: frames(q, m.params, m.layout.carrier).attitude)(np.asarray(q)))
+    made = []
+    for name in names:
+        force, turned = reaction(m, q, by_constraint, name).force, attitude[:, m.ends(name).a]
+        if m.d == 2:
+            c, s = np.cos(turned), np.sin(turned)
+            made.append(np.stack([c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1))
+        else:
+            made.append(np.einsum("nij,nj->ni", turned, force))
+    return np.stack(made, axis=1) if made else np.zeros((len(q), 0, m.d))
+
+
+def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
+    """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others turn about z of theirs."""
+    layout = m.layout
+    at = jax.jit(jax.vmap(lambda q: frames(q, m.params, layout.carrier)))
+    slides = np.array([SYMBOLS[kind] == "slide" for kind in kinds], bool)
+
+    def seen(q):
+        found = at(np.asarray(q))
+        place, attitude = np.asarray(found.place), np.asarray(found.attitude)
+        if m.d == 3:
+            return Seen(place, attitude[:, firsts][..., 2], np.asarray(q).reshape(len(q), -1, 7))
+        angle = attitude[:, firsts]
+        axes = slides[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+        return Seen(place, axes, np.asarray(q).reshape(len(q), -1, 3))
+
+    return seen
+
+
+def _shapes(link: Link, d: int) -> tuple[Shape, ...]:
+    """The body's own shapes; else a disk about z for a radius alone, a cylinder along x for both in space."""
+    if link.shapes or link.radius is None:
+        return link.shapes
+    if link.length is None:
+        return (Shape("cylinder", (link.radius, THICKNESS * link.radius)),)
+    return (Shape("cylinder", (link.radius, link.length), orientation=ALONG_X),) if d == 3 else ()
+
+
+def _lines(layout: Layout, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]) -> list[Bar | Plate]:
+    """The outline of a body through its points; those of a wheel's or an own shape's are left out. One without points of its own
+    has its center, and a body with one point a bar from the center to it."""
+    points = layout.points_of(i)
+    if link.shapes or (link.radius is not None and (link.length is None or layout.d == 3)):
+        return []
+    center = layout.index[name]
+    if len(points) == 1 or (len(points) == 2 and center in held):
+        points = [center, *points]
+    order = outline(layout.offset[points], points) if points else np.zeros(0, int)
+    bars: list[Bar | Plate] = [
+        Bar((names[a], names[b]), name) for a, b in zip(order[:-1], order[1:], strict=True) if not _same(layout, a, b)
+    ]
+    return [*bars, *([Plate(tuple(names[x] for x in order[:-1]), name)] if len(order) > 3 else [])]
+
+
+def _same(layout: Layout, a: int, b: int) -> bool:
+    return bool(np.allclose(layout.offset[a], layout.offset[b]))
+
+
+def outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:
+    """Points in the order of a polygon around their middle, closed if they are more than two."""
+    if len(points) < 3:
+        return np.array(points)
+    away = offsets - offsets.mean(axis=0)
+    _, _, axes = np.linalg.svd(away)
+    flat = away @ axes[:2].T
+    order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))
+    return np.array(points)[np.append(order, order[0])]

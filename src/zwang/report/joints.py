@@ -1,0 +1,42 @@
+"""What the joints transmit, in their own axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from zwang.mechanism import Reaction
+from zwang.report.figures import Chart, finished
+from zwang.report.tables import Table
+from zwang.run import Run
+from zwang.run.plot import lines, stacked
+
+
+def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
+    """Size of each joint's force and torque; the numbers have the components in the joint's own axes."""
+    names = list(reactions)
+    forces = np.stack([np.linalg.norm(r.force, axis=-1) for r in reactions.values()], axis=1)
+    torques = np.stack([np.linalg.norm(_components(r.torque, r), axis=-1) for r in reactions.values()], axis=1)
+    shown = [(forces, "force [N]"), (torques, "torque [N m]")]
+    shown = [(values, unit) for values, unit in shown if np.any(np.abs(values) > 0)] or shown[:1]
+    figure, panels = stacked(len(shown))
+    for axes, (values, label) in zip(panels, shown, strict=True):
+        lines(axes, run.t, values, names, label)
+    columns, values = [], []
+    for name, r in reactions.items():
+        d = r.force.shape[-1]
+        torque = _components(r.torque, r)
+        axes = "xyz"[:d]
+        columns += [(f"{name} f{x}", "N") for x in axes] + [(f"{name} τ{x}", "N m") for x in ("z" if d == 2 else axes)]
+        values += [r.force, torque]
+    caption = (
+        "Size of what each joint exerts on its second body, force and torque. The numbers have the components in the joint's own axes, "
+        "those of its first point; of redundant joints the shares are those of least norm."
+    )
+    table = Table(run.t, columns, np.concatenate(values, axis=1))
+    return finished(run, Chart("joints", "Joint forces", caption, figure, {"joint_forces": table}), panels)
+
+
+def _components(torque: np.ndarray, r: Reaction) -> np.ndarray:
+    return torque[:, None] if torque.ndim < r.force.ndim else torque

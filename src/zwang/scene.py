@@ -1,0 +1,197 @@
+"""What there is to see of a model, and where it is at a configuration: what the viewer draws.
+
+A scene is made of named *points* that move. Bars, plates, springs and traces go through points; bodies carry shapes of their own;
+joints are marks at points. A model that is no mechanism declares one in a few lines, e.g. a pendulum with coordinates (x, y):
+
+    scene = zw.Scene(points=("pivot", "mass"), bars=(Bar(("pivot", "mass")),), joints=(Mark("rod", "mass"),), traces=("mass",),
+                     seen=lambda q: Seen(np.stack([0 * q, q], axis=1)))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from zwang.bodies.shape import Shape
+from zwang.errors import ModelError
+
+Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
+
+
+class Seen(NamedTuple):
+    """Where everything is at n configurations; shapes end in d = 2 or 3.
+
+    Attributes:
+        places: of the points [m], shape (n, points, d).
+        axes: direction of each joint's axis, unit vectors, or zeros for none, shape (n, joints, d); None: in the plane all pins are
+            seen from above, in space none has an axis.
+        poses: of the bodies: place [m] and angle, or place and unit quaternion (w, x, y, z), shape (n, bodies, 3 or 7); None if no
+            body has a shape.
+    """
+
+    places: np.ndarray
+    axes: np.ndarray | None = None
+    poses: np.ndarray | None = None
+
+
+class Everything(NamedTuple):
+    """`Seen` in three dimensions with nothing left out: places, axes, and poses with quaternions."""
+
+    places: np.ndarray
+    axes: np.ndarray
+    poses: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """A straight part between two points; it may change its length.
+
+    Attributes:
+        ends: names of its points.
+        body: the body that it belongs to: one color for all parts of a body, and a label.
+        kind: a bar, a thin rod, a spring, or an actuator such as a hydraulic cylinder.
+    """
+
+    ends: tuple[str, str]
+    body: str = ""
+    kind: Literal["bar", "rod", "spring", "actuator"] = "bar"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plate:
+    """A flat part with corners at points.
+
+    Attributes:
+        corners: names of at least three points, in order around it.
+        body: as in `Bar`.
+    """
+
+    corners: tuple[str, ...]
+    body: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """A joint as it is drawn.
+
+    Attributes:
+        name: of the joint.
+        point: where it is, and where its force acts.
+        symbol: what stands there.
+        grounded: whether the ground holds it.
+        constraints: names of the constraints whose violation colors it; its own name unless given.
+    """
+
+    name: str
+    point: str
+    symbol: Symbol = "pin"
+    grounded: bool = False
+    constraints: tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """What there is to see of a model.
+
+    Attributes:
+        points: their names.
+        seen: configurations (n, nq) → a `Seen`.
+        bars, plates, joints: what stands at the points.
+        bodies: shapes carried by bodies, by name, in the order of `Seen.poses`.
+        traces: points whose path is drawn.
+        forces: `(q (n, nq), constraint forces by name (n, nv))` → force of each joint in space [N], shape (n, joints, d); arrows are
+            drawn where it is given.
+        view: in space, azimuth and elevation of the eye [deg].
+        unit: of lengths.
+
+    Raises:
+        ModelError: for a part at a point that is none, or two points with one name.
+    """
+
+    points: tuple[str, ...]
+    seen: Callable[[np.ndarray], Seen]
+    bars: tuple[Bar, ...] = ()
+    plates: tuple[Plate, ...] = ()
+    joints: tuple[Mark, ...] = ()
+    bodies: Mapping[str, tuple[Shape, ...]] = dataclasses.field(default_factory=dict)
+    traces: tuple[str, ...] = ()
+    forces: Callable[[np.ndarray, Mapping[str, np.ndarray]], np.ndarray] | None = None
+    view: tuple[float, float] = (-60.0, 25.0)
+    unit: str = "m"
+
+    def __post_init__(self):
+        if len(set(self.points)) < len(self.points):
+            raise ModelError(f"Scene: two points have one name among {', '.join(self.points)}; give each its own.")
+        used = [
+            *((f"bar {i}", x) for i, bar in enumerate(self.bars) for x in bar.ends),
+            *((f"plate {i}", x) for i, plate in enumerate(self.plates) for x in plate.corners),
+            *((f"joint {joint.name!r}", joint.point) for joint in self.joints),
+            *(("traces", x) for x in self.traces),
+        ]
+        for part, point in used:
+            if point not in self.points:
+                raise ModelError(f"Scene: {part} is at {point!r}, which is no point; there are: {', '.join(self.points)}.")
+
+    def at(self, q: np.ndarray) -> Everything:
+        """`seen`, checked: everything given, in three dimensions with d = 2 lifted to z = 0, poses with quaternions.
+
+        Args:
+            q: configurations, shape (n, nq).
+
+        Raises:
+            ModelError: if `seen` returns something of another shape.
+        """
+        found = self.seen(q)
+        places = np.asarray(found.places, float)
+        n, d = len(q), places.shape[-1]
+        sizes = {2: 3, 3: 7}
+        expected = {
+            "places": (n, len(self.points), d),
+            "axes": (n, len(self.joints), d),
+            "poses": (n, len(self.bodies), sizes.get(d, 0)),
+        }
+        for name, shape in expected.items():
+            got = np.shape(getattr(found, name)) if getattr(found, name) is not None else shape
+            if d not in sizes or got != shape:
+                raise ModelError(f"Scene: seen returned {name} of shape {got}, expected {shape} with 2 or 3 for places.")
+        if found.poses is None and self.bodies:
+            raise ModelError(f"Scene: seen returned no poses of the bodies {', '.join(self.bodies)}.")
+        axes = np.zeros((n, len(self.joints), d)) if found.axes is None else np.asarray(found.axes, float)
+        poses = np.zeros((n, 0, sizes[d])) if found.poses is None else np.asarray(found.poses, float)
+        if d == 3:
+            return Everything(places, axes, poses)
+        half, zero = poses[..., 2:] / 2, np.zeros_like(poses[..., :1])
+        turned = np.concatenate([poses[..., :2], zero, np.cos(half), zero, zero, np.sin(half)], axis=-1)
+        return Everything(_lifted(places), _lifted(axes), turned)
+
+    def dimensions(self, q: np.ndarray) -> int:
+        """2 for a scene of the plane, 3 in space, from one configuration, shape (nq,)."""
+        return int(np.shape(self.seen(np.asarray(q)[None]).places)[-1])
+
+
+def _lifted(x: np.ndarray) -> np.ndarray:
+    return np.concatenate([x, np.zeros_like(x[..., :1])], axis=-1)
+
+
+def bars_scene(
+    ends: Callable[[np.ndarray], np.ndarray], names: tuple[str, ...], *, traces: tuple[str, ...] = (), **options
+) -> Scene:
+    """A scene of bars alone, for models whose figures already know where their bars are.
+
+    Args:
+        ends: one configuration (nq,) → ends of all bars, shape (bars, 2, d).
+        names: of the bars; their ends are the points "name.start" and "name.end".
+        traces: points whose path is drawn.
+        options: further fields of `Scene`.
+    """
+    points = tuple(f"{name}.{end}" for name in names for end in ("start", "end"))
+
+    def seen(q):
+        found = np.stack([np.asarray(ends(x), float) for x in q])
+        return Seen(found.reshape(len(q), -1, found.shape[-1]))
+
+    bars = tuple(Bar((f"{name}.start", f"{name}.end"), name) for name in names)
+    return Scene(points, seen, bars, traces=traces, **options)

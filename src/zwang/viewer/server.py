@@ -1,0 +1,52 @@
+"""The files of one run for a browser on this computer, and for nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+from collections.abc import Iterator
+from pathlib import Path
+
+HOST = "127.0.0.1"
+"""This computer only."""
+SERVED = {".html": "text/html; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".nc": "application/x-netcdf"}
+"""Kinds of files that a run has; nothing else is handed out."""
+
+
+@contextlib.contextmanager
+def serving(folder: Path, port: int) -> Iterator[tuple[http.server.ThreadingHTTPServer, str]]:
+    """A server of a run's folder, listening but not yet answering: `server.serve_forever()` does, until it is shut down.
+
+    Args:
+        folder: of the run.
+        port: 0 for any that is free.
+
+    Yields:
+        The server and the address of the page.
+
+    Raises:
+        OSError: if the port is taken.
+    """
+    handler = functools.partial(_RunFiles, directory=str(folder))
+    with http.server.ThreadingHTTPServer((HOST, port), handler) as server:
+        yield server, f"http://{HOST}:{server.server_address[1]}/view.html"
+
+
+class _RunFiles(http.server.SimpleHTTPRequestHandler):
+    """Pages, curves and results of a folder, to requests that name this computer: a page from elsewhere cannot read them."""
+
+    def send_head(self):
+        here = self.headers.get("Host", "").rsplit(":", 1)[0] in (HOST, "localhost")
+        asked = Path(self.translate_path(self.path))
+        inside = Path(self.directory).resolve() in asked.resolve().parents
+        if not here or not inside or asked.suffix not in SERVED or not asked.is_file():
+            self.send_error(404)
+            return None
+        return super().send_head()
+
+    def guess_type(self, path):
+        return SERVED[Path(path).suffix]
+
+    def log_message(self, format, *args):
+        """Say nothing."""

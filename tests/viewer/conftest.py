@@ -1,0 +1,59 @@
+"""A browser without a window, a run with a scene, and programs that compile quickly because they run for milliseconds."""
+
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.scene import Bar, Mark, Plate, Scene, Seen
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SOFTWARE = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+"""WebGL without a graphics card."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_compilation():
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here that could open the page; `make setup` installs Debian's")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=SOFTWARE)
+        yield opened
+        opened.close()
+
+
+def swung(q):
+    q = np.asarray(q)
+    at = np.zeros_like(q)
+    return Seen(np.stack([at, q, 0.5 * q + 0.2 * q[:, ::-1]], axis=1))
+
+
+@pytest.fixture(scope="session")
+def pendulum():
+    """A pendulum swinging through two seconds, and its scene."""
+    system = zw.System(
+        2,
+        mass_matrix=lambda q, t, p: jnp.ones(2),
+        force=lambda q, v, t, p: jnp.array([0.0, -9.81]),
+        coordinates=["x", "y"],
+        units=["m", "m"],
+    )
+    model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], name="<pendulum>")
+    scene = Scene(
+        ("pivot", "mass", "aside"), swung, (Bar(("pivot", "mass"), "rod"), Bar(("pivot", "aside"), kind="spring")),
+        (Plate(("pivot", "mass", "aside"), "rod"),), (Mark("hinge", "pivot", grounded=True), Mark("rod", "mass", "ball")), traces=("mass",),
+        forces=lambda q, by_constraint: np.stack([-by_constraint["rod"], by_constraint["rod"]], axis=1),
+    )  # fmt: skip
+    return zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=2.0, rtol=1e-8, samples=41), scene

@@ -1,0 +1,92 @@
+"""Mechanisms as scenes; a newcomer's four-bar from a short file to the browser."""
+
+import json
+import re
+import textwrap
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.cli.command_line import zwang
+from tests.mechanism.machines import every_joint
+from zwang.mechanism import KINDS, read
+from zwang.mechanism.scene import SYMBOLS, joint_forces, scene
+from zwang.scene import Bar
+
+FOUR_BAR = """\
+    [bodies]
+    crank = { length = 1.0, mass = 1.0, guess = [[0, 0], [0, 1]] }
+    coupler = { length = 3.0, mass = 3.0, guess = [[0, 1], [3, 2]] }
+    rocker = { length = 2.5, mass = 2.5, guess = [[3.5, 0], [3, 2]] }
+
+    [ground]
+    right = [3.5, 0]
+
+    [joints]
+    A = { kind = "revolute", between = ["ground", "crank.start"] }
+    B = { kind = "revolute", between = ["crank.end", "coupler.start"] }
+    C = { kind = "revolute", between = ["coupler.end", "rocker.end"] }
+    D = { kind = "revolute", between = ["ground.right", "rocker.start"] }
+
+    [drives]
+    motor = { joint = "A", rate = "3" }
+
+    [run]
+    duration = 1.0
+    """
+
+
+def test_every_kind_of_joint_between_two_points_has_a_symbol():
+    assert set(SYMBOLS) == {name for name, kind in KINDS.items() if not kind.couples}
+
+
+@pytest.mark.parametrize("world", ["plane", pytest.param("space", marks=pytest.mark.slow)])
+def test_every_joint_is_marked_where_it_is(world):
+    m = every_joint(world)
+    made, q = scene(m), m.layout.q
+    seen = made.at(np.stack([q, q]))
+    marked = {mark.name for mark in made.joints}
+    assert marked == {name for name, joint in m.joints.items() if not KINDS[joint.kind].couples}
+    at = {name: seen.places[0, i] for i, name in enumerate(made.points)}
+    assert np.allclose(at["ground.p"][: m.d], (0.3, 0.2, 0.1)[: m.d])
+    assert np.allclose(at["free.p"][: m.d], (0.4, 0.3, 0.2)[: m.d])
+    axes = dict(zip([mark.name for mark in made.joints], seen.axes[0], strict=True))
+    assert np.allclose(axes["prismatic"], [1, 0, 0] if world == "plane" else [0, 0, 1])  # along which it slides
+    assert Bar(("ground", "free"), kind="spring") in made.bars and Bar(("ground", "rod.p"), kind="rod") in made.bars
+
+
+@pytest.mark.slow
+def test_a_newcomers_four_bar_opens_in_the_browser(browser, tmp_path):
+    text = textwrap.dedent(FOUR_BAR)
+    assert len(text.splitlines()) <= 30
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    answer = zwang("run", file, "--out", tmp_path / "out", "--phase", "crank.angle")
+    assert answer.code == 0 and "view.html" in answer.out
+    page = browser.new_page()
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((tmp_path / "out" / "view.html").as_uri())
+    page.click("#play")
+    page.wait_for_timeout(500)
+    assert not complaints and all(url.startswith(("file:", "data:")) for url in asked)
+    assert page.locator("#time").text_content().endswith("of 1 s")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "out" / "view.html").read_text())[1])
+    assert [joint["name"] for joint in data["joints"]] == ["A", "B", "C", "D"]
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert all(f'id="{key}"' in report for key in ("joints", "phase2", "own0", "own1")) and 'href="view.html"' in report
+
+
+@pytest.mark.slow
+def test_forces_in_space_move_the_coupler(tmp_path):
+    """Newton: the pins and the weight give the coupler its acceleration."""
+    file = tmp_path / "mine.toml"
+    file.write_text(textwrap.dedent(FOUR_BAR))
+    m = read(file)
+    run = zw.simulate(m.model, m.start_state.q, m.start_state.v, duration=1.0, samples=11)
+    data = run.dataset["constraint_force"]
+    forces = joint_forces(m, run.q, {str(n): data.sel(constraint=n).values for n in data["constraint"].values}, ("B", "C"))
+    acceleration = run.dataset["acceleration"].values.reshape(11, 3, 3)[:, 1, :2]
+    assert np.allclose(forces[:, 0] - forces[:, 1], 3.0 * (acceleration + [0.0, 9.81]), atol=1e-9)
