@@ -16,8 +16,8 @@ _HOME = {
     "System": "system", "Lagrangian": "lagrangian",
     "Holonomic": "constraint", "Nonholonomic": "constraint", "AccelerationConstraint": "constraint",
     "Model": "model", "Motion": "model", "motion": "model",
-    "simulate": "simulation", "Stop": "simulation", "consistent_state": "start", "check": "diagnosis",
-    "Run": "run", "Crossing": "run",
+    "simulate": "simulation", "Stop": "simulation", "Switch": "switching", "consistent_state": "start", "check": "diagnosis",
+    "Run": "run", "Crossing": "run", "Switched": "run",
     "Projection": "drift", "Baumgarte": "drift", "BaumgarteRates": "drift", "BaumgarteGains": "drift", "Stabilized": "drift",
     "NoStabilization": "drift",
     "Dopri8": "integrate", "Tsit5": "integrate", "Kvaerno5": "integrate",
@@ -93,6 +93,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.pseudoinverse import Varga as Varga
     from zwang.run import Crossing as Crossing
     from zwang.run import Run as Run
+    from zwang.run import Switched as Switched
     from zwang.servo import Control as Control
     from zwang.servo import FirstOrder as FirstOrder
     from zwang.servo import LeastNorm as LeastNorm
@@ -114,4 +115,5 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
     from zwang.start import consistent_state as consistent_state
+    from zwang.switching import Switch as Switch
     from zwang.system import System as System

@@ -38,6 +38,8 @@ class Result(enum.IntEnum):
     NO_AUTHORITY = 9
     TOO_FEW_ACTUATORS = 10
     AT_LIMIT = 11
+    NOT_MET = 12
+    CHATTERING = 13
 
     @property
     def sentence(self) -> str:
@@ -64,4 +66,6 @@ _SENTENCES = {
     Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
     Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
+    Result.NOT_MET: "a constraint was to be switched on where it is not met",
+    Result.CHATTERING: "constraints are switched on and off again and again at one instant",
 }

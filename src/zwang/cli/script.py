@@ -15,7 +15,7 @@ NEEDED = {
     "q0": "q0 = [...], the coordinates at the start",
     "v0": "v0 = [...], the velocities at the start",
 }
-OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "integrator")
+OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "switches", "integrator")
 """Variables that are handed to `zw.simulate`, if the file defines them."""
 
 
@@ -32,6 +32,7 @@ def load_script(path: Path) -> Target:
         if name not in names:
             raise UserError(f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}.")
     from zwang.model import Model
+    from zwang.switching import Switch
 
     model = names["model"]
     if not isinstance(model, Model):
@@ -39,6 +40,8 @@ def load_script(path: Path) -> Target:
     options = {name: names[name] for name in OPTIONS if names.get(name) is not None}
     if "stop" in options and not isinstance(options["stop"], (list, tuple)):
         options["stop"] = (options["stop"],)
+    if isinstance(options.get("switches"), Switch):
+        options["switches"] = (options["switches"],)
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
     return Target(name, model, names["q0"], names["v0"], options, description=description, figures=names.get("figures") or {})
