@@ -4,6 +4,7 @@
 |---|---|---|
 | `pendulum` | a first model: one mass, one constraint | elliptic functions |
 | `double-pendulum` | redundant coordinates, chaos | none |
+| `latching-pendulums` | a constraint switched on, with an impact, and off | elliptic functions |
 | `log-spiral` | constraints that fix the motion entirely | closed form |
 | `five-bar` | a redundant linkage through singular configurations | elliptic functions |
 | `n-four-bar` | any number of loops through singular configurations | elliptic functions |

@@ -28,8 +28,8 @@ CHUNK = 256
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """Step controller: fraction of the step that would just be acceptable, and the limits of one change."""
 EVENT_BAND = 1e-9
-"""Half width of the band about zero in which an event that has had its effect stays without further effect, relative to the largest
-value of its function so far."""
+"""A rising event that has had its effect must fall below this before it can have it again, relative to the largest value of its
+function so far: on its own constraint it is zero up to round-off."""
 SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
@@ -102,7 +102,7 @@ class Progress(eqx.Module):
     """Where a run is between two chunks; `memory` is the flow's own.
 
     `events` are the values of the event functions, inf for one that is spent: it has had its effect, which keeps it at zero up to
-    round-off, and counts again when it leaves a band about zero; `largest` are the largest of them so far.
+    round-off, and counts again once it has been below a band about zero; `largest` are the largest of them so far.
     """
 
     t: Float[Array, ""]
@@ -171,10 +171,8 @@ def advance(
         close = (ratio <= 1) | fixed
         values = events(flow, memory, t, y)
         largest = jnp.maximum(p.largest, jnp.abs(values))
-        spent, band = jnp.isinf(p.events), EVENT_BAND * largest
-        rises = jnp.where(spent, values > band, (p.events <= 0) & (values > 0))
-        crossed = jnp.where(events.rising, rises, jnp.sign(values) * jnp.sign(p.events) < 0)
-        values = jnp.where(spent & (values > -band), jnp.inf, values)
+        crossed = jnp.where(events.rising, (p.events <= 0) & (values > 0), jnp.sign(values) * jnp.sign(p.events) < 0)
+        values = jnp.where(jnp.isinf(p.events) & (values > -EVENT_BAND * largest), jnp.inf, values)
         resolution = SMALLEST * (jnp.abs(p.t) + tolerances.duration)
         found = jnp.any(crossed) & kept & close & (h <= 10 * resolution)
         ok = kept & close & (~jnp.any(crossed) | found)
@@ -184,8 +182,7 @@ def advance(
         growth = SAFETY * ratio ** (-0.7 / integrator.order) * p.ratio ** (0.4 / integrator.order)
         growth = jnp.clip(growth, low, high)
         growth = jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
-        chord = jnp.where(spent, 0.5, p.events / jnp.where(crossed & ~spent, p.events - values, 1.0))
-        secant = jnp.min(jnp.where(crossed, chord, 1.0), initial=1.0)
+        secant = jnp.min(jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0), initial=1.0)
         approach = jnp.any(crossed) & kept & close & ~found
         h_next = jnp.where(approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8) + resolution, h * growth)
         h_next = jnp.where(hit & ok, jnp.maximum(p.h, h * growth), h_next)
@@ -217,7 +214,8 @@ def advance(
             history.applied.at[slot].set(flow.applied(memory)),
         )
         progress = Progress(
-            keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling, keep(values, p.events), keep(largest, p.largest),
+            keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling,
+            keep(values, p.events), keep(largest, p.largest),
             p.accepted + ok, p.rejected + (~ok & ~approach), refused, jnp.asarray(result, p.result.dtype),
             jnp.where(found, crossed, p.fired), memory,
         )  # fmt: skip
