@@ -100,10 +100,9 @@ def _picture(run):
     t, q = run.steps.t, run.steps.y
     for i, column in enumerate((2, 5)):
         axes.plot(t, q[:, column] + np.pi / 2, label=f"rod {i + 1}")
-    for s in run.switches:
+    for i, s in enumerate(run.switches):
         axes.axvline(s.time, color="#59636e", lw=0.9, ls=(0, (5, 2)))
-        axes.annotate(
-            s.what, (s.time, 0.97), xycoords=axes.get_xaxis_transform(), xytext=(3, 0), textcoords="offset points", va="top"
-        )
+        place = {"xy": (s.time, 0.97 - 0.08 * (i % 3)), "xycoords": axes.get_xaxis_transform()}
+        axes.annotate(s.what, **place, xytext=(3, 0), textcoords="offset points", va="top")
     axes.legend(loc="best")
     return figure

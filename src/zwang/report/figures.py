@@ -72,9 +72,9 @@ def violation(run: Run) -> Chart:
     figure, panels = stacked(len(names))
     for axes, name in zip(panels, names, strict=True):
         lines(axes, data["time"].values, data[name].values, labels_of(data[name]), labels[name], logarithmic=True)
-    for s in run.switches if len(run.switches) <= MOST_NAMED else ():
+    for i, s in enumerate(run.switches if len(run.switches) <= MOST_NAMED else ()):
         place = {
-            "xy": (s.time, 0.97),
+            "xy": (s.time, 0.97 - 0.1 * (i % 3)),
             "xycoords": panels[0].get_xaxis_transform(),
             "xytext": (2, 0),
             "textcoords": "offset points",

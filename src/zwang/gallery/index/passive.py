@@ -48,7 +48,7 @@ PASSIVE = (
             "mass2": Setting(2.0, "mass of the second rod, uniform", "kg"),
             "angle1": Setting(80.0, "start angle of the first rod from hanging down, from rest", "deg"),
             "angle2": Setting(-40.0, "start angle of the second rod from hanging down", "deg"),
-            "release": Setting(2.0, "time at which the latch opens", "s"),
+            "release": Setting(1.7, "time at which the latch opens", "s"),
             "gravity": GRAVITY,
         },
         "textbook",
