@@ -30,6 +30,7 @@ _HOME = {
     "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo", "Robust": "servo", "Limits": "servo", "Loop": "servo",
     "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
     "Module": "hierarchy", "Hierarchy": "hierarchy", "enforce": "hierarchy", "impose": "hierarchy", "Enforced": "hierarchy",
+    "HigherOrder": "orders", "Relation": "orders",
     "Mechanism": "mechanism", "AssemblyError": "mechanism",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
@@ -84,6 +85,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.model import Model as Model
     from zwang.model import Motion as Motion
     from zwang.model import motion as motion
+    from zwang.orders import HigherOrder as HigherOrder
+    from zwang.orders import Relation as Relation
     from zwang.pseudoinverse import SVD as SVD
     from zwang.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
     from zwang.pseudoinverse import GramSchmidt as GramSchmidt

@@ -37,7 +37,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if s.energy.conserved:
         yield "energy drift", f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})"
     else:
-        changes = f"energy changes by up to {s.energy.drift:.4g} J, work by a spline over the samples"
+        changes = f"energy changes by up to {s.energy.drift:.4g} {s.energy.unit}, work by a spline over the samples"
         yield "energy balance", f"{s.energy.balance:.2e} {s.energy.unit} off ({changes})"
     for error in s.errors:
         unit = error.unit or "SI"

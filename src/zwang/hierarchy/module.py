@@ -198,8 +198,8 @@ def Hierarchy(
         interactions.append(Interaction("", names, force, potential))
     parts = Assembled(leaves, interactions, nq[-1], nv[-1])
     system = System(
-        nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, retract=parts.retract,
-        potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
+        nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, offset=parts.offset,
+        retract=parts.retract, potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
     )  # fmt: skip
     for level in added:
         placed.append([ByName(c, names) for c in level])

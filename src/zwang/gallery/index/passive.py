@@ -222,4 +222,17 @@ PASSIVE = (
         "Liu et al., servo constraints, eq. (12)-(13)",
         ("plane", "nonideal", "friction", "paper", "exact"),
     ),
+    Entry(
+        "jerk-track",
+        "a tram on a circular track, from rest to rest by a programme of its jerk: third order",
+        "zwang.gallery.jerk_track",
+        4.0,
+        {
+            "radius": Setting(2.0, "radius of the track", "m"),
+            "distance": Setting(4.0, "way along the track", "m"),
+            "time": Setting(4.0, "time that it takes", "s"),
+        },
+        "textbook; orders as in Orsino, recursive modular modelling, section 2",
+        ("plane", "third order", "exact"),
+    ),
 )
