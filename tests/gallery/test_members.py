@@ -16,7 +16,8 @@ from zwang.gallery import NAMES as ALL
 from .examples import example, run
 
 EXPECTED = {
-    "pendulum", "double-pendulum", "latching-pendulums", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
+    "latching-pendulums",
+    "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
     "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
     "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
     "3rrr", "scissor-lift", "four-bars", "stewart", "delta", "motor-linkage", "jerk-track",
