@@ -88,7 +88,9 @@ class Course:
     def _add(self, here: Progress, done: int) -> int:
         """Keep a state that no step ended on; 1 if it is the next sample, else 0."""
         sampled = done < len(self.instants) and self.instants[done] == float(here.t)
-        self.parts.append(Steps.start(float(here.t), np.asarray(here.y), done if sampled else -1, self.flow.applied(here.memory)))
+        self.parts.append(
+            Steps.start(float(here.t), np.asarray(here.y), done if sampled else -1, np.asarray(self.flow.applied(here.memory)))
+        )
         return int(sampled)
 
     def _turn(self, here: Progress, duration: float) -> Progress:

@@ -205,7 +205,12 @@ class Tower:
         """How far the highest derivatives are from those that the residual depends on, told at random values."""
         lay, random = self.lay, np.random.default_rng(2017)
         seen = np.zeros(lay.nq + 2 * lay.nv, bool)
-        slope = jax.jacfwd(lambda z, t: self.residual(*jnp.split(z, [lay.nq, lay.nq + lay.nv]), t, p))
+
+        def residual(z, t):
+            q, v, highest = z[: lay.nq], z[lay.nq : lay.nq + lay.nv], z[lay.nq + lay.nv :]
+            return self.residual(q, v, highest, t, p)
+
+        slope = jax.jacfwd(residual)
         for _ in range(3):
             try:
                 rows = np.asarray(slope(jnp.asarray(random.standard_normal(len(seen))), jnp.asarray(random.uniform())))

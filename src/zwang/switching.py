@@ -162,7 +162,7 @@ class Switching:
         if not names(0):
             record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {})
             return Turned(np.asarray(here.y), memory, record)
-        dynamics = flow.holding(memory).dynamics
+        dynamics = flow.holding(jnp.asarray(memory)).dynamics
         start = begin(dynamics, state)
         self._refuse(start, [i for i, off in due.items() if not off], duration)
         after = start.placement.state

@@ -82,7 +82,7 @@ def _angles(t: np.ndarray, angle, inertia, moment, release: float) -> np.ndarray
             apart = np.subtract(*at(grid))
             cross = np.flatnonzero(apart[:-1] * apart[1:] < 0)
             meet = lambda when, at=at: float(np.subtract(*at(np.array([when])))[0])
-            following = brentq(meet, grid[cross[0]], grid[cross[0] + 1], xtol=1e-15) if len(cross) else np.inf
+            following = float(brentq(meet, grid[cross[0]], grid[cross[0] + 1], xtol=1e-15)) if len(cross) else np.inf
         if following > end:
             return angles
         before, step = angle, 1e-5
