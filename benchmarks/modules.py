@@ -40,6 +40,18 @@ def run() -> dict:
             began = time.perf_counter()
             answers[name] = call()
             calls_took = time.perf_counter() - began
+            print(
+                f"  modules, {modules:5d}: first call of {name:7s} {calls_took:7.2f} s (compiled); model built in {built:.1f} s"
+            )
+        seen = interleaved({name: called(call, 2) for name, call in calls.items()}, repeats=3)
+        for name, x in seen.items():
+            ratio = "" if name == "modules" else f", {x['median'] / seen['modules']['median']:6.1f} times"
+            print(
+                f"  modules, {modules:5d}: {name:7s} {x['median'] * 1e3:9.2f} ms ({x['min'] * 1e3:.2f} … {x['max'] * 1e3:.2f}){ratio}"
+            )
+        if "flat" in answers:
+            print(f"  modules, {modules:5d}: accelerations differ by {np.abs(answers['modules'] - answers['flat']).max():.1e}")
+        else:
             rows = model.constraints.m
             print(f"  modules, {modules:5d}: flat left out: its factor of {rows} rows takes {rows**2 * 8 / 1e6:.0f} MB")
         results[str(modules)] = {name: x for name, x in seen.items()}
