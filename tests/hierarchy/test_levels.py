@@ -47,6 +47,7 @@ def machine(nonideal: bool) -> zw.Model:
 STATE = (jnp.array([0.5, -0.3, 0.2, 0.8, 1.1, 0.6]), jnp.array([0.4, 0.7, -0.2, 0.3, 0.5, -0.6]), jnp.asarray(0.3))
 
 
+@pytest.mark.slow
 def test_moving_and_rolling_constraints_hold_at_every_level():
     """The recursion and NumPy, to round-off."""
     model = machine(False)

@@ -65,7 +65,9 @@ def test_the_mass_matrix_of_modules_stays_as_sparse_as_they_are():
     assert np.allclose(M[[0, 3]], [[2, 1], [1, 3]]) and np.allclose(M[1], np.diag([1, 2])) and np.allclose(M[2], np.diag([3, 4]))
 
 
-@pytest.mark.parametrize(("name", "settings"), [("3rrr", {}), ("scissor-lift", {"stages": 3})])
+@pytest.mark.parametrize(
+    ("name", "settings"), [("3rrr", {}), pytest.param("scissor-lift", {"stages": 3}, marks=pytest.mark.slow)]
+)
 def test_the_factors_of_the_modules_give_the_acceleration_of_the_flat_model(name, settings):
     """Small factors by `vmap` and one of the joints, dependent rows included; both are exact to the damping of the sweeps."""
     member, random = example(name, **settings), np.random.default_rng(2)

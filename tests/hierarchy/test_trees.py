@@ -27,8 +27,8 @@ def part(size: int) -> zw.System:
 PARTS = [part(size) for size in (1, 2, 3)]
 """Definitions of leaves; their numbers are parameters."""
 OWN = zw.Nonholonomic(lambda q, v, t, p: v[0] * p["k"] + q[1] * v[1] - 0.1 * t, name="own")
-SOME = (1, 5)
-"""Small trees with own constraints, dependent rows and three and four levels."""
+SOME = (1,)
+"""A small tree with constraints of its own and three levels; the others are slow."""
 LINK = {
     "moving": lambda a, b, name: zw.Holonomic(lambda q, t, p: jnp.sin(q[a][0]) + q[b][-1] * q[a][-1] - 0.2 * t, name=name),
     "rolling": lambda a, b, name: zw.Nonholonomic(lambda q, v, t, p: v[a][0] - q[b][0] * v[b][-1], name=name),
@@ -142,7 +142,7 @@ def agree(seed: int, state: int) -> bool:
 
 
 def test_some_random_trees_agree_in_any_order():
-    assert sum(agree(seed, state) for seed in SOME for state in range(3)) >= 4
+    assert sum(agree(seed, state) for seed in SOME for state in range(3)) == 3
 
 
 @pytest.mark.slow
@@ -155,9 +155,9 @@ def test_hierarchical_flat_and_recursive_answers_agree_in_any_order(seed, state)
 
 def test_random_trees_differ():
     """What the property is tried on: shapes that differ, copies, dependent rows, several levels."""
-    trees = [tree(seed) for seed in range(8)]
+    trees = [tree(seed) for seed in range(6)]
     shapes = {(m.system.nq, m.constraints.m, len(m.assembly.levels), len(m.assembly.leaves)) for m in trees}
-    assert len(shapes) > 5
+    assert len(shapes) > 4
     assert len({len(m.assembly.levels) for m in trees}) > 2
 
 
