@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
@@ -82,7 +82,8 @@ def _angles(t: np.ndarray, angle, inertia, moment, release: float) -> np.ndarray
             apart = np.subtract(*at(grid))
             cross = np.flatnonzero(apart[:-1] * apart[1:] < 0)
             meet = lambda when, at=at: float(np.subtract(*at(np.array([when])))[0])
-            following = float(brentq(meet, grid[cross[0]], grid[cross[0] + 1], xtol=1e-15)) if len(cross) else np.inf
+            around = [grid[cross[0]], grid[cross[0] + 1]] if len(cross) else []
+            following = float(root_scalar(meet, bracket=around, xtol=1e-15).root) if around else np.inf
         if following > end:
             return angles
         before, step = angle, 1e-5
