@@ -16,10 +16,9 @@ _HOME = {
     "System": "system", "Lagrangian": "lagrangian",
     "Holonomic": "constraint", "Nonholonomic": "constraint", "AccelerationConstraint": "constraint",
     "Model": "model", "Motion": "model", "motion": "model",
-    "simulate": "simulation", "Stop": "simulation",
+    "simulate": "simulation", "Stop": "simulation", "Switch": "switching", "consistent_state": "start", "check": "diagnosis",
     "trajectory": "ensemble", "Trajectory": "ensemble", "batch": "ensemble", "Batch": "ensemble", "fit": "ensemble", "Fit": "ensemble",
-    "consistent_state": "start", "check": "diagnosis",
-    "Run": "run", "Crossing": "run",
+    "Run": "run", "Crossing": "run", "Switched": "run",
     "Projection": "drift", "Baumgarte": "drift", "BaumgarteRates": "drift", "BaumgarteGains": "drift", "Stabilized": "drift",
     "NoStabilization": "drift",
     "Dopri8": "integrate", "Tsit5": "integrate", "Kvaerno5": "integrate",
@@ -32,6 +31,7 @@ _HOME = {
     "SecondOrder": "servo", "FirstOrder": "servo", "Poles": "servo", "Rate": "servo", "Robust": "servo", "Limits": "servo", "Loop": "servo",
     "LeastNorm": "servo", "WeightedNorm": "servo", "Preferred": "servo", "PaperLeastNorm": "servo",
     "Module": "hierarchy", "Hierarchy": "hierarchy", "enforce": "hierarchy", "impose": "hierarchy", "Enforced": "hierarchy",
+    "HigherOrder": "orders", "Relation": "orders",
     "Mechanism": "mechanism", "AssemblyError": "mechanism", "Scene": "scene",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
@@ -92,6 +92,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.model import Model as Model
     from zwang.model import Motion as Motion
     from zwang.model import motion as motion
+    from zwang.orders import HigherOrder as HigherOrder
+    from zwang.orders import Relation as Relation
     from zwang.pseudoinverse import SVD as SVD
     from zwang.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
     from zwang.pseudoinverse import GramSchmidt as GramSchmidt
@@ -101,6 +103,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.pseudoinverse import Varga as Varga
     from zwang.run import Crossing as Crossing
     from zwang.run import Run as Run
+    from zwang.run import Switched as Switched
     from zwang.scene import Scene as Scene
     from zwang.servo import Control as Control
     from zwang.servo import FirstOrder as FirstOrder
@@ -123,4 +126,5 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
     from zwang.start import consistent_state as consistent_state
+    from zwang.switching import Switch as Switch
     from zwang.system import System as System

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.constraint import AbstractConstraint
-from zwang.drift.consistent import Metric
+from zwang.drift.consistent import Metric, pieces
 from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
@@ -139,19 +138,18 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
     null = U[:, rank:]
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
-    reports, before = [], 0
-    kinds = {part: kind for member in c.members for kind in [_kind(member, dynamics, state)] for part in member.parts}
+    reports, span = [], np.zeros((0, model.system.nv))
+    kinds = _kinds(dynamics, state)
     for name, rows in c.row_slices.items():
-        upto = _rank(np.linalg.svd(C[: rows.stop], compute_uv=False)) if rows.stop else 0
-        share = null[rows]
+        new = _directions(C[rows], span)
+        span, share = np.concatenate([span, new]), null[rows]
         reports.append(
             ConstraintReport(
-                name, kinds[name], rows.stop - rows.start, (rows.stop - rows.start) - (upto - before),
+                name, kinds[name], rows.stop - rows.start, (rows.stop - rows.start) - len(new),
                 bool(np.any(np.abs(share) > 1e-6)), bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
                 _largest(phi[rows]), _largest(psi[rows]),
             )
         )  # fmt: skip
-        before = upto
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
     residual = start.residual
     return Diagnosis(
@@ -186,33 +184,39 @@ def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names[i] for i in sorted(chosen))
 
 
-def _kind(constraint: AbstractConstraint, dynamics: Dynamics, s: State) -> str:
-    """Kind of a constraint, told by evaluating it at random states and times nearby."""
-    system, p = dynamics.system, dynamics.p
+def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Orthonormal directions of rows of unit length that are not in the span of others, which is orthonormal as well."""
+    left = rows
+    for _ in range(2):  # once leaves round-off of what is taken off
+        left = left - (left @ span.T) @ span
+    _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
+    return Vt[sigma > RANK_THRESHOLD]
+
+
+def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
+    """Kind of each constraint, told by evaluating all of them at random states and times nearby."""
+    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
-    ideal = "" if constraint.nonideal is None else ", nonideal"
-    if constraint.level == "acceleration":
-        return "acceleration" + ideal
-
-    def differs(function, a, b):
-        x, y = (np.asarray(function(*args)) for args in (a, b))
-        return bool(np.any(np.abs(x - y) > 1e-10 * (1 + np.abs(x))))
-
-    if constraint.level == "position":
-
-        def residual(q, t):
-            return constraint.position_residual(system, q, jnp.asarray(t), p)
-
-        trials = [s.q] + [system.move(s.q, jnp.asarray(0.1 * random.standard_normal(system.nv)), s.t, p) for _ in range(2)]
-        moving = any(differs(residual, (q, float(s.t)), (q, float(s.t) + 0.37 * (k + 1))) for q in trials for k in range(2))
-        return ("rheonomic" if moving else "scleronomic") + " holonomic" + ideal
-
-    def matrix(v):
-        return jax.jacfwd(lambda v: constraint.velocity_residual(system, s.q, v, s.t, p))(v)
-
-    trials = [s.v + jnp.asarray(random.standard_normal(system.nv)) for _ in range(3)]
-    nonlinear = any(differs(matrix, (a,), (b,)) for a, b in zip(trials, trials[1:], strict=False))
-    return ("nonlinear" if nonlinear else "linear") + " nonholonomic" + ideal
+    at = lambda q=s.q, v=s.v, t=s.t: pieces(dynamics, State(q, v, t))
+    differ = lambda x, y: np.abs(np.asarray(x) - np.asarray(y)) > 1e-10 * (1 + np.abs(np.asarray(x)))
+    moving, nonlinear = np.zeros(c.m, bool), np.zeros(c.m, bool)
+    nearby = [system.move(s.q, jnp.asarray(0.1 * random.standard_normal(system.nv)), s.t, p) for _ in range(2)]
+    for q in [s.q, *nearby]:
+        here = at(q).phi
+        for later in (0.37, 0.74):
+            moving[c.position_rows] |= differ(here, at(q, t=s.t + later).phi)
+    rows = [np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)]
+    nonlinear |= np.any(differ(rows[0], rows[1]) | differ(rows[1], rows[2]), axis=1)
+    kinds = {}
+    for name, own in c.row_slices.items():
+        constraint = c.owners[name]
+        kind = {
+            "position": f"{'rheonomic' if moving[own].any() else 'scleronomic'} holonomic",
+            "velocity": f"{'nonlinear' if nonlinear[own].any() else 'linear'} nonholonomic",
+            "acceleration": "acceleration",
+        }[constraint.level]
+        kinds[name] = kind + ("" if constraint.nonideal is None else ", nonideal")
+    return kinds
 
 
 def _lines(d: Diagnosis):

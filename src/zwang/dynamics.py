@@ -170,12 +170,14 @@ class Dynamics(eqx.Module):
 
     def nonideal_forces(self, eq: Equation, multipliers: Float[Array, " m"]) -> dict[str, Float[Array, " nv"]]:
         """c of each nonideal constraint, which may depend on that constraint's own ideal force `Aᵢᵀ λᵢ`."""
-        s, rows = eq.state, self.constraints.row_slices
-        return {
-            c.name: jnp.asarray(c.nonideal(s.q, s.v, s.t, self.p, eq.weighted.A[rows[c.name]].T @ multipliers[rows[c.name]]))
-            for c in self.constraints.members
-            if c.nonideal is not None
-        }
+        s, rows, on = eq.state, self.constraints.row_slices, self.constraints.on
+
+        def impressed(c):
+            own = rows[c.name]
+            force = jnp.asarray(c.nonideal(s.q, s.v, s.t, self.p, eq.weighted.A[own].T @ multipliers[own]))
+            return force if on is None else jnp.where(jnp.any(on[own]), force, 0.0)
+
+        return {c.name: impressed(c) for c in self.constraints.members if c.nonideal is not None}
 
 
 def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:

@@ -38,7 +38,9 @@ class Result(enum.IntEnum):
     NO_AUTHORITY = 9
     TOO_FEW_ACTUATORS = 10
     AT_LIMIT = 11
-    OFF_CONSTRAINTS = 12
+    NOT_MET = 12
+    CHATTERING = 13
+    OFF_CONSTRAINTS = 14
 
     @property
     def sentence(self) -> str:
@@ -66,4 +68,6 @@ _SENTENCES = {
     Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
     Result.OFF_CONSTRAINTS: "the start is off its constraints by more than start_tolerance: move it with zw.consistent_state",
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
+    Result.NOT_MET: "a constraint was to be switched on where it is not met",
+    Result.CHATTERING: "constraints are switched on and off again and again at one instant",
 }

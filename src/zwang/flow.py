@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from zwang.drift import AbstractDrift
 from zwang.dynamics import Dynamics
@@ -23,19 +25,27 @@ class MotionFlow(eqx.Module):
         drift: how drift is treated.
         target: violation that counts as zero after a projection.
         sampler: what changes the control at instants, or None.
+        switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None without switches. The memory
+            of a run is then 1 for each switch that is on, 0 for the others, shape (switches,).
     """
 
     dynamics: Dynamics
     drift: AbstractDrift
     target: Float[Array, ""]
     sampler: AbstractSampler | None = None
+    switched: Int[Array, " m"] | None = None
 
-    def holding(self, u: Float[Array, " nu"]) -> MotionFlow:
-        """The flow while a sampler holds the control u."""
-        return self if self.sampler is None else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.holding(u))
+    def holding(self, held: Float[Array, " k"]) -> MotionFlow:
+        """The flow while a sampler holds its control, or while some switches are on."""
+        if self.switched is not None:
+            on = (self.switched < 0) | (jnp.asarray(held) > 0)[self.switched]
+            return eqx.tree_at(lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None)
+        return self if self.sampler is None else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.holding(held))
 
-    def applied(self, memory) -> Float[Array, " nu"]:
-        """The control that a sampler holds; empty without one."""
+    def applied(self, memory) -> Float[Array, " k"]:
+        """The control that a sampler holds, or which switches are on; empty without either."""
+        if self.switched is not None:
+            return memory
         return jnp.zeros(0) if self.sampler is None else self.sampler.applied(memory)
 
     def next(self, memory) -> Float[Array, ""]:
@@ -83,14 +93,46 @@ class MotionFlow(eqx.Module):
 
 
 class Events(eqx.Module):
-    """The stop conditions' functions as one vector-valued function of (t, y)."""
+    """What a run looks out for, as one vector-valued function: stop conditions, then the conditions of switches.
 
-    functions: tuple
-    p: object
-    nq: int
+    Attributes:
+        stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
+        turns: conditions of switches; an event where one rises through zero.
+    """
 
-    def __call__(self, t, y):
-        if not self.functions:
-            return np.zeros(0)
-        q, v = jnp.asarray(y[: self.nq]), jnp.asarray(y[self.nq :])
-        return jnp.stack([jnp.asarray(f(q, v, t, self.p), jnp.float64).reshape(()) for f in self.functions])
+    stops: tuple[Callable, ...]
+    turns: tuple[Turn, ...]
+
+    @property
+    def rising(self) -> np.ndarray:
+        """Which events count only where their function rises."""
+        return np.arange(len(self.stops) + len(self.turns)) >= len(self.stops)
+
+    def __call__(self, flow: MotionFlow, memory, t, y) -> Float[Array, " e"]:
+        if not len(self.rising):
+            return jnp.zeros(0)
+        s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.holding(flow.applied(memory)).dynamics
+        values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
+        if any(turn.off for turn in self.turns):
+            eq = dynamics.equation_at(s)
+            multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+        for turn in self.turns:
+            own = (multipliers[slice(*turn.rows)],) if turn.off else ()
+            waiting = memory[turn.switch] == turn.off
+            values.append(jnp.where(waiting, turn.function(s.q, s.v, s.t, dynamics.p, *own), 0.0))
+        return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
+
+
+class Turn(eqx.Module):
+    """One condition of a switch.
+
+    Attributes:
+        function: `(q, v, t, p)`, and to switch off `(q, v, t, p, multipliers)` with those of the switched rows → a number.
+        switch: which switch of the run; rows: where its rows begin and end.
+        off: 1 if it switches off, 0 if on.
+    """
+
+    function: Callable
+    switch: int = eqx.field(static=True)
+    rows: tuple[int, int] = eqx.field(static=True)
+    off: int = eqx.field(static=True)

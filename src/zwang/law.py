@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.dynamics import Dynamics, Equation
+from zwang.errors import ModelError
 from zwang.state import State
 
 
@@ -78,6 +80,18 @@ class AbstractControlLaw(eqx.Module):
     @abc.abstractmethod
     def control(self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Control:
         """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its diagnosis."""
+
+    def by_name(self, names, constraint: Callable) -> AbstractControlLaw:
+        """The same law for a hierarchy, its functions written for q, v and p by name.
+
+        Args:
+            names: `coordinates(q)`, `velocities(v)` and `parameters(p)` give them by name.
+            constraint: makes of a constraint in names one in vectors.
+
+        Raises:
+            ModelError: if the law has no functions to be rewritten.
+        """
+        raise ModelError(f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo to zw.Hierarchy.")
 
     def refuse_continuous(self) -> None:
         """Raise if the law can only act at instants, with a memory of its last control.

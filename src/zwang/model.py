@@ -285,6 +285,7 @@ def _check_shapes(system: System, p: PyTree) -> None:
     for function, what, args, expected in (
         (system.force, "force(q, v, t, p)", (q, v, t), (nv,)),
         (system.velocity_map, "velocity_map(q, t, p)", (q, t), (nq, nv)),
+        (system.offset, "offset(q, t, p)", (q, t), (nq,)),
         (system.retract, "retract(q, dv, t, p)", (q, v, t), (nq,)),
         (system.potential, "potential(q, t, p)", (q, t), ()),
     ):

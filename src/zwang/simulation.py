@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -11,18 +12,20 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.arrays import vector
+from zwang.course import Course
 from zwang.drift import AbstractDrift, Projection
 from zwang.dynamics import Dynamics
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.flow import Events, MotionFlow
 from zwang.formulation.base import AbstractFormulation
 from zwang.integrate import AbstractIntegrator, Dopri8
-from zwang.integrate.loop import CHUNK, GROW, SHRINK, Progress, Tolerances, advance
+from zwang.integrate.loop import GROW, SHRINK, Progress, Tolerances
 from zwang.law import AbstractLoop, AbstractSampler
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.run import Run, Steps
 from zwang.start import START_TOLERANCE, checked_start
+from zwang.switching import Switch, Switching, event_values
 
 FIXED_STEP_ACCEPT = 1e-6
 """Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
@@ -55,6 +58,7 @@ def simulate(
     params: PyTree = None,
     loop: AbstractLoop | None = None,
     stop: Sequence[Stop] = (),
+    switches: Sequence[Switch] = (),
     integrator: AbstractIntegrator | None = None,
     step: float | None = None,
     longest_step: float = np.inf,
@@ -83,6 +87,7 @@ def simulate(
         loop: `zw.Loop(...)` for a closed loop that is not ideal: sampled, delayed, noisy, or with a controller that believes
             another model than the one that moves.
         stop: conditions that end the run early.
+        switches: a `zw.Switch` for each constraint that does not hold all the time.
 
     **Other arguments**
 
@@ -102,7 +107,7 @@ def simulate(
         throw: raise if the run does not reach its end; otherwise read `run.result`.
 
     Returns:
-        A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.at(t)`.
+        A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.switches`, `run.at(t)`.
 
     Raises:
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a singular mass matrix.
@@ -114,8 +119,9 @@ def simulate(
     state = model.state(q0, v0, t0)
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
+    switching = _switching(switches, model, loop, formulation)
 
-    start = checked_start(model, dynamics, state, start_tolerance, params)
+    start = checked_start(model, dynamics if switching is None else switching.begun(dynamics), state, start_tolerance, params)
     dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
@@ -123,21 +129,25 @@ def simulate(
     dynamics, sampler = _closed(model, dynamics, loop, t0)
     traced = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)  # other gains compile nothing
     flow = MotionFlow(dynamics, traced, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)), sampler)
+    flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
     if isinstance(drift, Projection):
         accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))
     else:
         accept = np.inf
     tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))
-    events = Events(tuple(s.function for s in stop), dynamics.p, model.system.nq)
+    events = Events(tuple(s.function for s in stop), () if switching is None else switching.turns)
 
     y0 = _number(np.concatenate([state.q, state.v]))
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
+    memory = switching.start if switching is not None else () if sampler is None else sampler.start(state)
+    values = event_values(events, flow, memory, state.t, y0) if len(events.rising) else np.zeros(0)
     here = Progress(
-        state.t, y0, _number(first), _number(1.0), _number(np.inf), _number(events(state.t, y0)),
-        _count(0), _count(0), _count(0), _count(Result.SUCCESS), _count(-1), () if sampler is None else sampler.start(state),
+        state.t, y0, _number(first), _number(1.0), _number(np.inf), _number(values), _number(np.abs(values)),
+        _count(0), _count(0), _count(0),
+        _count(Result.SUCCESS), cast(Array, np.zeros(len(values), bool)), memory,
     )  # fmt: skip
-    parts = [Steps.start(t0, np.asarray(y0), 0 if instants[0] == t0 else -1, len(flow.applied(here.memory)))]
-    result, here = _follow(flow, integrator, events, here, instants, tolerances, max_steps, parts, progress)
+    course = Course(flow, integrator, events, switching, instants, tolerances, _count(max_steps), progress)
+    result, here = course.follow(here)
 
     attrs = {
         "start_moved_q": start.placement.moved_q if projecting else 0.0,
@@ -152,10 +162,11 @@ def simulate(
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
-    stopped_by = stop[int(here.event)].name if result is Result.STOPPED else None
-    run = Run(model, flow, Steps.joined(parts), instants, result, attrs, stopped_by, integrator)
+    stopped_by = stop[int(np.argmax(here.fired))].name if result is Result.STOPPED else course.detail
+    run = Run(model, flow, Steps.joined(course.parts), instants, result, attrs, stopped_by, integrator, course.turned)
     if throw and result.is_failure:
-        raise SimulationError(f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}.", result, run)
+        detail = f": {stopped_by}" if stopped_by else ""
+        raise SimulationError(f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}{detail}.", result, run)
     return run
 
 
@@ -170,24 +181,17 @@ def _closed(model: Model, dynamics: Dynamics, loop: AbstractLoop | None, t0: flo
     return dynamics, None
 
 
-def _follow(flow, integrator, events, here: Progress, instants, tolerances, max_steps, parts: list[Steps], progress):
-    """Call the compiled loop until the last sample, and keep every accepted step in `parts`."""
-    done, limit, t0 = parts[0].samples, _count(max_steps), float(here.t)
-    try:
-        while done < len(instants):
-            window = np.full(CHUNK, np.inf)
-            ahead = instants[done : done + CHUNK]
-            window[: len(ahead)] = ahead
-            here, history = advance(flow, integrator, events, here, _number(window), tolerances, limit)
-            parts.append(Steps.of(history, done))
-            done += parts[-1].samples
-            if progress is not None:
-                progress((float(here.t) - t0) / (instants[-1] - t0))
-            if int(here.result) != Result.SUCCESS:
-                return Result(int(here.result)), here
-    except KeyboardInterrupt:
-        return Result.INTERRUPTED, here
-    return Result.SUCCESS, here
+def _switching(switches, model: Model, loop, formulation) -> Switching | None:
+    """The switches of a run, if they fit the rest of it."""
+    if not len(switches):
+        return None
+    if loop is not None:
+        raise ModelError(
+            f"{model.name}: a loop's controller cannot know of switches; give zw.simulate either loop= or switches=."
+        )
+    if formulation is not None and not formulation.redundant_constraints:
+        raise ModelError(f"{type(formulation).__name__} needs independent rows, but a row that is switched off is zero.")
+    return Switching(switches, model)
 
 
 def _sample_times(duration, times, samples, t0) -> np.ndarray:

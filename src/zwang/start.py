@@ -53,9 +53,10 @@ class Start:
 
 
 def begin(dynamics: Dynamics, state: State) -> Start:
-    """Measure scales, place the state on its constraints, and see whether they have a common acceleration there."""
+    """Measure scales unless they are known, place the state on its constraints, and see whether they have a common acceleration
+    there. Scales are those of all rows, also of those that are switched off."""
     at = pieces(dynamics, state)
-    scales = measure(dynamics, state)
+    scales = measure(all_on(dynamics), state) if dynamics.scales is None else dynamics.scales
     placement = place(eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state)
     there = pieces(dynamics, placement.state)
     metric, A, b = Metric.of(dynamics, there), np.asarray(there.A), np.asarray(there.b)
@@ -66,6 +67,12 @@ def begin(dynamics: Dynamics, state: State) -> Start:
     asked = np.linalg.norm(b / unit) + np.linalg.norm(A @ free / unit)
     asked += ROUND_OFF * float(scales.curvature) * metric.speed(np.asarray(placement.state.v)) ** 2
     return Start(state, at, placement, there, scales, miss, float(np.linalg.norm(miss / unit) / (asked if asked > 0 else 1.0)))
+
+
+def all_on(dynamics: Dynamics) -> Dynamics:
+    """The same with every row switched on."""
+    on = dynamics.constraints.on
+    return dynamics if on is None else eqx.tree_at(lambda d: d.constraints.on, dynamics, np.ones(len(on), bool))
 
 
 def consistent_state(

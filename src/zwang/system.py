@@ -1,4 +1,4 @@
-"""The free system: M(q, t) v̇ = F(q, v, t), q̇ = N(q) v."""
+"""The free system: M(q, t) v̇ = F(q, v, t), q̇ = N(q) v + n(q)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class System(eqx.Module):
         force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces, Coriolis terms included.
         nv: number of velocities; nq unless given.
         velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity unless given.
+        offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of variables of third order
+            (`zw.HigherOrder`); none unless given.
         retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of coordinates, e.g. with a
             quaternion kept at unit length; `q + N dv` unless given. It is applied after every step and every projection.
         potential: `(q, t, p)` → potential energy [J]; lets a run report energy and power balance.
@@ -42,6 +44,7 @@ class System(eqx.Module):
     force: Callable
     nv: int
     velocity_map: Callable | None
+    offset: Callable | None
     retract: Callable | None
     potential: Callable | None
     coordinates: tuple[str, ...]
@@ -58,6 +61,7 @@ class System(eqx.Module):
         *,
         nv: int | None = None,
         velocity_map: Callable | None = None,
+        offset: Callable | None = None,
         retract: Callable | None = None,
         potential: Callable | None = None,
         coordinates: Sequence[str] | None = None,
@@ -68,7 +72,7 @@ class System(eqx.Module):
     ):
         self.nq, self.nv = nq, nq if nv is None else nv
         self.mass_matrix, self.force, self.energy_unit = mass_matrix, force, energy_unit
-        self.velocity_map, self.retract, self.potential = velocity_map, retract, potential
+        self.velocity_map, self.offset, self.retract, self.potential = velocity_map, offset, retract, potential
         if self.nq != self.nv and velocity_map is None:
             raise ModelError(
                 f"System has nq = {self.nq} and nv = {self.nv} but no velocity_map: "
@@ -82,12 +86,17 @@ class System(eqx.Module):
         self.velocity_units = _names(velocity_units, per_second, "velocity_units", unique=False)
 
     def rate(self, q: Float[Array, " nq"], v: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
-        """`q̇ = N(q) v`."""
-        return v if self.velocity_map is None else self.velocity_map(q, t, p) @ v
+        """`q̇ = N v + n`."""
+        moved = self.along(q, v, t, p)
+        return moved if self.offset is None else moved + self.offset(q, t, p)
+
+    def along(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
+        """`N dv`: the direction in q of a direction of velocities."""
+        return dv if self.velocity_map is None else self.velocity_map(q, t, p) @ dv
 
     def move(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
         """`q ⊕ dv`: q moved by the velocity direction dv."""
-        return q + self.rate(q, dv, t, p) if self.retract is None else self.retract(q, dv, t, p)
+        return q + self.along(q, dv, t, p) if self.retract is None else self.retract(q, dv, t, p)
 
     def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives none."""

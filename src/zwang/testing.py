@@ -146,7 +146,7 @@ def _check_mass(model: Model, s: State) -> None:
 def _check_retraction(system: System, s: State, p) -> None:
     dv, h = jnp.asarray(np.random.default_rng(6).standard_normal(system.nv)), DIFFERENCE_STEP
     moved = (system.move(s.q, h * dv, s.t, p) - system.move(s.q, -h * dv, s.t, p)) / (2 * h)
-    _assert(moved - system.rate(s.q, dv, s.t, p), DIFFERENCE_ACCURACY * _size(dv), "retract moves along N dv")
+    _assert(moved - system.along(s.q, dv, s.t, p), DIFFERENCE_ACCURACY * _size(dv), "retract moves along N dv")
     _assert(system.move(s.q, 0 * dv, s.t, p) - s.q, 1e-12 * _size(s.q), "an empty retraction stays")
 
 

@@ -16,18 +16,20 @@ from zwang.gallery import NAMES as ALL
 from .examples import example, run
 
 EXPECTED = {
+    "latching-pendulums",
     "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
     "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
     "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
-    "3rrr", "scissor-lift", "four-bars", "stewart", "delta",
+    "3rrr", "scissor-lift", "four-bars", "stewart", "delta", "motor-linkage", "jerk-track",
 }  # fmt: skip
 
 NAMES = [name for name in ALL if "mechanism" not in ENTRIES[name].tags]
 LONG_TO_COMPILE = (
     "flexible-joint", "five-bar-driven", "scara", "crane", "cart-pole-track", "scissor-lift", "four-bars", "delta", "stewart",
+    "motor-linkage", "jerk-track", "latching-pendulums",
 )  # fmt: skip
-HEAVY = ("scissor-lift", "four-bars", "delta", "stewart")
-"""Hierarchies, whose runs are tested with them."""
+HEAVY = ("scissor-lift", "four-bars", "delta", "stewart", "motor-linkage", "jerk-track", "latching-pendulums")
+"""Members whose like are tested in smaller ones: hierarchies, other orders, switches."""
 
 
 MECHANISMS = {

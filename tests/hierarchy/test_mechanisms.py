@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.hierarchy.modular import Modular
 
 from ..gallery.examples import energy_drift, example, run, worst_violation
 from .problems import REFERENCE
@@ -62,6 +63,19 @@ def test_the_mass_matrix_of_modules_stays_as_sparse_as_they_are():
     M = np.asarray(model.system.mass_matrix(jnp.zeros(8), 0.0, None))
     assert M.shape == (4, 2, 2)
     assert np.allclose(M[[0, 3]], [[2, 1], [1, 3]]) and np.allclose(M[1], np.diag([1, 2])) and np.allclose(M[2], np.diag([3, 4]))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [("3rrr", {}), pytest.param("scissor-lift", {"stages": 3}, marks=pytest.mark.slow)]
+)
+def test_the_factors_of_the_modules_give_the_acceleration_of_the_flat_model(name, settings):
+    """Small factors by `vmap` and one of the joints, dependent rows included; both are exact to the damping of the sweeps."""
+    member, random = example(name, **settings), np.random.default_rng(2)
+    q, v = np.array(member.q0), np.array(member.v0)
+    modular = Modular(member.model, q + 0.1 * random.standard_normal(len(q)), v + random.standard_normal(len(v)))
+    assert np.allclose(modular.acceleration(q, v), zw.motion(member.model, q, v).acceleration, rtol=0, atol=1e-10)
+    with pytest.raises(zw.ModelError, match="expected a zw.Hierarchy"):
+        Modular(zw.Model(member.model.system, (), member.model.params), q, v)
 
 
 @pytest.mark.slow

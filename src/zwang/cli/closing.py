@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from zwang.report.summary import Worst
 
 MOST_CROSSINGS = 12
-"""Crossings listed; the report lists all."""
+"""Crossings and switches listed; the report lists all."""
 
 
 def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
@@ -37,7 +37,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if s.energy.conserved:
         yield "energy drift", f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})"
     else:
-        changes = f"energy changes by up to {s.energy.drift:.4g} J, work by a spline over the samples"
+        changes = f"energy changes by up to {s.energy.drift:.4g} {s.energy.unit}, work by a spline over the samples"
         yield "energy balance", f"{s.energy.balance:.2e} {s.energy.unit} off ({changes})"
     for error in s.errors:
         unit = error.unit or "SI"
@@ -48,6 +48,10 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
         yield ("crossings" if i == 0 else ""), str(crossing)
     if len(s.crossings) > MOST_CROSSINGS:
         yield "", f"and {len(s.crossings) - MOST_CROSSINGS} more, in the report"
+    for i, switched in enumerate(s.switches[:MOST_CROSSINGS]):
+        yield ("switches" if i == 0 else ""), str(switched)
+    if len(s.switches) > MOST_CROSSINGS:
+        yield "", f"and {len(s.switches) - MOST_CROSSINGS} more, in the report"
     yield "start moved by", f"q {s.moved_q:.2g}, v {s.moved_v:.2g} (largest entry)"
 
 

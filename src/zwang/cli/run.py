@@ -72,7 +72,7 @@ def command(
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
 
     A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/], [bold]rtol[/], [bold]atol[/],
-    [bold]samples[/], [bold]stop[/], [bold]integrator[/], [bold]figures[/], [bold]scene[/].
+    [bold]samples[/], [bold]stop[/], [bold]switches[/], [bold]integrator[/], [bold]figures[/], [bold]scene[/].
 
     Examples:
 
@@ -193,4 +193,4 @@ def _shown(value) -> str:
         return f"{value:.12g}"
     if isinstance(value, (list, tuple)):
         return ", ".join(_shown(x) for x in value)
-    return str(getattr(value, "name", value))
+    return str(getattr(value, "name", getattr(value, "constraint", value)))

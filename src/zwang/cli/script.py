@@ -15,7 +15,7 @@ NEEDED = {
     "q0": "q0 = [...], the coordinates at the start",
     "v0": "v0 = [...], the velocities at the start",
 }
-OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "integrator")
+OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "switches", "integrator")
 """Variables that are handed to `zw.simulate`, if the file defines them."""
 
 
@@ -33,6 +33,7 @@ def load_script(path: Path) -> Target:
             raise UserError(f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}.")
     from zwang.model import Model
     from zwang.scene import Scene
+    from zwang.switching import Switch
 
     model = names["model"]
     if not isinstance(model, Model):
@@ -43,6 +44,8 @@ def load_script(path: Path) -> Target:
     scene = names.get("scene")
     if scene is not None and not isinstance(scene, Scene):
         raise UserError(f"{path}: scene is a {type(scene).__name__}, expected a zw.Scene.")
+    if isinstance(options.get("switches"), Switch):
+        options["switches"] = (options["switches"],)
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
     figures = names.get("figures") or {}

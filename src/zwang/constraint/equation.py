@@ -5,6 +5,9 @@ With ψ = φ̇ for a holonomic constraint and ψ itself for a nonholonomic one,
     A = ∂ψ/∂v,    b = −(dψ/dt at fixed v) = −(∂ψ/∂q · N v + ∂ψ/∂t),
 
 one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as they are. Rows keep the order of the constraints.
+
+A row may be switched off along a run (`zw.Switch`): it stays where it is with A, b, φ and ψ all zero, which every part treats as
+absent, so that one compiled program serves all topologies.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from zwang.constraint.base import AbstractConstraint
 from zwang.errors import ModelError
@@ -29,14 +32,16 @@ class Constraints(eqx.Module):
         members: the constraints.
         sizes: rows of each; the rows of one that has several parts are theirs in turn.
         system: the system they act on.
+        on: which rows are switched on, shape (m,); None where all are, always.
     """
 
     members: tuple[AbstractConstraint, ...]
     sizes: tuple[int, ...]
     system: System
+    on: Bool[Array, " m"] | None
 
     def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
-        self.members, self.system = tuple(members), system
+        self.members, self.system, self.on = tuple(members), system, None
         names = list(self.names)
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
@@ -104,7 +109,7 @@ class Constraints(eqx.Module):
             parts.append(residual.ravel())
             order += [r for i in group for r in range(ends[i], ends[i + 1])]
         joined = jnp.concatenate(parts)
-        return joined if order == sorted(order) else joined[np.argsort(order)]
+        return self._present(joined if order == sorted(order) else joined[np.argsort(order)], self.rows_at(*levels))
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""
@@ -118,7 +123,18 @@ class Constraints(eqx.Module):
         return self._stack(-drift, [b for _, b in self._outright(q, v, t, p)])
 
     def _outright(self, q, v, t, p):
-        return [c.acceleration_rows(self.system, q, v, t, p) for c in self.members if c.level == "acceleration"]
+        given = [c.acceleration_rows(self.system, q, v, t, p) for c in self.members if c.level == "acceleration"]
+        if not given:
+            return []
+        rows = self.rows_at("acceleration")
+        A, b = (jnp.concatenate(x) for x in zip(*given, strict=True))
+        return [(self._present(A, rows), self._present(b, rows))]
+
+    def _present(self, x, rows: np.ndarray):
+        """x, the values of some rows, with zeros where they are switched off."""
+        if self.on is None:
+            return x
+        return jnp.where(self.on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
 
     def _stack(self, differentiated, outright):
         if not outright:

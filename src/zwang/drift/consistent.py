@@ -161,8 +161,17 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
     unit = np.where(length > 0, length, 1.0)
 
+    def distance(at: Pieces) -> float:
+        return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
+
     def violation(at: Pieces) -> float:
-        return curvature * float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
+        if curvature > 0 or not distance(at) > 0:
+            return curvature * distance(at)
+        here, metric = np.asarray(q), Metric.of(dynamics, at)  # linear constraints have no length but that of q itself
+        own = (
+            metric.speed(here) if len(here) == len(metric.M) else float(np.max(np.abs(here)) * np.sqrt(np.max(np.diag(metric.M))))
+        )
+        return distance(at) / (own + distance(at))
 
     def slip(at: Pieces, v) -> float:
         still = pieces(dynamics, State(q, jnp.zeros_like(state.v), state.t))
@@ -175,14 +184,14 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     before, slip_before = violation(at), slip(at, v)
     q = _moved(dynamics, q, jnp.zeros_like(v), state.t)
     at = pieces(dynamics, State(q, v, state.t))
-    size = violation(at)
+    size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
         step = Metric.of(dynamics, at).correct(np.asarray(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
         for halving in range(14):
             trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
             there = pieces(dynamics, State(trial, v, state.t))
-            if better := violation(there) < size:
-                q, at, size = trial, there, violation(there)
+            if better := distance(there) < size:
+                q, at, size = trial, there, distance(there)
                 break
         if not better or size == 0:
             break

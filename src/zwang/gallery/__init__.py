@@ -4,6 +4,7 @@
 |---|---|---|
 | `pendulum` | a first model: one mass, one constraint | elliptic functions |
 | `double-pendulum` | redundant coordinates, chaos | none |
+| `latching-pendulums` | a constraint switched on, with an impact, and off | elliptic functions |
 | `log-spiral` | constraints that fix the motion entirely | closed form |
 | `five-bar` | a redundant linkage through singular configurations | elliptic functions |
 | `n-four-bar` | any number of loops through singular configurations | elliptic functions |
@@ -24,6 +25,8 @@
 | `3rrr` | ten modules on three levels | minimal coordinates, in the tests |
 | `scissor-lift` | any number of equal stages, redundant rows everywhere | energy |
 | `four-bars` | `n-four-bar` as a hierarchy | elliptic functions |
+| `motor-linkage` | variables of first and second order together | one variable left, in the tests |
+| `jerk-track` | variables of third order, a programme of jerk | closed form |
 | `stewart`, `delta` | parallel robots in space from equal legs and arms | energy |
 
 `index/` lists them with their settings and imports no JAX; `load` builds one:

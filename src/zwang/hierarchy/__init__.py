@@ -9,11 +9,13 @@
 | `recursion.py` | one level enforced on top of others: the recursion, clearances, singular mass |
 | `chosen.py` | which constraints a level enforces, and with what clearance |
 | `describe.py` | levels and the tree of modules in words, for `zw.check` |
+| `modular.py` | the acceleration by one small factor per module and one of the joints |
 | `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
 """
 
 from zwang.hierarchy.enforce import Enforced as Enforced
 from zwang.hierarchy.enforce import enforce as enforce
 from zwang.hierarchy.enforce import impose as impose
+from zwang.hierarchy.modular import Modular as Modular
 from zwang.hierarchy.module import Hierarchy as Hierarchy
 from zwang.hierarchy.module import Module as Module

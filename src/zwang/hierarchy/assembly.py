@@ -128,6 +128,7 @@ class Assembled:
         bent = moving or any(leaf.system.retract is not None for leaf in self.leaves)
         energetic = [x.potential for x in (*self.interactions, *(leaf.system for leaf in self.leaves))]
         self.velocity_map = self._velocity_map if moving else None
+        self.offset = self._offset if any(leaf.system.offset is not None for leaf in self.leaves) else None
         self.retract = self._retract if bent else None
         self.potential = self._potential if any(f is not None for f in energetic) else None
 
@@ -182,10 +183,14 @@ class Assembled:
         slope = jax.grad(self._interaction_potential)(q, t, p)
         if self.velocity_map is None:
             return F - slope
-        return F - jax.vjp(lambda w: self._rate(q, w, t, p), v)[1](slope)[0]
+        return F - jax.vjp(lambda w: self._along(q, w, t, p), v)[1](slope)[0]
 
-    def _rate(self, q, w, t, p):
-        return self._gathered(lambda s: s.rate, self._q, t, p, (q, self._q), (w, self._v))
+    def _along(self, q, w, t, p):
+        return self._gathered(lambda s: s.along, self._q, t, p, (q, self._q), (w, self._v))
+
+    def _offset(self, q, t, p):
+        nothing = lambda s: lambda q, t, p: jnp.zeros(s.nq)
+        return self._gathered(lambda s: s.offset or nothing(s), self._q, t, p, (q, self._q))
 
     def _velocity_map(self, q, t, p):
         N = jnp.zeros((self.nq, self.nv))

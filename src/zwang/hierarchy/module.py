@@ -14,6 +14,7 @@ from zwang.constraint import AbstractConstraint
 from zwang.errors import ModelError
 from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
 from zwang.hierarchy.placed import Placed
+from zwang.law import AbstractControlLaw
 from zwang.model import Model
 from zwang.system import System
 
@@ -135,6 +136,7 @@ def Hierarchy(
     force: Callable | None = None,
     potential: Callable | None = None,
     params: dict | None = None,
+    servo: AbstractControlLaw | None = None,
     singular_mass: bool = False,
     name: str = "hierarchy",
 ) -> Model:
@@ -154,6 +156,7 @@ def Hierarchy(
         force: `(q, v, t, p)`, by name, → forces between modules [N, N·m …], as a dict by name of module or velocity, or a vector (nv,).
         potential: `(q, t, p)`, by name, → potential energy [J] of what acts between modules, e.g. springs; its force is derived.
         params: parameters of these functions, by name.
+        servo: a `zw.Servo` of the whole, its functions by name as well.
         singular_mass: as in `zw.Model`; true as well if it is so for a module.
         name: name of the whole.
 
@@ -198,8 +201,8 @@ def Hierarchy(
         interactions.append(Interaction("", names, force, potential))
     parts = Assembled(leaves, interactions, nq[-1], nv[-1])
     system = System(
-        nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, retract=parts.retract,
-        potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
+        nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, offset=parts.offset,
+        retract=parts.retract, potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
     )  # fmt: skip
     for level in added:
         placed.append([ByName(c, names) for c in level])
@@ -208,6 +211,7 @@ def Hierarchy(
     top = Node("", len(placed), own_names, tuple(nodes), slice(0, nq[-1]), slice(0, nv[-1]), object())
     return Model(
         system, [c for level in placed for c in level], _parameters(modules, params, name),
+        servo=None if servo is None else servo.by_name(names, lambda c: ByName(c, names)),
         singular_mass=singular_mass or any(m.model.singular_mass for m in modules), name=name,
         assembly=Assembly(top, level_names, names, tuple(leaves), tuple(interactions)),
     )  # fmt: skip

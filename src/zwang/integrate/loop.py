@@ -12,12 +12,12 @@ after the projection exceeds `accept`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.errors import Result
@@ -27,6 +27,9 @@ CHUNK = 256
 """Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do not count."""
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """Step controller: fraction of the step that would just be acceptable, and the limits of one change."""
+EVENT_BAND = 1e-9
+"""A rising event that has had its effect must fall below this before it can have it again, relative to the largest value of its
+function so far: on its own constraint it is zero up to round-off."""
 SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
@@ -72,6 +75,18 @@ class ManifoldFlow(Flow, Protocol):
         raise NotImplementedError
 
 
+class EventFunctions(Protocol):
+    """Functions whose zeros end the loop: those that are `rising` where they leave zero or what is below it upward, the others
+    wherever they cross it."""
+
+    @property
+    def rising(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def __call__(self, flow, memory, t, y) -> Float[Array, " e"]:
+        raise NotImplementedError
+
+
 class Tolerances(eqx.Module):
     """Attributes: rtol; atol, shape (n,); accept, the violation that a step may leave; growth, (1, 1) for a fixed step."""
 
@@ -84,7 +99,11 @@ class Tolerances(eqx.Module):
 
 
 class Progress(eqx.Module):
-    """Where a run is between two chunks; `memory` is the flow's own."""
+    """Where a run is between two chunks; `memory` is the flow's own.
+
+    `events` are the values of the event functions, inf for one that is spent: it has had its effect, which keeps it at zero up to
+    round-off, and counts again once it has been below a band about zero; `largest` are the largest of them so far.
+    """
 
     t: Float[Array, ""]
     y: Float[Array, " n"]
@@ -92,11 +111,12 @@ class Progress(eqx.Module):
     ratio: Float[Array, ""]
     ceiling: Float[Array, ""]
     events: Float[Array, " e"]
+    largest: Float[Array, " e"]
     accepted: Int[Array, ""]
     rejected: Int[Array, ""]
     refused: Int[Array, ""]
     result: Int[Array, ""]
-    event: Int[Array, ""]
+    fired: Bool[Array, " e"]
     memory: PyTree = ()
 
 
@@ -117,7 +137,7 @@ class History(eqx.Module):
 def advance(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,
-    events: Callable[[Float[Array, ""], Float[Array, " n"]], Float[Array, " e"]],
+    events: EventFunctions,
     progress: Progress,
     targets: Float[Array, " chunk"],
     tolerances: Tolerances,
@@ -149,8 +169,10 @@ def advance(
         kept = finite & (violation <= tolerances.accept)
         fixed = tolerances.growth[1] == 1
         close = (ratio <= 1) | fixed
-        values = events(t, y)
-        crossed = (p.events != 0) & (jnp.sign(values) * jnp.sign(p.events) < 0) if values.shape[0] else jnp.zeros(0, bool)
+        values = events(flow, memory, t, y)
+        largest = jnp.maximum(p.largest, jnp.abs(values))
+        crossed = jnp.where(events.rising, (p.events <= 0) & (values > 0), jnp.sign(values) * jnp.sign(p.events) < 0)
+        values = jnp.where(jnp.isinf(p.events) & (values > -EVENT_BAND * largest), jnp.inf, values)
         resolution = SMALLEST * (jnp.abs(p.t) + tolerances.duration)
         found = jnp.any(crossed) & kept & close & (h <= 10 * resolution)
         ok = kept & close & (~jnp.any(crossed) | found)
@@ -192,9 +214,10 @@ def advance(
             history.applied.at[slot].set(flow.applied(memory)),
         )
         progress = Progress(
-            keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling, keep(values, p.events),
+            keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling,
+            keep(values, p.events), keep(largest, p.largest),
             p.accepted + ok, p.rejected + (~ok & ~approach), refused, jnp.asarray(result, p.result.dtype),
-            jnp.where(found, jnp.argmax(crossed) if values.shape[0] else -1, p.event), memory,
+            jnp.where(found, crossed, p.fired), memory,
         )  # fmt: skip
         return progress, history, k + on_sample
 

@@ -16,6 +16,8 @@ from zwang.run.plot import MARK, MUTED, PANEL, WIDTH, Picture, arrange, draw, la
 
 MOST_MARKS = 60
 """Crossings beyond this are not marked in the figures, which they would cover."""
+MOST_NAMED = 12
+"""Switches beyond this are not named in the figure of violations."""
 NOISE = 1e-12
 """Power below this times the largest energy per second is not drawn."""
 
@@ -73,10 +75,18 @@ def violation(run: Run) -> Chart:
     figure, panels = stacked(len(names))
     for axes, name in zip(panels, names, strict=True):
         lines(axes, data["time"].values, data[name].values, labels_of(data[name]), labels[name], logarithmic=True)
+    for i, s in enumerate(run.switches if len(run.switches) <= MOST_NAMED else ()):
+        place = {
+            "xy": (s.time, 0.97 - 0.1 * (i % 3)),
+            "xycoords": panels[0].get_xaxis_transform(),
+            "xytext": (2, 0),
+            "textcoords": "offset points",
+        }
+        panels[0].annotate(plain(s.what.replace(", ", "\n")), **place, va="top", fontsize=7, color=MUTED)
     caption = (
         "Largest residual of each constraint at every sample: position φ in the constraint's own unit and relative to "
         "the size of its rows, velocity ψ. Round-off of the coordinates is the least that can be reached; exact zeros "
-        "are not drawn."
+        "are not drawn" + (", nor is a constraint while it is switched off." if run.switches else ".")
     )
     return finished(run, Chart("violation", "Violation", caption, figure, {n: _table(data, n) for n in names}), panels)
 
@@ -120,7 +130,8 @@ def energy(run: Run) -> Chart:
     figure, panels = stacked(3 if powers else 2)
     lines(panels[0], t, _columns(data, shown), [s.replace("_energy", "").replace("energy", "total") for s in shown], "energy [J]")
     change = np.column_stack([total - total[0], data["energy_balance"].values])
-    names = ["E − E₀", "E − E₀ − work"] if powers else ["E − E₀"]
+    lossy = any(s.energy_loss for s in run.switches)
+    names = ["E − E₀", "E − E₀ − work" + " + impact losses" * lossy] if powers or lossy else ["E − E₀"]
     lines(panels[1], t, change[:, : len(names)], names, "change [J]")
     if powers:
         lines(panels[2], t, _columns(data, powers), [p.replace("_power", "") for p in powers], "power [W]")
@@ -128,7 +139,7 @@ def energy(run: Run) -> Chart:
     caption += (
         "Forces without potential, moving constraints, nonideal constraints or actuators do work; what is left after subtracting it "
         "(by a spline over the samples) is numerical."
-        if powers
+        if powers or lossy
         else "Nothing does work on this system, so that any change is the integrator's error."
     )
     shown = [*shown, "energy_balance", *powers]
@@ -243,13 +254,18 @@ def finished(run: Run, chart: Chart, panels: list, *, height: float = PANEL, mar
     """Arrange the panels and mark the crossings in each."""
     if chart.figure is not None:
         arrange(chart.figure, panels, height=height)
-    if marks and 0 < len(run.crossings) <= MOST_MARKS and chart.figure is not None:
-        times = np.repeat([crossing.time for crossing in run.crossings], 3)
-        heights = np.tile([0.0, 1.0, np.nan], len(run.crossings))  # one path for all, which draws in no time
-        for axes in panels:
-            across = axes.get_xaxis_transform()
-            axes.plot(times, heights, transform=across, color=MARK, lw=0.9, ls=(0, (1, 2)), zorder=0.5)
-        return dataclasses.replace(chart, caption=f"{chart.caption} Dotted: singular configurations.")
+    if not marks or chart.figure is None:
+        return chart
+    for events, color, dashes, told in (
+        (run.crossings, MARK, (0, (1, 2)), "Dotted: singular configurations."),
+        (run.switches, MUTED, (0, (5, 2)), "Dashed: constraints switched on or off."),
+    ):
+        if 0 < len(events) <= MOST_MARKS:
+            times = np.repeat([event.time for event in events], 3)
+            heights = np.tile([0.0, 1.0, np.nan], len(events))  # one path for all, which draws in no time
+            for axes in panels:
+                axes.plot(times, heights, transform=axes.get_xaxis_transform(), color=color, lw=0.9, ls=dashes, zorder=0.5)
+            chart = dataclasses.replace(chart, caption=f"{chart.caption} {told}")
     return chart
 
 

@@ -140,6 +140,9 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
     if s.rows:
         passed = f", {len(s.crossings)} singular configurations passed" if s.crossings else ""
         made.append(Card("Rank", rank_range(s), f"of {s.rows} rows{passed}"))
+    if s.switches:
+        lost = sum(x.energy_loss for x in s.switches)
+        made.append(Card("Switches", f"{len(s.switches)}", f"{lost:.3g} {s.energy.unit} lost in impacts"))
     for error in s.errors:
         made.append(Card("Error", f"{error.value:.2g} {error.unit}", f"{error.coordinate} against the exact solution"))
     if wall_time:
@@ -198,7 +201,7 @@ def _section(chart: Chart, folder: Path) -> Section:
 
 
 def _attributes(run: Run) -> dict[str, str]:
-    hidden = ("crossings", "settings", "command")
+    hidden = ("crossings", "switches", "settings", "command")
     return {
         name.replace("_", " "): _shown(value) for name, value in run.dataset.attrs.items() if name not in hidden and value != ""
     }

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from zwang.errors import Result
-from zwang.run import Crossing, Run
+from zwang.run import Crossing, Run, Switched
 
 CONSERVED = 1e-9
 """Work of applied and nonideal forces, relative to the largest energy, below which the energy counts as conserved."""
@@ -83,6 +83,7 @@ class Summary:
         energy: how well the energy was kept.
         rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run, crossings included.
         crossings: singular configurations passed.
+        switches: changes of topology.
         moved_q, moved_v: largest change of an entry of the start by its projection.
         servo_error, servo_velocity_error: largest |φ| and |ψ| of a servo constraint in its own unit; None without.
         servo_residual: the most that actuators leave undone of what a servo constraint asks for, relative to the accelerations
@@ -107,6 +108,7 @@ class Summary:
     lowest_rank: int
     highest_rank: int
     crossings: tuple[Crossing, ...]
+    switches: tuple[Switched, ...]
     moved_q: float
     moved_v: float
     servo_error: Worst | None
@@ -144,6 +146,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         lowest_rank=min(ranks),
         highest_rank=max(ranks),
         crossings=tuple(run.crossings),
+        switches=tuple(run.switches),
         moved_q=float(run.attrs["start_moved_q"]),
         moved_v=float(run.attrs["start_moved_v"]),
         servo_error=_worst_servo(data, "servo_violation"),
@@ -207,6 +210,7 @@ def _energy(run: Run) -> Energy:
     scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
     span = float(run.t[-1] - run.t[0])
     working = sum(np.max(np.abs(data[name].values)) for name in POWERS if name in data) * span
+    working += sum(abs(s.energy_loss) for s in run.switches)
     conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
     return Energy(
         float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))), scale, conserved, data.energy.attrs["units"]

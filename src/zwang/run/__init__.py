@@ -8,8 +8,10 @@
 | `blocks.py` | many instants through one compiled program |
 | `dataset.py` | the xarray dataset with names and units |
 | `crossing.py` | where the constraints lose rank, and which rows |
+| `switched.py` | where constraints were switched on or off |
 """
 
 from zwang.run.crossing import Crossing as Crossing
 from zwang.run.record import Run as Run
 from zwang.run.record import Steps as Steps
+from zwang.run.switched import Switched as Switched

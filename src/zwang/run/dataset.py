@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -11,11 +12,21 @@ from scipy.interpolate import CubicSpline
 from zwang.law import AbstractControlLaw
 from zwang.model import Model
 from zwang.run.observe import Observation
+from zwang.run.switched import Switched
 
 FORCE_UNITS = {"m": "N", "rad": "N m", "m/s": "N", "rad/s": "N m"}
 
 
-def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Observation, attrs: dict) -> xr.Dataset:
+def dataset(
+    model: Model,
+    t: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    seen: Observation,
+    attrs: dict,
+    active: np.ndarray,
+    switches: Sequence[Switched] = (),
+) -> xr.Dataset:
     """Coordinates `time`, `coordinate`, `velocity`, `constraint`, `row`; see the variables' `long_name` and `units`."""
     system, constraints = model.system, model.constraints
     motion, rows = seen.motion, constraints.row_slices
@@ -31,6 +42,7 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
     power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
     work = CubicSpline(t, power).antiderivative()(t) if len(t) > 1 else np.zeros(1)
+    lost = np.sum([np.where(t >= s.time, s.energy_loss, 0.0) for s in switches], axis=0) if switches else np.zeros(len(t))
     labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
     variables = {
         "q": (("time", "coordinate"), q, "", "generalized coordinate"),
@@ -57,11 +69,14 @@ def dataset(model: Model, t: np.ndarray, q: np.ndarray, v: np.ndarray, seen: Obs
         "nonideal_power": (("time",), seen.nonideal_power, power_unit, "power of nonideal constraint forces"),
         "energy_balance": (
             ("time",),
-            energy - energy[0] - work,
+            energy - energy[0] - work + lost,
             energy_unit,
-            "energy minus start minus work (work by spline over the samples)",
+            "energy minus start minus work (work by spline over the samples)" + " plus what impacts took" * bool(switches),
         ),
     }
+    if not np.all(active) or switches:
+        variables["active"] = (("time", "constraint"), active.astype(np.int8), "1", "1 where the constraint is switched on")
+        variables["impact_loss"] = (("time",), lost, energy_unit, "energy lost in impacts since the start")
     if seen.control is not None:
         variables |= _servo(seen, power_unit)
     result = xr.Dataset(

@@ -24,8 +24,8 @@ class Interpolant:
         flow: the motion.
         t: accepted steps [s], shape (steps,).
         y: (q, v) there, shape (steps, n).
-        applied: the control that a sampler held from each step on, shape (steps, nu). Where it jumps no polynomial goes
-            through: a state after a step is then reached by a shorter step of the same `integrator`.
+        applied: what was held from each step on, shape (steps, k): a sampler's control, or switches. Where it jumps no polynomial
+            goes through: a state after a step is then reached by a shorter step of the same `integrator`.
     """
 
     def __init__(self, flow: MotionFlow, t: np.ndarray, y: np.ndarray, applied: np.ndarray, integrator):
@@ -35,18 +35,17 @@ class Interpolant:
 
     def __call__(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """States (k, n) and rows at unit length in the metric of M⁻¹ (k, m, nv) at times within the run (k,)."""
-        after = np.searchsorted(self.t, times)
-        on_step = self.t[after] == times
-        guess = np.where(on_step[:, None], self.y[after], 0.0)
-        if self.flow.sampler is not None:
-            last = np.maximum(after - 1, 0)
-            given = self.t[last], self.y[last], self.applied[last], times - self.t[last]
+        last = np.searchsorted(self.t, times, side="right") - 1
+        on_step, held = self.t[last] == times, self.applied[last]
+        guess = np.where(on_step[:, None], self.y[last], 0.0)
+        if held.shape[1]:
+            given = self.t[last], self.y[last], held, times - self.t[last]
             reached = in_blocks(lambda *x: _stepped(self.flow, self.integrator, *x), *given)
             guess = np.where(on_step[:, None], guess, reached)
         else:
-            guess = self._through_steps(times, guess, on_step, after)
-        settled, rows = in_blocks(lambda t, y: _settled(self.flow, t, y), times, guess)
-        return np.where(self.t[after][:, None] == times[:, None], self.y[after], settled), rows
+            guess = self._through_steps(times, guess, on_step, last + 1)
+        settled, rows = in_blocks(lambda *x: _settled(self.flow, *x), times, guess, held)
+        return np.where(on_step[:, None], self.y[last], settled), rows
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""
@@ -81,13 +80,14 @@ def _stepped(flow: MotionFlow, integrator: AbstractIntegrator, t, y, applied, h)
 
 
 @eqx.filter_jit
-def _settled(flow: MotionFlow, t, y):
-    def one(ty):
-        t, y = ty
-        y = flow.settle(t, y, jnp.zeros_like(y)).y
-        state = flow.state(t, y)
-        A = flow.dynamics.matrix(state)
-        C = flow.dynamics.mass(state, A).weigh(A)
+def _settled(flow: MotionFlow, t, y, applied):
+    def one(x):
+        t, y, u = x
+        held = flow.holding(u)
+        y = held.settle(t, y, jnp.zeros_like(y)).y
+        state = held.state(t, y)
+        A = held.dynamics.matrix(state)
+        C = held.dynamics.mass(state, A).weigh(A)
         return y, row_scale(row_lengths(C))[:, None] * C
 
-    return jax.lax.map(one, (jnp.asarray(t), jnp.asarray(y)))
+    return jax.lax.map(one, (jnp.asarray(t), jnp.asarray(y), jnp.asarray(applied)))

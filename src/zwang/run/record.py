@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from zwang.model import Model
 from zwang.run.crossing import Crossing, find_crossings
 from zwang.run.interpolate import Interpolant
 from zwang.run.observe import Observation, observe_all
+from zwang.run.switched import Switched
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +30,9 @@ class Steps:
         sample: index of the sample time that the step ended on, or −1.
         volume: log-determinant of the rows at unit length, which dips at singular configurations.
         violation: dimensionless position violation left after the step.
-        applied: control that a sampled controller holds from this step on (on the last one: up to it), shape (steps, nu);
-            (steps, 0) without one.
+        applied: what is held from this step on (on the last one: up to it), shape (steps, k): the control of a sampled controller,
+            or 1 for each switch that is on and 0 for the others; (steps, 0) without either. Where a switch turns there are two
+            steps at one time, the second one after it.
     """
 
     t: np.ndarray
@@ -40,10 +43,10 @@ class Steps:
     applied: np.ndarray
 
     @classmethod
-    def start(cls, t0: float, y0: np.ndarray, sample: int, nu: int = 0) -> Steps:
-        """The start alone; `sample` is 0 if it is one, `nu` the number of controls that are held."""
+    def start(cls, t0: float, y0: np.ndarray, sample: int, applied: np.ndarray) -> Steps:
+        """A start, or a state after a change, alone; `sample` is its sample or −1, `applied` what is held from it on, shape (k,)."""
         scalars = np.array([sample]), np.array([np.nan]), np.array([0.0])
-        return cls(np.array([t0]), np.asarray(y0)[None], *scalars, np.zeros((1, nu)))
+        return cls(np.array([t0]), np.asarray(y0)[None], *scalars, np.asarray(applied, float)[None])
 
     @classmethod
     def of(cls, history: History, offset: int) -> Steps:
@@ -54,13 +57,24 @@ class Steps:
         )
         return cls(t, y, np.where(target >= 0, target + offset, -1), volume, violation, applied)
 
+    def without_samples_from(self, t: float) -> Steps:
+        """The same, steps that ended at t or after being no samples: what is saved there is the state after a switch."""
+        return dataclasses.replace(self, sample=np.where(self.t >= t, -1, self.sample))
+
     @classmethod
     def joined(cls, parts: list[Steps]) -> Steps:
         """Chunks one after another."""
         joined = cls(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in dataclasses.fields(cls)))
-        joined.volume[0] = joined.volume[min(1, len(joined.volume) - 1)]
+        starts = np.flatnonzero(np.isnan(joined.volume[:-1]))
+        joined.volume[starts] = joined.volume[starts + 1]
         joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
         return joined
+
+    @property
+    def spans(self) -> list[slice]:
+        """Steps between which nothing was switched, one slice each."""
+        cuts = [0, *(np.flatnonzero(np.diff(self.t) == 0) + 1), len(self.t)]
+        return [slice(int(i), int(j)) for i, j in zip(cuts, cuts[1:], strict=False)]
 
     @property
     def t0(self) -> float:
@@ -81,7 +95,8 @@ class Run:
         steps: every accepted step.
         result: how it ended.
         attrs: settings and counts.
-        stopped_by: name of the stop condition that ended it, or None.
+        stopped_by: name of the stop condition that ended it, or what could not be switched, or None.
+        switches: every change of topology, a `Switched` each.
         dataset: xarray dataset at the sample times (computed when first asked for).
     """
 
@@ -95,9 +110,10 @@ class Run:
         attrs: dict,
         stopped_by=None,
         integrator: AbstractIntegrator | None = None,
+        switches: Sequence[Switched] = (),
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
-        self.result, self.attrs, self.stopped_by = result, attrs, stopped_by
+        self.result, self.attrs, self.stopped_by, self.switches = result, attrs, stopped_by, list(switches)
         self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
 
     def __repr__(self) -> str:
@@ -141,17 +157,35 @@ class Run:
             "result_sentence": self.result.sentence,
             "stopped_by": self.stopped_by or "",
         }
-        return dataset(self.model, self.t, self.q, self.v, self.observation, {**self.attrs, **ended, "crossings": crossings})
+        switches = [dataclasses.asdict(s) for s in self.switches]
+        attrs = {**self.attrs, **ended, "crossings": crossings, **({"switches": switches} if switches else {})}
+        return dataset(self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches)
+
+    @cached_property
+    def active(self) -> np.ndarray:
+        """Which constraints hold at the samples, shape (samples, constraints)."""
+        rows = [s.start for s in self.model.constraints.row_slices.values()]
+        if self.flow.switched is None:
+            return np.ones((len(self.t), len(rows)), bool)
+        switch = np.asarray(self.flow.switched)[rows]
+        return (switch < 0) | (self.steps.applied[self.saved] > 0)[:, switch]
 
     @cached_property
     def crossings(self) -> list[Crossing]:
         """Singular configurations that the run passed, from every accepted step."""
         labels = [(n, f"{n}[{i}]") for n, s in self.model.constraints.row_slices.items() for i in range(s.stop - s.start)]
-        return find_crossings(self.steps.t, self.steps.volume, lambda t: self._between(t)[1], labels)
+        found = []
+        for span in self.steps.spans:
+            t = self.steps.t[span]
+            low, high = t[0] if span.start == 0 else np.nextafter(t[0], np.inf), t[-1]
+            high = high if span.stop == len(self.steps.t) else np.nextafter(high, -np.inf)
+            rows = lambda times, low=low, high=high: self._between(np.clip(times, low, high))[1]
+            found += find_crossings(t, self.steps.volume[span], rows, labels)
+        return found
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and (times, nv): a polynomial of
-        degree 7 through four steps, projected onto the constraints."""
+        degree 7 through four steps, projected onto the constraints; where a switch turns, after it."""
         times, ts = np.asarray(t, float), self.steps.t
         inside = (times >= ts[0]) & (times <= ts[-1])
         if times.ndim > 1 or not np.all(inside):

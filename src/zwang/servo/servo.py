@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import equinox as eqx
@@ -29,7 +30,8 @@ class Servo(AbstractControlLaw):
 
     Args:
         constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its own name.
-        actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of the actuators.
+        actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of the actuators. Of a hierarchy also
+            by name, `{"motor": {"leg a.crank.angle": 1.0}}`: what each actuator pushes, or a function that returns this.
         actuators: names of the actuators; u0, u1 … unless given.
         actuator_units: unit of each control, such as "N m", for axes; empty unless given.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k [1/s] for poles at −k.
@@ -79,7 +81,11 @@ class Servo(AbstractControlLaw):
                 )
         require_float64()
         self.constraints = tuple(constraints)
-        self.actuation = actuation if callable(actuation) else Constant(actuation)
+        if isinstance(actuation, Mapping):
+            actuators = tuple(actuation) if actuators is None else actuators
+            self.actuation = lambda q, t, p: actuation
+        else:
+            self.actuation = actuation if callable(actuation) else Constant(actuation)
         self.actuators = None if actuators is None else tuple(actuators)
         if self.actuators and len(set(self.actuators)) < len(self.actuators):
             raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
@@ -121,7 +127,24 @@ class Servo(AbstractControlLaw):
 
     def actuation_matrix(self, q, t, p) -> jax.Array:
         """B, shape (nv, nu)."""
-        return jnp.asarray(self.actuation(q, t, p), jnp.float64)
+        B = self.actuation(q, t, p)
+        if isinstance(B, Mapping):
+            raise ModelError("actuation is given by name of velocity, which is for zw.Hierarchy(..., servo=servo).")
+        return jnp.asarray(B, jnp.float64)
+
+    def by_name(self, names, constraint):
+        def actuation(q, t, p):
+            B = self.actuation(names.coordinates(q), t, names.parameters(p))
+            if not isinstance(B, Mapping):
+                return B
+            return jnp.stack([names.velocities(jnp.zeros(names.nv)).row(pushed) for pushed in B.values()], axis=1)
+
+        named = lambda f: lambda q, v, t, p: f(names.coordinates(q), names.velocities(v), t, names.parameters(p))
+        own = {x.name: getattr(self.null_space, x.name) for x in dataclasses.fields(self.null_space)}
+        null_space = dataclasses.replace(self.null_space, **{key: named(f) for key, f in own.items() if callable(f)})
+        constraints = tuple(map(constraint, self.constraints))
+        change = lambda servo: (servo.constraints, servo.actuation, servo.null_space)
+        return eqx.tree_at(change, self, (constraints, actuation, null_space))
 
     def names(self, nu: int) -> tuple[str, ...]:
         """Names of the actuators."""
@@ -141,6 +164,8 @@ class Servo(AbstractControlLaw):
         q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((nq,), ()))
         try:
             shape = jax.eval_shape(lambda q, t: self.actuation_matrix(q, t, passive.p), q, t).shape
+        except ModelError:
+            raise
         except Exception as error:
             raise ModelError(f"actuation(q, t, p) failed for q of shape ({nq},): {first_line(error)}") from error
         if len(shape) != 2 or shape[0] != nv or (self.actuators is not None and shape[1] != len(self.actuators)):

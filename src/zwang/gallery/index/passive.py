@@ -37,6 +37,24 @@ PASSIVE = (
         ("plane", "chaos"),
     ),
     Entry(
+        "latching-pendulums",
+        "two rods on one pivot that latch where they meet and let go later: a constraint switched on and off",
+        "zwang.gallery.latching_pendulums",
+        5.0,
+        {
+            "length1": Setting(1.0, "length of the first rod", "m"),
+            "length2": Setting(0.6, "length of the second rod", "m"),
+            "mass1": Setting(1.0, "mass of the first rod, uniform", "kg"),
+            "mass2": Setting(2.0, "mass of the second rod, uniform", "kg"),
+            "angle1": Setting(80.0, "start angle of the first rod from hanging down, from rest", "deg"),
+            "angle2": Setting(-40.0, "start angle of the second rod from hanging down", "deg"),
+            "release": Setting(1.7, "time at which the latch opens", "s"),
+            "gravity": GRAVITY,
+        },
+        "textbook",
+        ("plane", "switched", "impact", "exact"),
+    ),
+    Entry(
         "log-spiral",
         "a particle driven along a logarithmic spiral: two constraints, no freedom",
         "zwang.gallery.log_spiral",
@@ -203,5 +221,18 @@ PASSIVE = (
         },
         "Liu et al., servo constraints, eq. (12)-(13)",
         ("plane", "nonideal", "friction", "paper", "exact"),
+    ),
+    Entry(
+        "jerk-track",
+        "a tram on a circular track, from rest to rest by a programme of its jerk: third order",
+        "zwang.gallery.jerk_track",
+        4.0,
+        {
+            "radius": Setting(2.0, "radius of the track", "m"),
+            "distance": Setting(4.0, "way along the track", "m"),
+            "time": Setting(4.0, "time that it takes", "s"),
+        },
+        "textbook; orders as in Orsino, recursive modular modelling, section 2",
+        ("plane", "third order", "exact"),
     ),
 )

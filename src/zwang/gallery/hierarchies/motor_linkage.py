@@ -1,0 +1,105 @@
+"""A direct-current motor turns a slider-crank through a gear: first and second order together, in two levels.
+
+    level 1   motor    L i' + R i + k ω = U(t)  (order 1),   J ω' = k i − c ω  (order 2)
+              bars     crank, rod and slider
+    level 2   joints   the linkage is pinned;   gear   motor angle = ratio · crank angle
+
+½ L i² and ½ J ω² are in one ½ vᵀ M v. Source: textbook; orders as in Orsino, recursive modular modelling, section 2.
+Units: m, kg, s, A, V.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.bodies import Body, PlanarBodies
+from zwang.constraint import Holonomic
+from zwang.gallery.drawing import axes_of, linkage, styled
+from zwang.gallery.example import Example
+from zwang.hierarchy import Hierarchy, Module
+from zwang.orders import HigherOrder
+
+
+def build(
+    *,
+    crank,
+    rod,
+    crank_mass,
+    rod_mass,
+    slider_mass,
+    inductance,
+    resistance,
+    torque_constant,
+    rotor,
+    friction,
+    ratio,
+    voltage,
+    gravity,
+):
+    """The model, at rest with the crank to the right and no current, when the voltage is switched on."""
+    motor = HigherOrder(
+        {"current": 1, "angle": 2},
+        mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),
+        force=lambda x, t, p: jnp.stack(
+            [
+                p["voltage"] - p["resistance"] * x["current"][0] - p["constant"] * x["angle"][1],
+                p["constant"] * x["current"][0] - p["friction"] * x["angle"][1],
+            ]
+        ),
+        params={
+            "inductance": inductance, "rotor": rotor, "resistance": resistance, "constant": torque_constant,
+            "friction": friction, "voltage": voltage,
+        },
+        potential=lambda x, t, p: jnp.zeros(()),
+        units={"current": "C/s", "angle": "rad"},
+        name="motor",
+    )  # fmt: skip
+    bars = PlanarBodies(
+        [
+            Body("crank", crank_mass, crank_mass * crank**2 / 12),
+            Body("rod", rod_mass, rod_mass * rod**2 / 12),
+            Body("slider", slider_mass, 0.01 * slider_mass),
+        ],
+        gravity=(0.0, -gravity),
+    )
+
+    def joints(q, t, p):
+        at = lambda body, x: bars.point(q["bars"], body, (x, 0.0))
+        guided = jnp.stack([q["bars.slider.y"], q["bars.slider.angle"]])
+        pins = [at("crank", -crank / 2), at("crank", crank / 2) - at("rod", -rod / 2), at("rod", rod / 2) - at("slider", 0.0)]
+        return jnp.concatenate([*pins, guided])
+
+    gear = Holonomic(lambda q, t, p: q["motor.angle"] - p["ratio"] * q["bars.crank.angle"], name="gear")
+    linkage_module = Module(bars.system, (), "bars", bars.params)
+    model = Hierarchy(
+        [[Module(motor, name="motor"), linkage_module], [Holonomic(joints, name="joints"), gear]],
+        params={"ratio": ratio}, name="motor-linkage",
+    )  # fmt: skip
+    bar_starts = [crank / 2, 0.0, 0.0, crank + rod / 2, 0.0, 0.0, crank + rod, 0.0, 0.0]
+
+    def ends(q):
+        poses = np.asarray(q)[1:].reshape(3, 3)[:2]
+        half = 0.5 * np.array([[crank], [rod]]) * np.stack([np.cos(poses[:, 2]), np.sin(poses[:, 2])], axis=1)
+        return np.stack([poses[:, :2] - half, poses[:, :2] + half], axis=1)
+
+    return Example(
+        model,
+        q0=np.array([0.0, *bar_starts]),
+        v0=np.zeros(11),
+        duration=2.0,
+        description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, from rest.",
+        figures={"Current": _picture, "Linkage": linkage(ends, until=0.6)},
+    )
+
+
+@styled
+def _picture(run):
+    """Current and speed of the motor."""
+    figure, axes = axes_of("time [s]", "current [A]", size=(9.2, 3.0))
+    v = run.steps.y[:, run.model.system.nq :]
+    names = list(run.model.system.velocities)
+    axes.plot(run.steps.t, v[:, names.index("motor.current")], label="current")
+    axes.plot(run.steps.t, v[:, names.index("motor.angle")] / 10, label="speed of the motor / 10 [rad/s]")
+    axes.legend(loc="best")
+    return figure

@@ -1,0 +1,68 @@
+"""A tram on a circular track that moves from rest to rest by a programme of its jerk: variables of third order.
+
+    track       x² + y² = R², differentiated three times
+    programme   s⃛ = τ·r⃛ + ṡ³/R² = j cos ωt,  ω = 2π/T: a relation between third derivatives
+    free        M r⃛ = 0: the least jerk that the relations ask for
+
+Exact motion: s = D (ωt − sin ωt) / 2π, with j = D ω²/T. Source: textbook (cycloidal programme). Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.example import Example
+from zwang.orders import HigherOrder, Relation
+
+
+def build(*, radius, distance, time) -> Example:
+    """The model, at rest at the right end of the circle."""
+    omega = 2 * np.pi / time
+
+    def programme(x, t, p):
+        (X, vx, _, jx), (Y, vy, _, jy) = x["x"], x["y"]
+        along = lambda a, b: (X * b - Y * a) / p["radius"]
+        return along(jx, jy) + along(vx, vy) ** 3 / p["radius"] ** 2 - p["jerk"] * jnp.cos(p["omega"] * t)
+
+    model = HigherOrder(
+        {"x": 3, "y": 3},
+        mass_matrix=lambda x, t, p: jnp.ones(2),
+        force=lambda x, t, p: jnp.zeros(2),
+        relations=[
+            Relation(lambda x, t, p: x["x"][0] ** 2 + x["y"][0] ** 2 - p["radius"] ** 2, name="track"),
+            Relation(programme, name="programme"),
+        ],
+        params={"radius": radius, "jerk": distance * omega**2 / time, "omega": omega},
+        units={"x": "m", "y": "m"},
+        energy_unit="m²/s⁴",
+        name="jerk-track",
+    )
+
+    def exact(t):
+        angle = distance * (omega * t - np.sin(omega * t)) / (2 * np.pi * radius)
+        return {"x": radius * np.cos(angle), "y": radius * np.sin(angle)}
+
+    return Example(
+        model,
+        q0=np.array([radius, 0.0, 0.0, 0.0]),
+        v0=np.zeros(2),
+        duration=time,
+        description=f"A tram moves {distance:g} m along a circle in {time:g} s, from rest to rest, by a programme of its jerk.",
+        figures={"Path": curve("x", "y", equal=True), "Speed and acceleration": _picture},
+        exact=exact,
+    )
+
+
+@styled
+def _picture(run):
+    """Along the track."""
+    figure, axes = axes_of("time [s]", "along the track [m/s], [m/s²]")
+    y = run.steps.y
+    x, vx, Y, vy, ax, ay = y.T
+    radius = np.hypot(x, Y)
+    axes.plot(run.steps.t, (x * vy - Y * vx) / radius, label="speed")
+    axes.plot(run.steps.t, (x * ay - Y * ax) / radius, label="acceleration")
+    axes.legend(loc="best")
+    return figure

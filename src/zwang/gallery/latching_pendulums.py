@@ -1,0 +1,109 @@
+"""Two uniform rods on one pivot that latch where they meet, and let go of each other at a given time.
+
+    pins       2 rows each, always;  latch  φ = angle₁ − angle₂, switched on where φ = 0 and off at `release`
+    impact     ω = (I₁ω₁ + I₂ω₂) / (I₁ + I₂),  energy lost ½ I₁I₂ / (I₁ + I₂) (ω₁ − ω₂)²
+
+A change of topology. Exact motion: pendulums, apart or together, by elliptic functions from one change to the next.
+Source: textbook (plastic impact). Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import root_scalar
+
+from zwang.bodies import Body, PlanarBodies
+from zwang.constraint import Holonomic
+from zwang.gallery.drawing import axes_of, linkage, styled
+from zwang.gallery.example import Example
+from zwang.gallery.swing import swing
+from zwang.model import Model
+from zwang.switching import Switch
+
+
+def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -> Example:
+    """The model, released from rest at angles [deg] from hanging down."""
+    length, mass = np.array([length1, length2]), np.array([mass1, mass2])
+    rods = PlanarBodies(
+        [Body(f"rod {i + 1}", m, m * l**2 / 12) for i, (m, l) in enumerate(zip(mass, length, strict=True))],
+        gravity=(0.0, -gravity),
+    )
+
+    def pin(rod):
+        return lambda q, t, p: rods.point(q, rod, jnp.stack([-p["length"][rod] / 2, 0.0]))
+
+    apart = lambda q, v, t, p: q[2] - q[5]
+    constraints = [
+        Holonomic(pin(0), name="pin 1"),
+        Holonomic(pin(1), name="pin 2"),
+        Holonomic(lambda q, t, p: q[2] - q[5], name="latch"),
+    ]
+    start = np.radians([angle1, angle2])
+    place = np.stack([np.sin(start), -np.cos(start)], axis=1) * length[:, None] / 2
+    inertia, moment = mass * length**2 / 3, mass * gravity * length / 2
+
+    def exact(t):
+        angles = _angles(np.asarray(t, float), start, inertia, moment, release)
+        return {f"rod {i + 1}.angle": angles[i] - np.pi / 2 for i in range(2)}
+
+    def ends(q):
+        angle = q[[2, 5]]
+        return np.stack([np.zeros((2, 2)), length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)], axis=1)
+
+    return Example(
+        Model(rods.system, constraints, {**rods.params, "length": length}, name="latching-pendulums"),
+        q0=np.concatenate([place, start[:, None] - np.pi / 2], axis=1).ravel(),
+        v0=np.zeros(6),
+        duration=5.0,
+        description=f"Two rods on one pivot, released from rest {angle1:g}° and {angle2:g}° from hanging down; they latch where they "
+        f"meet and let go at t = {release:g} s.",
+        figures={"Angles": _picture, "Rods": linkage(ends)},
+        exact=exact,
+        simulate={"switches": [Switch("latch", on=[apart, lambda *at: -apart(*at)], off=release)]},
+    )
+
+
+def _angles(t: np.ndarray, angle, inertia, moment, release: float) -> np.ndarray:
+    """Both angles from hanging down, shape (2, samples), phase by phase."""
+    now, rate, joined, end = 0.0, np.zeros(2), False, np.max(t, initial=0.0)
+    angles = np.zeros((2, len(t)))
+    while True:
+        k = np.full(2, moment.sum() / inertia.sum()) if joined else moment / inertia
+        at = lambda when, k=k, now=now, angle=angle, rate=rate: np.stack(
+            [swing(k[i], angle[i], rate[i], when - now) for i in (0, 1)]
+        )
+        after = t >= now
+        angles[:, after] = at(t[after])
+        if joined:
+            following = release if now < release <= end else np.inf
+        else:
+            grid = np.linspace(now, end, 2001)[1:]
+            apart = np.subtract(*at(grid))
+            cross = np.flatnonzero(apart[:-1] * apart[1:] < 0)
+            meet = lambda when, at=at: float(np.subtract(*at(np.array([when])))[0])
+            around = [grid[cross[0]], grid[cross[0] + 1]] if len(cross) else []
+            following = float(root_scalar(meet, bracket=around, xtol=1e-15).root) if around else np.inf
+        if following > end:
+            return angles
+        before, step = angle, 1e-5
+        angle = at(np.array([following]))[:, 0]
+        way = np.sign(np.diff(at(np.array([following - step, following])), axis=1)[:, 0])
+        rate = way * np.sqrt(np.maximum(rate**2 + 2 * k * (np.cos(angle) - np.cos(before)), 0.0))
+        joined = not joined
+        now, rate = following, np.full(2, inertia @ rate / inertia.sum()) if joined else rate
+
+
+@styled
+def _picture(run):
+    """Both angles over time, which become one."""
+    figure, axes = axes_of("time [s]", "angle from hanging down [rad]", size=(9.2, 3.0))
+    t, q = run.steps.t, run.steps.y
+    for i, column in enumerate((2, 5)):
+        axes.plot(t, q[:, column] + np.pi / 2, label=f"rod {i + 1}")
+    for i, s in enumerate(run.switches):
+        axes.axvline(s.time, color="#59636e", lw=0.9, ls=(0, (5, 2)))
+        place = {"xy": (s.time, 0.97 - 0.08 * (i % 3)), "xycoords": axes.get_xaxis_transform()}
+        axes.annotate(s.what, **place, xytext=(3, 0), textcoords="offset points", va="top")
+    axes.legend(loc="best")
+    return figure
