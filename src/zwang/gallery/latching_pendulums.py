@@ -15,7 +15,7 @@ from scipy.optimize import root_scalar
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import axes_of, linkage, styled
+from zwang.gallery.drawing import Linkage, axes_of, styled
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
@@ -58,7 +58,7 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
         duration=5.0,
         description=f"Two rods on one pivot, released from rest {angle1:g}° and {angle2:g}° from hanging down; they latch where they "
         f"meet and let go at t = {release:g} s.",
-        figures={"Angles": _picture, "Rods": linkage(ends)},
+        figures={"Angles": _picture, "Rods": Linkage(ends)},
         exact=exact,
         simulate={"switches": [Switch("latch", on=[apart, lambda *at: -apart(*at)], off=release)]},
     )

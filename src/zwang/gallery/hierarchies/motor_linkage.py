@@ -15,7 +15,7 @@ import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import axes_of, linkage, styled
+from zwang.gallery.drawing import Linkage, axes_of, styled
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
 from zwang.orders import HigherOrder
@@ -89,7 +89,7 @@ def build(
         v0=np.zeros(11),
         duration=2.0,
         description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, from rest.",
-        figures={"Current": _picture, "Linkage": linkage(ends, until=0.6)},
+        figures={"Current": _picture, "Linkage": Linkage(ends, until=0.6)},
     )
 
 
