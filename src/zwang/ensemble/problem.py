@@ -160,9 +160,9 @@ class Problem:
             return (self.at(x)[1] / sigma[:, None])[known]
 
         self._check_identifiable(x, slope(x))
-        return scipy.optimize.least_squares(
-            residual, x, slope, (self.unknowns.lower, self.unknowns.upper), x_scale="jac", xtol=1e-12, ftol=1e-12
-        )
+        bounds = (self.unknowns.lower, self.unknowns.upper)
+        search: Callable = scipy.optimize.least_squares  # its stub takes no function for the derivative
+        return search(residual, x, slope, bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
 
     def estimated_noise(self, x) -> np.ndarray:
         """RMS of the residual per coordinate, with the fitted numbers shared out over all data."""
