@@ -82,13 +82,17 @@ def row(count: int) -> Branching:
 
 
 def order(parents: Sequence[int]) -> list[int]:
-    """An order in which everything comes after its parent."""
+    """An order in which everything comes after its parent, as near to the given one as that allows.
+
+    Raises:
+        ValueError: if the parents form a circle.
+    """
     done: list[int] = []
     waiting = list(range(len(parents)))
     while waiting:
-        ready = [i for i in waiting if parents[i] == GROUND or parents[i] in done]
-        if not ready:
+        ready = next((i for i in waiting if parents[i] == GROUND or parents[i] in done), None)
+        if ready is None:
             raise ValueError("the parents form a circle")
-        done += ready
-        waiting = [i for i in waiting if i not in ready]
+        done.append(ready)
+        waiting.remove(ready)
     return done
