@@ -230,4 +230,4 @@ def _springs(q, t, p):
 def _coupled(q, t, p):
     c = p["couplings"]
     x, y = c["first"] @ q - c["rest"][:, 0], c["second"] @ q - c["rest"][:, 1]
-    return x - jnp.sum(c["polynomial"] * y[:, None] ** np.arange(c["polynomial"].shape[1]), axis=1)
+    return x - jnp.polyval(c["polynomial"].T[::-1], y)
