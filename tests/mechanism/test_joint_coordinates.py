@@ -1,12 +1,11 @@
 """One mechanism in coordinates of its bodies and of its joints: one motion."""
 
-import jax
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from zwang.mechanism import Begin, Bushing, Drive, Force, Joint, Link, Mechanism, PartError, Point, Spring, reaction
+from zwang.mechanism import Force, Joint, Link, Mechanism, Point, Spring
 
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 BODIES, DURATION = 5, 2.0
@@ -15,7 +14,7 @@ AGREEMENT = 1e-9
 
 
 def random_tree(seed: int, world: str) -> Mechanism:
-    """Bodies on random joints of a tree, some met from their second body, one of them free; two rods and a rod to the ground close loops."""
+    """Bodies on random joints of a tree, some met from their second body, and a free one; three rods close loops."""
     random, d = np.random.default_rng(seed), 2 if world == "plane" else 3
     kinds = ("revolute", "prismatic", "revolute", "revolute") if d == 2 else tuple(random.permutation(SPACE)[: BODIES - 1])
     places, turns = random.normal(size=(BODIES, d)), 0.8 * random.normal(size=(BODIES, 3))

@@ -117,7 +117,9 @@ class Branches:
             body = self.layout.bodies[step.body]
             home[step.body], twists = self._carried(step, home)
             at, inertia = home[step.body], np.asarray(body.inertia, float)
-            inertia = np.diag([0.0, 0.0, float(inertia)]) if inertia.ndim == 0 else np.diag(inertia) if inertia.ndim == 1 else inertia
+            inertia = (
+                np.diag([0.0, 0.0, float(inertia)]) if inertia.ndim == 0 else np.diag(inertia) if inertia.ndim == 1 else inertia
+            )
             parent = None if step.parent == len(self.layout.bodies) else self.layout.bodies[step.parent].name
             made.append(Branch(body.name, parent, twists, body.mass, at[:3, 3], at[:3, :3] @ inertia @ at[:3, :3].T, at))
         return made

@@ -135,7 +135,8 @@ class Mechanism:
 
     @cached_property
     def _joints(self) -> Joints:
-        return Joints(self.joints, self.layout, tuple(self.parameters), *([self._branches.poses] if self._branches else []))
+        poses = {"poses": self._branches.poses} if self._branches else {}
+        return Joints(self.joints, self.layout, tuple(self.parameters), **poses)
 
     @cached_property
     def maximal(self) -> Mechanism:
@@ -150,7 +151,9 @@ class Mechanism:
         ends = {n: (x[0].a, x[0].b) for n, x in self.maximal._joints.ends.items() if not KINDS[self.joints[n].kind].couples}
 
         def build(branches):
-            return BodyTree(branches, gravity=(*self._gravity, *(0.0,) * (3 - self.d)), force=self._further, potential=self._potential)
+            return BodyTree(
+                branches, gravity=(*self._gravity, *(0.0,) * (3 - self.d)), force=self._further, potential=self._potential
+            )
 
         return Branches(self.joints, ends, self.layout, build)
 

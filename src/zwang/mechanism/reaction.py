@@ -44,7 +44,8 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     """
     if mechanism.coordinates == "joint":
         raise PartError(
-            (), f"{mechanism.name} is in joint coordinates, which hold no forces of joints; take mechanism.maximal at body_state(q, v)."
+            (),
+            f"{mechanism.name} is in joint coordinates, which hold no forces of joints; take mechanism.maximal at body_state(q, v).",
         )
     layout, d = mechanism.layout, mechanism.d
     ends = mechanism.ends(joint)

@@ -38,9 +38,7 @@ class Joints:
         poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q itself unless given.
     """
 
-    def __init__(
-        self, joints: Mapping[str, Joint], layout: Layout, formulas: tuple[str, ...], poses: Callable = lambda q, p: q
-    ):
+    def __init__(self, joints: Mapping[str, Joint], layout: Layout, formulas: tuple[str, ...], poses: Callable = lambda q, p: q):
         self.joints, self.layout, self.formulas, self.poses = joints, layout, formulas, poses
         self.ends: dict[str, list[Ends]] = {}
         for name, joint in joints.items():

@@ -6,6 +6,7 @@ velocities have MuJoCo's order and meaning; a free joint is three slides and a b
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
     """
     try:
-        import mujoco
+        mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
         raise ModelError(EXTRA) from None
     text, root = parsed(path)
@@ -92,7 +93,9 @@ class _Reading:
         self._left_out()
 
     def _name(self, kind: str, i: int, default: str) -> str:
-        return self.mj.mj_id2name(self.model, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), i) or (default if i == 0 else f"{default} {i}")
+        return self.mj.mj_id2name(self.model, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), i) or (
+            default if i == 0 else f"{default} {i}"
+        )
 
     def _kind(self, joint: int) -> str:
         return self.mj.mjtJoint(self.model.jnt_type[joint]).name.removeprefix("mjJNT_")
@@ -151,11 +154,17 @@ class _Reading:
         other, asleep = [], []
         for e in range(m.neq):
             kind = self.mj.mjtEq(m.eq_type[e]).name.removeprefix("mjEQ_")
-            name = unique(self._name("EQUALITY", e, ""), [*made.loops, *made.couplings]) if m.names[m.name_eqadr[e] :][:1] != b"\0" else ""
+            name = (
+                unique(self._name("EQUALITY", e, ""), [*made.loops, *made.couplings])
+                if m.names[m.name_eqadr[e] :][:1] != b"\0"
+                else ""
+            )
             a, b, data = int(m.eq_obj1id[e]), int(m.eq_obj2id[e]), m.eq_data[e]
             if kind in ("CONNECT", "WELD"):
                 first, second = self._ends(e, kind, a, b, data)
-                name = name or unique(f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", [*made.loops, *made.couplings])
+                name = name or unique(
+                    f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", [*made.loops, *made.couplings]
+                )
                 made.loops[name] = Loop("spherical" if kind == "CONNECT" else "fixed", first, second)
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
                 what = "-".join(str(x) for x in sums[2])
@@ -266,7 +275,13 @@ class _Reading:
                 made.shapes.setdefault(body, []).append(shape("mesh", m.mesh_scale[k], frame, color, self._mesh(file)))
             elif kind in SHAPES:
                 a, b, c = m.geom_size[g]
-                sizes = {"SPHERE": (a,), "CAPSULE": (a, 2 * b), "CYLINDER": (a, 2 * b), "BOX": (2 * a, 2 * b, 2 * c), "ELLIPSOID": (a, b, c)}
+                sizes = {
+                    "SPHERE": (a,),
+                    "CAPSULE": (a, 2 * b),
+                    "CYLINDER": (a, 2 * b),
+                    "BOX": (2 * a, 2 * b, 2 * c),
+                    "ELLIPSOID": (a, b, c),
+                }
                 made.shapes.setdefault(body, []).append(shape(SHAPES[kind], sizes[kind], frame, color))
             else:
                 odd.append(f"{kind.lower()} of {body}")
@@ -292,16 +307,27 @@ class _Reading:
             return [self._name(kind.upper(), i, kind) for i in range(count)]
 
         dofs, tendons, actuators = [self.joints[j] for j in m.dof_jntid], of("tendon", m.ntendon), of("actuator", m.nu)
-        made.leave_out("contacts of bodies", [self.bodies[m.geom_bodyid[g]] for g in range(m.ngeom) if m.geom_contype[g] or m.geom_conaffinity[g]])
+        made.leave_out(
+            "contacts of bodies",
+            [self.bodies[m.geom_bodyid[g]] for g in range(m.ngeom) if m.geom_contype[g] or m.geom_conaffinity[g]],
+        )
         made.leave_out("joint limits", named(self.joints, m.jnt_limited))
         made.leave_out("limits of the force at joints", named(self.joints, m.jnt_actfrclimited))
         made.leave_out("dry friction in joints", named(dofs, m.dof_frictionloss))
-        made.leave_out("springs and dampers of joints that are not linear", named(self.joints, m.jnt_stiffnesspoly) + named(dofs, m.dof_dampingpoly))
+        made.leave_out(
+            "springs and dampers of joints that are not linear",
+            named(self.joints, m.jnt_stiffnesspoly) + named(dofs, m.dof_dampingpoly),
+        )
         made.leave_out("limits of tendons", named(tendons, m.tendon_limited))
         made.leave_out("dry friction in tendons", named(tendons, m.tendon_frictionloss))
         springs = np.abs(m.tendon_stiffness) + np.abs(m.tendon_damping) + np.abs(m.tendon_armature)
-        made.leave_out("springs, dampers and inertia of tendons", named(tendons, springs) + named(tendons, m.tendon_stiffnesspoly) + named(tendons, m.tendon_dampingpoly))
-        made.leave_out("inertia and damping of actuators", named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping))
+        made.leave_out(
+            "springs, dampers and inertia of tendons",
+            named(tendons, springs) + named(tendons, m.tendon_stiffnesspoly) + named(tendons, m.tendon_dampingpoly),
+        )
+        made.leave_out(
+            "inertia and damping of actuators", named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping)
+        )
         made.leave_out("compensation of gravity", named(self.bodies, m.body_gravcomp))
         made.leave_out("bodies moved from outside (mocap)", named(self.bodies, m.body_mocapid >= 0))
         made.leave_out("forces of a surrounding medium", ["density or viscosity"] if m.opt.density or m.opt.viscosity else [])

@@ -57,8 +57,8 @@ class Robot:
 
         M(q) v̇ = −h(q, v) − D v − K (q − q₀) + B u + Aᵀλ
 
-    Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape (nv,); `p["stiffness"]` K and `p["rest"]` q₀
-    [N·m/rad, N/m], (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
+    Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape (nv,); `p["stiffness"]` K [N·m/rad, N/m]
+    and `p["rest"]` q₀, (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
 
     Args:
         description: what a reader found.
@@ -82,7 +82,7 @@ class Robot:
         self.actuators = tuple(description.actuators)
         sprung = any(description.stiffness.values())
         self.tree = BodyTree(
-            description.branches, gravity=description.gravity, armature=description.armature, force=self._passive,
+            description.branches, gravity=list(description.gravity), armature=description.armature, force=self._passive,
             potential=_springs if sprung else None,
         )  # fmt: skip
         self.params = {
@@ -181,7 +181,12 @@ class Robot:
         return self.driven()
 
     def driven(
-        self, control: Callable | None = None, *, constraints: Sequence[AbstractConstraint] = (), params: dict | None = None, servo=None
+        self,
+        control: Callable | None = None,
+        *,
+        constraints: Sequence[AbstractConstraint] = (),
+        params: dict | None = None,
+        servo=None,
     ) -> Model:
         """The robot under a control of its actuators, with more constraints or parameters.
 
@@ -194,7 +199,7 @@ class Robot:
         system = self.tree.system
         if control is not None:
             tree = BodyTree(
-                self.tree.branches, gravity=self.description.gravity, armature=self.description.armature,
+                self.tree.branches, gravity=list(self.description.gravity), armature=self.description.armature,
                 force=lambda q, v, t, p: self._passive(q, v, t, p) + p["actuation"] @ control(q, v, t, p),
                 potential=_springs if any(self.description.stiffness.values()) else None,
             )  # fmt: skip
@@ -219,7 +224,8 @@ class Robot:
         return self.state()
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
-        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame, and its angular velocity [rad/s], in space."""
+        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame, and the body's angular velocity [rad/s],
+        both in space."""
         return self.tree.frame_jacobian(jnp.asarray(q), body, self.params, offset)
 
 

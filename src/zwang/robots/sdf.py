@@ -12,7 +12,14 @@ from zwang.errors import ModelError
 from zwang.robots.description import Description, Loop
 from zwang.robots.text import found, numbers, parsed, placed, shape
 
-KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "ball": "spherical", "universal": "universal", "fixed": "fixed"}
+KINDS = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "ball": "spherical",
+    "universal": "universal",
+    "fixed": "fixed",
+}
 """Joints that are known, by the kind of joint that closes a loop with them."""
 GRAVITY = (0.0, 0.0, -9.8)
 """SDF's own [m/s²], where no world gives another."""
@@ -106,10 +113,20 @@ class _Reading:
         if not np.any(direction):
             raise ModelError(f"{self.path}: joint {name!r}: {tag} is zero, expected a direction.")
         expressed = xyz.get("expressed_in") or ""
-        in_model = self.version < 1.5 or (axis.findtext("use_parent_model_frame") or "").strip() in ("1", "true") or expressed == "__model__"
+        in_model = (
+            self.version < 1.5
+            or (axis.findtext("use_parent_model_frame") or "").strip() in ("1", "true")
+            or expressed == "__model__"
+        )
         if expressed not in ("", "__model__", *self.frames):
             raise ModelError(f"{self.path}: joint {name!r}: there is no frame {expressed!r}.")
-        R = np.eye(3) if in_model else self.frames[expressed][:3, :3] if expressed in self.frames else self._frame(name, joint, child)[:3, :3]
+        R = (
+            np.eye(3)
+            if in_model
+            else self.frames[expressed][:3, :3]
+            if expressed in self.frames
+            else self._frame(name, joint, child)[:3, :3]
+        )
         return R @ direction / np.linalg.norm(direction)
 
     # --- bodies and joints ---------------------------------------------------------------------------------------
@@ -182,7 +199,9 @@ class _Reading:
             if what.tag == "mesh":
                 scale = numbers(what.findtext("scale"), 3, where, (1, 1, 1))
                 drawn = shape("mesh", scale, frame, tint, found((what.findtext("uri") or "").strip(), self.path))
-            elif what.tag in (sizes := {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length"}):
+            elif what.tag in (
+                sizes := {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length"}
+            ):
                 words = " ".join(what.findtext(n) or "" for n in sizes[what.tag].split())
                 drawn = shape(what.tag, numbers(words, len(words.split()), where), frame, tint)
             else:
@@ -193,8 +212,12 @@ class _Reading:
         made = self.description
         made.leave_out("contacts of bodies", [n for n, x in self.links.items() if x.find("collision") is not None])
         made.leave_out("joint limits", [n for n, j in joints.items() if j.find("axis/limit") is not None])
-        made.leave_out("dry friction in joints", [n for n, j in joints.items() if float(j.findtext("axis/dynamics/friction") or 0)])
-        made.leave_out("joints of an unknown type", [f"{n} ({j.get('type')})" for n, j in joints.items() if j.get("type") not in KINDS])
+        made.leave_out(
+            "dry friction in joints", [n for n, j in joints.items() if float(j.findtext("axis/dynamics/friction") or 0)]
+        )
+        made.leave_out(
+            "joints of an unknown type", [f"{n} ({j.get('type')})" for n, j in joints.items() if j.get("type") not in KINDS]
+        )
         made.leave_out("plugins", [x.get("filename") or x.get("name") for x in model.iter("plugin")])
         known = ("link", "joint", "plugin", "static", "self_collide", "pose", "allow_auto_disable", "enable_wind")
         made.leave_out("elements of the model", [x.tag for x in model if x.tag not in known])

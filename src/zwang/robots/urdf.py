@@ -22,7 +22,9 @@ def add_urdf(root: Element, made: Description, path: Path) -> None:
                 made.shapes.setdefault(name, []).append(drawn)
     joints = root.findall("joint")
     made.leave_out("contacts of bodies", [x.get("name") for x in root.findall("link") if x.find("collision") is not None])
-    made.leave_out("limits of speed", [j.get("name") for j in joints for x in j.findall("limit") if float(x.get("velocity") or 0)])
+    made.leave_out(
+        "limits of speed", [j.get("name") for j in joints for x in j.findall("limit") if float(x.get("velocity") or 0)]
+    )
     made.leave_out("safety controllers", [j.get("name") for j in joints if j.find("safety_controller") is not None])
     made.leave_out("transmissions (take Robot.actuation)", [x.get("name") for x in root.findall("transmission")])
     made.leave_out("elements for other programs", [x.tag for x in root if x.tag not in (*KNOWN, "transmission")])

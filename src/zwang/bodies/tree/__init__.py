@@ -7,6 +7,6 @@
 | `tree.py` | `BodyTree`: a tree as a `zw.System`, with frames and their Jacobians |
 """
 
-from zwang.bodies.tree.tree import Branch as Branch
 from zwang.bodies.tree.tree import BodyTree as BodyTree
+from zwang.bodies.tree.tree import Branch as Branch
 from zwang.bodies.tree.tree import ball as ball

@@ -113,7 +113,9 @@ class BodyTree:
         self.branching, self.joints, twist = self._joined()
         mass, inertia = stacked(self.branches, (3, 3))
         center = np.array([np.asarray(b.center, float) for b in self.branches])
-        home = [motion(jnp.eye(3), jnp.asarray(c)) if b.frame is None else b.frame for b, c in zip(self.branches, center, strict=True)]
+        home = [
+            motion(jnp.eye(3), jnp.asarray(c)) if b.frame is None else b.frame for b, c in zip(self.branches, center, strict=True)
+        ]
         self.params = {
             "twist": np.array(twist, float).reshape(-1, 6), "mass": mass, "center": center, "inertia": inertia,
             "frame": np.array([np.asarray(x) for x in home]), "armature": self._armature(armature or {}),
@@ -230,7 +232,10 @@ class BodyTree:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame, and the angular velocity [rad/s] of the
         body, both in space."""
         b = entry(self._index, body)
-        S = equations.screws(self.branching, equations.motions(self.branching, q, p), p) * self.branching.carried[b][:, None, None]
+        S = (
+            equations.screws(self.branching, equations.motions(self.branching, q, p), p)
+            * self.branching.carried[b][:, None, None]
+        )
         x = self.point(q, b, offset, p)
         return jnp.concatenate([(S[:, :3, :3] @ x + S[:, :3, 3]).T, equations.unhat(S)[:, 3:].T])
 
