@@ -18,7 +18,7 @@ MATHJAX := docs/_static/mathjax/tex-svg-full.js
 MATHJAX_VERSION := 3.2.2
 MATHJAX_SHA256 := a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6
 
-.PHONY: help setup debian-packages run test test-slow check bench docs clean
+.PHONY: help setup debian-packages run test test-slow test-robots check bench docs clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ test: setup ## the tests that take seconds
 
 test-slow: setup ## the tests that take longer
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m slow
+
+test-robots: setup ## the tests on real robots; installs 0.9 GB of them and of programs to compare with
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[robots-test]'
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
 
 check: setup ## style, types, layers
 	$(BIN)/ruff check .

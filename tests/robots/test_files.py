@@ -36,11 +36,13 @@ LOOPS = f"""<mujoco><worldbody>
 <fixed name="u"><joint joint="j1" coef="1"/></fixed></tendon>
 <equality><connect name="point" body1="a" body2="c" anchor="0.1 0.2 0.3"/>
 <weld name="glue" body1="b" body2="a" relpose="0 0.2 0.3 0.9 0.1 0.2 0.1"/>
-<joint name="cubic" joint1="j3" joint2="j1" polycoef="0.1 0.5 0.2 -0.1 0.05"/><tendon name="pull" tendon1="t" tendon2="u" polycoef="0.1 2 0 0 0"/>
+<joint name="cubic" joint1="j3" joint2="j1" polycoef="0.1 0.5 0.2 -0.1 0.05"/>
+<tendon name="pull" tendon1="t" tendon2="u" polycoef="0.1 2 0 0 0"/>
 <connect body1="c" body2="d" anchor="0 0 0" active="false"/></equality></mujoco>"""
 ROUND = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
 URDF = f"""<robot name="arm"><link name="base"><inertial><mass value="2"/>{ROUND}</inertial></link>
-<link name="upper"><inertial><mass value="1"/><origin xyz="0 0 0.1"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial>
+<link name="upper"><inertial><mass value="1"/><origin xyz="0 0 0.1"/>
+<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial>
 <visual><origin rpy="0 0 1"/><geometry><mesh filename="package://nowhere/part.stl" scale="2 2 2"/></geometry></visual></link>
 <link name="lower"><inertial><mass value="1"/>{ROUND}</inertial>
 <visual><geometry><box size="1 2 3"/></geometry></visual></link>
