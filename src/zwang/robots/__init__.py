@@ -4,6 +4,7 @@
 |---|---|
 | `description.py` | what a reader finds in a file: bodies, joints, loops, couplings, actuators, and what it leaves out |
 | `compiled.py` | MJCF and URDF, parsed by MuJoCo |
+| `pictures.py` | what bodies of these look like |
 | `urdf.py` | what MuJoCo does not tell of a URDF: pictures, velocity limits, other programs' elements |
 | `sdf.py` | SDF, whose joints may close loops |
 | `text.py` | XML as all of them take it |

@@ -15,11 +15,11 @@ import numpy as np
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
 from zwang.robots.description import Coupling, Description, Loop, unique
-from zwang.robots.text import found, of_quaternion, parsed, shape
+from zwang.robots.pictures import add_shapes
+from zwang.robots.text import of_quaternion, parsed
 from zwang.robots.urdf import add_urdf
 
 EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
-SHAPES = {"SPHERE": "sphere", "CAPSULE": "capsule", "ELLIPSOID": "ellipsoid", "CYLINDER": "cylinder", "BOX": "box"}
 
 
 def read(path: Path, *, floating: bool | None = None) -> Description:
@@ -89,7 +89,7 @@ class _Reading:
         self._joint_numbers()
         self._equalities()
         self._actuators()
-        self._shapes()
+        add_shapes(mujoco, model, self.bodies, self.description, path)
         self._left_out()
 
     def _name(self, kind: str, i: int, default: str) -> str:
@@ -154,21 +154,15 @@ class _Reading:
         other, asleep = [], []
         for e in range(m.neq):
             kind = self.mj.mjtEq(m.eq_type[e]).name.removeprefix("mjEQ_")
-            name = (
-                unique(self._name("EQUALITY", e, ""), [*made.loops, *made.couplings])
-                if m.names[m.name_eqadr[e] :][:1] != b"\0"
-                else ""
-            )
+            taken, name = [*made.loops, *made.couplings], self.mj.mj_id2name(m, self.mj.mjtObj.mjOBJ_EQUALITY, e)
             a, b, data = int(m.eq_obj1id[e]), int(m.eq_obj2id[e]), m.eq_data[e]
             if kind in ("CONNECT", "WELD"):
                 first, second = self._ends(e, kind, a, b, data)
-                name = name or unique(
-                    f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", [*made.loops, *made.couplings]
-                )
+                name = name or unique(f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken)
                 made.loops[name] = Loop("spherical" if kind == "CONNECT" else "fixed", first, second)
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
                 what = "-".join(str(x) for x in sums[2])
-                name = name or unique(f"{kind.lower()} {what}", [*made.loops, *made.couplings])
+                name = name or unique(f"{kind.lower()} {what}", taken)
                 made.couplings[name] = Coupling(sums[0], sums[1], tuple(float(x) for x in data[:5]), sums[3])
             else:
                 other.append(name or f"{kind.lower()} {e}")
@@ -256,46 +250,7 @@ class _Reading:
             return {name: gear[:3].copy()}
         return {**{f"{name}.{c}": gear[k : k + 1].copy() for k, c in enumerate("xyz")}, name: gear[3:6].copy()}
 
-    # --- pictures and what is left out ---------------------------------------------------------------------------
-
-    def _shapes(self) -> None:
-        m, made = self.model, self.description
-        collision_only = [g for g in range(m.ngeom) if m.geom_contype[g] or m.geom_conaffinity[g]]
-        seen = [g for g in range(m.ngeom) if g not in collision_only] or list(range(m.ngeom))
-        odd = []
-        for g in seen:
-            body, kind = self.bodies[m.geom_bodyid[g]], self.mj.mjtGeom(m.geom_type[g]).name.removeprefix("mjGEOM_")
-            frame, color = of_quaternion(m.geom_pos[g], m.geom_quat[g]), self._color(g)
-            if m.geom_bodyid[g] == 0:
-                continue
-            if kind == "MESH":
-                k = m.geom_dataid[g]
-                frame = frame @ np.linalg.inv(of_quaternion(m.mesh_pos[k], m.mesh_quat[k]))
-                file = m.paths[m.mesh_pathadr[k] :].split(b"\0")[0].decode() if m.mesh_pathadr[k] >= 0 else ""
-                made.shapes.setdefault(body, []).append(shape("mesh", m.mesh_scale[k], frame, color, self._mesh(file)))
-            elif kind in SHAPES:
-                a, b, c = m.geom_size[g]
-                sizes = {
-                    "SPHERE": (a,),
-                    "CAPSULE": (a, 2 * b),
-                    "CYLINDER": (a, 2 * b),
-                    "BOX": (2 * a, 2 * b, 2 * c),
-                    "ELLIPSOID": (a, b, c),
-                }
-                made.shapes.setdefault(body, []).append(shape(SHAPES[kind], sizes[kind], frame, color))
-            else:
-                odd.append(f"{kind.lower()} of {body}")
-        made.leave_out("geometries without a picture", odd)
-
-    def _mesh(self, file: str) -> str:
-        for folder in (self.path.parent, *(p for p in self.path.parent.iterdir() if p.is_dir())):
-            if (folder / file).is_file():
-                return str(folder / file)
-        return found(file, self.path)
-
-    def _color(self, g: int):
-        m = self.model
-        return m.mat_rgba[m.geom_matid[g]] if m.geom_matid[g] >= 0 else m.geom_rgba[g]
+    # --- what is left out -------------------------------------------------------------------------------------------
 
     def _left_out(self) -> None:
         m, made = self.model, self.description

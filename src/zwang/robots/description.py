@@ -30,13 +30,13 @@ class Coupling:
     Attributes:
         first, second: weights of joints in x and y, by name.
         polynomial: coefficients of y⁰, y¹ …
+        rest: what x and y are counted from.
     """
 
     first: dict[str, float]
     second: dict[str, float]
     polynomial: tuple[float, ...]
     rest: tuple[float, float] = (0.0, 0.0)
-    """x and y where the coupling's own coordinates are zero."""
 
 
 @dataclasses.dataclass
@@ -47,13 +47,13 @@ class Description:
         name: of the robot.
         branches: bodies on joints in a tree.
         gravity: [m/s²], shape (3,).
-        armature, damping, stiffness, rest, start: by joint with one coordinate; stiffness about `rest`.
+        armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are slack at `rest`.
+        start: coordinates by joint.
         loops, couplings: by name; hard constraints.
         actuators: by name, the generalized force of each joint per unit of the actuator's, by joint [1, m]; a ball joint takes three
             numbers.
         shapes: what bodies look like, by body: dictionaries of kind, size, position, orientation, color and file.
         unsupported: what the file has and the model has not, a sentence each.
-        starts: coordinates by name of a configuration that the file names.
     """
 
     name: str

@@ -80,11 +80,7 @@ class Robot:
         self.unsupported = tuple(description.unsupported)
         self.shapes = description.shapes
         self.actuators = tuple(description.actuators)
-        sprung = any(description.stiffness.values())
-        self.tree = BodyTree(
-            description.branches, gravity=list(description.gravity), armature=description.armature, force=self._passive,
-            potential=_springs if sprung else None,
-        )  # fmt: skip
+        self.tree = self._tree(None)
         self.params = {
             **self.tree.params,
             "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
@@ -107,8 +103,16 @@ class Robot:
                 B[self.tree.velocity(joint), i] = gear
         return B
 
-    def _passive(self, q, v, t, p):
-        return -p["damping"] * v
+    def _tree(self, control: Callable | None) -> BodyTree:
+        def force(q, v, t, p):
+            damped = -p["damping"] * v
+            return damped if control is None else damped + p["actuation"] @ control(q, v, t, p)
+
+        made = self.description
+        return BodyTree(
+            made.branches, gravity=list(made.gravity), armature=made.armature, force=force,
+            potential=_springs if any(made.stiffness.values()) else None,
+        )  # fmt: skip
 
     # --- actuators -----------------------------------------------------------------------------------------------
 
@@ -196,14 +200,7 @@ class Robot:
             params: more parameters, by name.
             servo: as in `zw.Model`.
         """
-        system = self.tree.system
-        if control is not None:
-            tree = BodyTree(
-                self.tree.branches, gravity=list(self.description.gravity), armature=self.description.armature,
-                force=lambda q, v, t, p: self._passive(q, v, t, p) + p["actuation"] @ control(q, v, t, p),
-                potential=_springs if any(self.description.stiffness.values()) else None,
-            )  # fmt: skip
-            system = tree.system
+        system = self._tree(control).system
         return Model(system, [*self.constraints, *constraints], {**self.params, **(params or {})}, servo=servo, name=self.name)
 
     def state(self, start: dict | None = None) -> State:
