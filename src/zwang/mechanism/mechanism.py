@@ -135,8 +135,10 @@ class Mechanism:
 
     @cached_property
     def _joints(self) -> Joints:
-        poses = {"poses": self._branches.poses} if self._branches else {}
-        return Joints(self.joints, self.layout, tuple(self.parameters), **poses)
+        formulas = tuple(self.parameters)
+        if self._branches is None:
+            return Joints(self.joints, self.layout, formulas)
+        return Joints(self.joints, self.layout, formulas, self._branches.poses)
 
     @cached_property
     def maximal(self) -> Mechanism:
@@ -165,7 +167,8 @@ class Mechanism:
         """Coordinates and velocities of all bodies, as `maximal` has them."""
         if self._branches is None:
             return State(jnp.asarray(q), jnp.asarray(v), jnp.zeros(()))
-        return State(*map(jnp.asarray, self._branches.body_state(q, v, self.params)), jnp.zeros(()))
+        places, rates = self._branches.body_state(q, v, self.params)
+        return State(jnp.asarray(places), jnp.asarray(rates), jnp.zeros(()))
 
     @cached_property
     def _efforts(self) -> Efforts:

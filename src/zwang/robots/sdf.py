@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
@@ -23,6 +24,9 @@ KINDS = {
 """Joints that are known, by the kind of joint that closes a loop with them."""
 GRAVITY = (0.0, 0.0, -9.8)
 """SDF's own [m/s²], where no world gives another."""
+OBLIQUE = Rotation.from_rotvec([0.5, 0.7, 0.9]).as_matrix()
+"""Axes along which a ball joint that closes a loop is written. Files round angles to a few digits: in a linkage that is meant to be plane,
+the row across it would then be 1e-12 of the others, neither there nor none, and brought to unit length it would lock the linkage."""
 SPRING = {"damping": "damping", "spring_stiffness": "stiffness", "spring_reference": "rest"}
 
 
@@ -161,6 +165,8 @@ class _Reading:
 
     def _loop(self, name: str, joint: Element, parent: str | None, child: str | None) -> Loop:
         at, kind = self._frame(name, joint, child).copy(), KINDS[joint.get("type", "")]
+        if kind == "spherical":
+            at[:3, :3] = OBLIQUE
         if kind in ("revolute", "prismatic"):
             at[:3, :3] = _with_z(self._axis(name, joint, child))
         elif kind == "universal":

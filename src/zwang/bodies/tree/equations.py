@@ -48,7 +48,7 @@ def times(X: Float[Array, "... n m"], Y: Float[Array, "... m k"]) -> Float[Array
 
 def hat(twist: Float[Array, "... 6"]) -> Float[Array, "... 4 4"]:
     """ξ̂ = [[ω̂, v], [0, 0]]."""
-    return jnp.tensordot(twist, GENERATORS, 1)
+    return jnp.tensordot(twist, jnp.asarray(GENERATORS), 1)
 
 
 def unhat(matrix: Float[Array, "... 4 4"]) -> Float[Array, "... 6"]:
@@ -112,7 +112,7 @@ def mass_matrix(tree: Branching, S: Float[Array, "nv 4 4"], J: Float[Array, "nb 
     """M [kg, kg·m, kg·m²]."""
     moved = times(S, along(tree.carried.T, J))
     H = moved.reshape(len(S), 16) @ S.reshape(len(S), 16).T  # row: the farther joint
-    farther = tree.before
+    farther = jnp.asarray(tree.before)
     return farther * H + (farther.T * (1 - farther)) * H.T
 
 
