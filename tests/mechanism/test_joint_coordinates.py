@@ -1,11 +1,16 @@
 """One mechanism in coordinates of its bodies and of its joints: one motion."""
 
+import dataclasses
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
+from zwang.drift.consistent import pieces
 from zwang.mechanism import Force, Joint, Link, Mechanism, Point, Spring
+from zwang.state import State
 
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 BODIES, DURATION = 5, 2.0
@@ -63,8 +68,6 @@ def random_tree(seed: int, world: str) -> Mechanism:
 
 def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-11) -> float:
     """The largest difference between the bodies' places, quaternions up to their sign, at the end."""
-    import dataclasses
-
     joint = dataclasses.replace(mechanism, coordinates="joint")
     ends = []
     for m in (mechanism, joint):
@@ -73,6 +76,33 @@ def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-11) -> flo
         ends.append(np.asarray(m.frames(run.q[-1]).place))
         ends.append(np.asarray(m.frames(run.q[-1]).attitude))
     return max(np.abs(ends[0] - ends[2]).max(), np.abs(ends[1] - ends[3]).max())
+
+
+def accelerated(at) -> np.ndarray:
+    """v̇ of `Pieces`, by Gauss's principle written as one linear system."""
+    A, M = np.asarray(at.A), np.asarray(at.M)
+    both = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
+    return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
+
+
+@pytest.mark.parametrize("seed, world", [(1, "plane"), (3, "space")])
+def test_accelerations_are_alike_in_both_coordinates(seed, world):
+    mechanism = random_tree(seed, world)
+    joint, layout = dataclasses.replace(mechanism, coordinates="joint"), mechanism.layout
+    points, zero = {"offset": layout.offset, "orientation": layout.orientation}, jnp.zeros(())
+    state = joint._branches.joint_state(State(layout.q, layout.v, zero), points)
+    dynamics = joint.model.dynamics()
+    A = np.asarray(pieces(dynamics, state).A)
+    v = np.asarray(state.v) - np.linalg.pinv(A) @ (A @ np.asarray(state.v))
+    at = pieces(dynamics, State(state.q, jnp.asarray(v), zero))
+    maximal = pieces(mechanism.model.dynamics(), joint.body_state(state.q, v))
+    for residual in (at.phi, at.psi, maximal.phi, maximal.psi):
+        assert np.abs(residual).max() < 1e-13
+    rate, step = accelerated(at), 1e-4
+    system, p = joint.model.system, joint.model.params
+    ends = [joint.body_state(system.move(state.q, h * jnp.asarray(v), 0.0, p), v + h * rate).v for h in (step, -step)]
+    got = np.asarray(ends[0] - ends[1]) / (2 * step)
+    np.testing.assert_allclose(got, accelerated(maximal), atol=1e-6 * np.abs(got).max())  # of the difference, O(step²)
 
 
 @pytest.mark.slow

@@ -84,6 +84,7 @@ class Branches:
         self.steps = self._spanned()
         self._points = np.array([_motion(o, a) for o, a in zip(layout.offset, layout.orientation, strict=True)])
         self.tree: BodyTree = build(self._branches())
+        self._moving = jax.jit(lambda q, v, p: (self.tree.poses(q, p), self.tree.twists(q, v, p)))
         order = {self.layout.bodies[step.body].name: i for i, step in enumerate(self.steps)}
         self.order = np.array([order[body.name] for body in layout.bodies])
 
@@ -159,7 +160,7 @@ class Branches:
         for step in self.steps:
             for name, value in self._read(step, np.asarray(state.q), at).items():
                 q[tree.coordinate(name)] = value
-        J = np.asarray(jax.jacfwd(lambda v: tree.twists(jnp.asarray(q), v, tree.params))(jnp.zeros(tree.system.nv)))
+        J = np.stack([self._moving(q, v, tree.params)[1] for v in np.eye(tree.system.nv)], axis=-1)
         twists = self._body_twists(state)[[step.body for step in self.steps]]
         v = np.linalg.lstsq(J.reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[0]
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
@@ -195,7 +196,7 @@ class Branches:
         from scipy.spatial.transform import Rotation
 
         q, v = jnp.asarray(q), jnp.asarray(v)
-        at, twists = np.asarray(self.tree.poses(q, p))[self.order], np.asarray(self.tree.twists(q, v, p))[self.order]
+        at, twists = (np.asarray(x)[self.order] for x in self._moving(q, v, p))
         speed = twists[:, :3] + np.cross(twists[:, 3:], at[:, :3, 3])
         if self.layout.d == 2:
             return np.asarray(self.poses(q, p)), np.hstack([speed[:, :2], twists[:, 5:]]).ravel()
