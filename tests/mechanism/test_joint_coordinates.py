@@ -15,7 +15,7 @@ from zwang.state import State
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 BODIES, DURATION = 5, 2.0
 AGREEMENT = 1e-9
-"""What both may differ by after 2 s: two runs at rtol 1e-11 on different coordinates."""
+"""What both may differ by after 2 s: two runs at rtol 1e-13; one of the linkages multiplies a difference by 1e6 on its way."""
 
 
 def random_tree(seed: int, world: str) -> Mechanism:
@@ -66,7 +66,7 @@ def random_tree(seed: int, world: str) -> Mechanism:
     return Mechanism(bodies=bodies, joints=joints, ground=ground, world=world, springs={"spring": spring}, forces={"push": push})
 
 
-def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-11) -> float:
+def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-13) -> float:
     """The largest difference between the bodies' places, quaternions up to their sign, at the end."""
     joint = dataclasses.replace(mechanism, coordinates="joint")
     ends = []
@@ -85,7 +85,7 @@ def accelerated(at) -> np.ndarray:
     return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
 
 
-@pytest.mark.parametrize("seed, world", [(1, "plane"), (3, "space")])
+@pytest.mark.parametrize("seed, world", [(1, "plane"), pytest.param(3, "space", marks=pytest.mark.slow)])
 def test_accelerations_are_alike_in_both_coordinates(seed, world):
     mechanism = random_tree(seed, world)
     joint, layout = dataclasses.replace(mechanism, coordinates="joint"), mechanism.layout
