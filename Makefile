@@ -24,7 +24,7 @@ VIEWER := src/zwang/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
-.PHONY: help setup debian-packages run test test-slow check bench docs pictures three clean
+.PHONY: help setup debian-packages run test test-slow test-robots check bench docs pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ test: setup ## the tests that take seconds
 
 test-slow: setup ## the tests that take longer
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m slow
+
+test-robots: setup ## the tests on real robots; installs 0.9 GB of them and of programs to compare with
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[robots-test]'
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
 
 check: setup ## style, types, layers
 	$(BIN)/ruff check .

@@ -33,8 +33,11 @@ _HOME = {
     "Module": "hierarchy", "Hierarchy": "hierarchy", "enforce": "hierarchy", "impose": "hierarchy", "Enforced": "hierarchy",
     "HigherOrder": "orders", "Relation": "orders",
     "Mechanism": "mechanism", "AssemblyError": "mechanism", "Scene": "scene",
+    "Robot": "robots", "robot": "robots",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
+_OTHER = {"robot": "read"}
+"""Names that are other ones at home."""
 _MODULES = ("bodies", "gallery", "mechanism", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
@@ -42,7 +45,7 @@ __all__ = [*_HOME, *_MODULES, "__version__"]
 
 def __getattr__(name: str):
     if name in _HOME:
-        return getattr(importlib.import_module(f"zwang.{_HOME[name]}"), name)
+        return getattr(importlib.import_module(f"zwang.{_HOME[name]}"), _OTHER.get(name, name))
     if name in _MODULES:
         return importlib.import_module(f"zwang.{name}")
     raise AttributeError(f"module 'zwang' has no attribute {name!r}")
@@ -101,6 +104,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.pseudoinverse import Householder as Householder
     from zwang.pseudoinverse import Proximal as Proximal
     from zwang.pseudoinverse import Varga as Varga
+    from zwang.robots import Robot as Robot
+    from zwang.robots import read as robot  # noqa: F401
     from zwang.run import Crossing as Crossing
     from zwang.run import Run as Run
     from zwang.run import Switched as Switched

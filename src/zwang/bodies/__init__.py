@@ -5,10 +5,11 @@
 | `PlanarBodies` | x, y, angle | their rates | `planar.py` |
 | `RigidBodies` | x, y, z and a unit quaternion qw, qx, qy, qz | velocity in space, angular velocity in body axes | `rigid.py` |
 | `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
+| `BodyTree` | an angle, a distance, a unit quaternion per joint | their rates | `tree/` |
 
-`Body` is one body in the first two, `Link` one in a chain; `shape.py` says what a body looks like, `rotation.py` holds the algebra
-of unit quaternions, `screws/` that of twists. All three classes have `.system` and `.params` for `zw.Model`, and accessors (`point`,
-`velocity`, …) that make a constraint one line.
+`Body` is one body in the first two, `Link` one in a chain, `Branch` one in a tree; `shape.py` says what a body looks like,
+`rotation.py` holds the algebra of unit quaternions, `screws/` that of twists. All classes have `.system` and `.params` for `zw.Model`,
+and accessors (`point`, `velocity`, …) that make a constraint one line.
 """
 
 from zwang.bodies.body import Body as Body
@@ -21,3 +22,6 @@ from zwang.bodies.screws import revolute as revolute
 from zwang.bodies.screws import zyz_angles as zyz_angles
 from zwang.bodies.screws import zyz_matrix as zyz_matrix
 from zwang.bodies.shape import Shape as Shape
+from zwang.bodies.tree import BodyTree as BodyTree
+from zwang.bodies.tree import Branch as Branch
+from zwang.bodies.tree import ball as ball

@@ -20,6 +20,11 @@ SIZES: dict[str, tuple[str, ...]] = {
 }
 """The kinds of shapes, and what the numbers of `Shape.size` mean for each [m; scales without unit]."""
 
+MESHES = (".stl", ".obj")
+"""Formats of meshes that the viewer reads."""
+LARGEST_MESH = 20_000_000
+"""Bytes of a mesh file that still goes into the viewer's page."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -13,7 +14,11 @@ from zwang.cli.values import assignments
 
 def command(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A gallery name ([bold]zwang list[/]), a .py file or a .toml mechanism.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot (URDF, MJCF, SDF).",
+        ),
     ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
@@ -39,4 +44,6 @@ def command(
 
     diagnosis = check(target.model, target.q0, target.v0, params=target.params or None)
     print(diagnosis)
+    for warning in target.warnings:
+        print(f"zwang: warning: {warning}", file=sys.stderr)
     return 0 if diagnosis.consistent else WRONG_INPUT

@@ -25,7 +25,11 @@ UNITS = {"duration": " s", "step": " s"}
 def command(
     ctx: typer.Context,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A gallery name ([bold]zwang list[/]), a .py file or a .toml mechanism.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot (URDF, MJCF, SDF).",
+        ),
     ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
@@ -95,6 +99,7 @@ def command(
         warnings = [start_jax()]
         stack.enter_context(wall.watching_compilation())
         target = load_target(model, given)
+        warnings += target.warnings
         asked |= {"integrator": method(integrator), "pseudoinverse": method(pseudoinverse)}
         asked["drift"] = drift_treatment(drift, alpha, beta)
         options = {**target.options, **{name: value for name, value in asked.items() if value is not None}}

@@ -1,4 +1,4 @@
-"""MODEL on the command line: a gallery name, a user's `.py` file or a mechanism file, with its `--set` values."""
+"""MODEL on the command line: a gallery name, a user's `.py` file, a mechanism or a robot file, with its `--set` values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import Any
 
 from zwang.cli.failure import UserError
 from zwang.cli.values import did_you_mean, like, number_or_list
+
+ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
+"""Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before JAX is imported."""
+FILES = (".py", ".toml", *ROBOTS)
+ROBOT_DURATION = 2.0
+"""Length of the run of a robot file, which names none [s]."""
 
 
 @dataclasses.dataclass
@@ -25,6 +31,7 @@ class Target:
         figures, exact: as in `zwang.report.write_report`.
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
+        warnings: what its file has and the model has not, a sentence each.
     """
 
     name: str
@@ -40,6 +47,7 @@ class Target:
     exact: Callable | None = None
     scene: Any = None
     reactions: Callable | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def locate(model: str) -> Path | None:
@@ -49,18 +57,19 @@ def locate(model: str) -> Path | None:
         UserError: for a missing file, a file of another kind, or an unknown name.
     """
     path = Path(model)
-    if path.suffix in (".py", ".toml") or path.is_file() or len(path.parts) > 1:
+    if path.suffix in FILES or path.is_file() or len(path.parts) > 1:
         if not path.is_file():
             raise UserError(f"there is no file {model}.")
-        if path.suffix not in (".py", ".toml"):
+        if path.suffix.lower() not in FILES:
             raise UserError(
-                f"{model} is no .py file; MODEL is a gallery name, a .py file that defines model, q0 and v0, or a .toml mechanism."
+                f"{model} is no .py file; MODEL is a gallery name, a .py file that defines model, q0 and v0, a .toml mechanism, "
+                f"or a robot file ({', '.join(ROBOTS)})."
             )
         return path
     from zwang.gallery.index import ENTRIES
 
     if model not in ENTRIES:
-        hint = "`zwang list` shows all; a file's name ends in .py or .toml"
+        hint = f"`zwang list` shows all; a file's name ends in {', '.join(FILES)}"
         raise UserError(f"unknown model {model!r}{did_you_mean(model, ENTRIES)} {hint}")
     return None
 
@@ -78,6 +87,8 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
     path = locate(model)
     if path is not None and path.suffix == ".toml":
         target, names, rest = _from_file(path, given)
+    elif path is not None and path.suffix.lower() in ROBOTS:
+        target, names, rest = _from_robot(path), {}, given
     elif path is not None:
         from zwang.cli.script import load_script
 
@@ -132,6 +143,17 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
         reactions=example.reactions,
     )  # fmt: skip
     return target, known, {key: text for key, text in given.items() if key not in known}
+
+
+def _from_robot(path: Path) -> Target:
+    """A robot file, its loops closed, at rest."""
+    from zwang.robots import read
+    from zwang.robots.scene import scene
+
+    robot = read(path)
+    start = robot.start_state
+    told = tuple(f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported)
+    return Target(robot.name, robot.model, start.q, start.v, {"duration": ROBOT_DURATION}, warnings=told, scene=scene(robot))
 
 
 def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:

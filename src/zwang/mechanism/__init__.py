@@ -7,6 +7,7 @@
 | `joints.py` | every kind of joint, a few lines each |
 | `layout.py` | bodies and points at the rough start |
 | `rows.py` | joints and drives as constraints |
+| `branches.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `efforts.py` | springs, dampers, bushings, forces |
 | `actuation.py` | actuators and servo constraints |
 | `mechanism.py` | `Mechanism`: all of it as a `zw.Model`, put together |

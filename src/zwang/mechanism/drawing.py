@@ -10,7 +10,6 @@ import numpy as np
 
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.pairs import frames
 from zwang.mechanism.scene import outline
 
 if TYPE_CHECKING:
@@ -93,8 +92,8 @@ def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
     """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
     import jax
 
-    i, p, carrier = mechanism.layout.index[point], mechanism.params, mechanism.layout.carrier
-    return np.asarray(jax.vmap(lambda q: frames(q, p, carrier).place[i])(np.asarray(q)))
+    i = mechanism.layout.index[point]
+    return np.asarray(jax.vmap(lambda q: mechanism.frames(q).place[i])(np.asarray(q)))
 
 
 def _canvas(mechanism: Mechanism):
@@ -125,7 +124,7 @@ def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
 
 def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = False, broken: str | None = None) -> None:
     layout = m.layout
-    at = frames(jnp.asarray(q), m.params, layout.carrier)
+    at = m.frames(jnp.asarray(q))
     place, attitude = np.asarray(at.place), np.asarray(at.attitude)
     seen = _seen(m, place)
     for i, (name, link) in enumerate(m.bodies.items()):

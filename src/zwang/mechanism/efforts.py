@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.mechanism.layout import GROUND
-from zwang.mechanism.pairs import COORDINATES, frames, pair
+from zwang.mechanism.pairs import COORDINATES, pair
 from zwang.mechanism.parts import Bushing, Force, PartError, Spring
 from zwang.mechanism.rows import Ends, Joints, checked, known_coordinate
 
@@ -29,7 +29,7 @@ class Efforts:
     def __init__(
         self, springs: Mapping[str, Spring], bushings: Mapping[str, Bushing], forces: Mapping[str, Force], joints: Joints
     ):
-        self.layout, d = joints.layout, joints.layout.d
+        self.joints, d = joints, joints.layout.d
         self._springs: dict[str, list[Ends]] = {}
         numbers: dict[str, list[tuple]] = {}
         for name, spring in springs.items():
@@ -67,12 +67,12 @@ class Efforts:
 
         return energy
 
-    def wrench(self, rate: Callable) -> Callable | None:
-        """`(q, v, t, p)` → force and torque on each body, as `PlanarBodies` and `RigidBodies` take them, or None."""
+    def force(self, rate: Callable) -> Callable | None:
+        """`(q, v, t, p)` → generalized force of dampers and forces, shape (nv,), or None."""
         if not self._damped and not self._forces:
             return None
 
-        def wrench(q, v, t, p):
+        def force(q, v, t, p):
             def coordinates(q):
                 stretches = {c: self._stretch(c, q, p) for c in self._damped}
                 return stretches, [x(q, p) for x, _ in self._forces]
@@ -81,14 +81,14 @@ class Efforts:
             xdot, pull = jax.vjp(lambda v: jax.jvp(coordinates, (q,), (rate(q, v, t, p),))[1], v)
             damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in self._damped}
             efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(self._forces)]
-            return pull((damping, efforts))[0].reshape(-1, 3 * (self.layout.d - 1))
+            return pull((damping, efforts))[0]
 
-        return wrench
+        return force
 
     def _stretch(self, coordinate: str, q, p):
         """The coordinate of all springs that act on it, shape (springs, entries)."""
         a, b = (np.array([getattr(ends, x) for ends in self._springs[coordinate]]) for x in "ab")
-        values = jax.vmap(COORDINATES[coordinate])(pair(frames(q, p, self.layout.carrier), a, b))
+        values = jax.vmap(COORDINATES[coordinate])(pair(self.joints.frames(q, p), a, b))
         return values.reshape(len(a), -1)
 
 

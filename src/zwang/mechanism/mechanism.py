@@ -6,14 +6,18 @@ import dataclasses
 from functools import cached_property
 from typing import ClassVar, Literal
 
+import jax.numpy as jnp
 import numpy as np
 
-from zwang.bodies import PlanarBodies, RigidBodies
+from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.constraint import AbstractConstraint
 from zwang.errors import ModelError
 from zwang.mechanism.actuation import servo
+from zwang.mechanism.branches import Branches
 from zwang.mechanism.efforts import Efforts
+from zwang.mechanism.joints import KINDS
 from zwang.mechanism.layout import Layout, lay_out, meant
+from zwang.mechanism.pairs import Frames
 from zwang.mechanism.parts import (
     STRICT,
     Actuator,
@@ -58,7 +62,8 @@ class Mechanism:
     """Bodies and joints as a model.
 
     Bodies keep all their coordinates (`zwang.bodies`); joints and drives are constraints, springs and forces are forces. Every part
-    has a name, by which results know it. Redundant joints are normal.
+    has a name, by which results know it. Redundant joints are normal. In joint coordinates, joints that span a tree carry the bodies
+    and are no constraints; all others are, as before. Both have one motion.
 
     Args:
         bodies: by name.
@@ -70,6 +75,7 @@ class Mechanism:
         world: "plane" or "space".
         gravity: acceleration of gravity [m/s²]; downwards along the last axis unless given.
         start: where joints start, by name of the joint; the rest is as near to the bodies' rough places as the joints allow.
+        coordinates: "maximal" (every body's) or "joint".
         parameters: numbers for formulas, by name; traced, so that other ones compile nothing.
         run, look: how to run and draw it.
         name, description, source, tags: for people.
@@ -97,6 +103,7 @@ class Mechanism:
     world: Literal["plane", "space"] = "plane"
     gravity: Vector | None = None
     start: dict[str, Begin] = dataclasses.field(default_factory=dict)
+    coordinates: Literal["maximal", "joint"] = "maximal"
     parameters: dict[str, Number] = dataclasses.field(default_factory=dict)
     run: Settings = Settings()
     look: Look = Look()
@@ -136,22 +143,70 @@ class Mechanism:
 
     @cached_property
     def _joints(self) -> Joints:
-        return Joints(self.joints, self.layout, tuple(self.parameters))
+        formulas = tuple(self.parameters)
+        if self._branches is None:
+            return Joints(self.joints, self.layout, formulas)
+        return Joints(self.joints, self.layout, formulas, self._branches.poses)
+
+    @cached_property
+    def maximal(self) -> Mechanism:
+        """The same with all coordinates of its bodies."""
+        return self if self.coordinates == "maximal" else dataclasses.replace(self, coordinates="maximal")
+
+    @cached_property
+    def _branches(self) -> Branches | None:
+        """The bodies in joint coordinates, or None."""
+        if self.coordinates == "maximal":
+            return None
+        ends = {n: (x[0].a, x[0].b) for n, x in self.maximal._joints.ends.items() if not KINDS[self.joints[n].kind].couples}
+
+        def build(branches):
+            return BodyTree(
+                branches, gravity=(*self._gravity, *(0.0,) * (3 - self.d)), force=self._further, potential=self._potential
+            )
+
+        return Branches(self.joints, ends, self.layout, build)
+
+    def frames(self, q) -> Frames:
+        """Where all points are, in the order of `layout`."""
+        return self._joints.frames(q, self.params)
+
+    def body_state(self, q, v) -> State:
+        """Coordinates and velocities of all bodies, as `maximal` has them."""
+        if self._branches is None:
+            return State(jnp.asarray(q), jnp.asarray(v), jnp.zeros(()))
+        places, rates = self._branches.body_state(q, v, self.params)
+        return State(jnp.asarray(places), jnp.asarray(rates), jnp.zeros(()))
 
     @cached_property
     def _efforts(self) -> Efforts:
         return Efforts(self.springs, self.bushings, self.forces, self._joints)
+
+    @property
+    def _gravity(self) -> Vector:
+        return (0.0,) * (self.d - 1) + (-9.81,) if self.gravity is None else self.gravity
+
+    def _further(self, q, v, t, p):
+        """Generalized force of dampers and forces; made when it is first traced, because it takes coordinates that it acts on."""
+        force = self._efforts.force(self._rate)
+        return 0.0 if force is None else force(q, v, t, p)
+
+    def _potential(self, q, t, p):
+        energy = self._efforts.potential
+        return jnp.zeros(()) if energy is None else energy(q, t, p)
 
     @cached_property
     def _servo(self) -> Servo | None:
         return servo(self.servo, self.actuators, self._joints, (*self.joints, *self.drives), self._rate)
 
     @cached_property
-    def _bodies(self) -> PlanarBodies | RigidBodies:
-        gravity = (0.0,) * (self.d - 1) + (-9.81,) if self.gravity is None else self.gravity
-        kind = PlanarBodies if self.d == 2 else RigidBodies
-        bodies = list(self.layout.bodies)
-        return kind(bodies, gravity=gravity, wrench=self._efforts.wrench(self._rate), potential=self._efforts.potential)
+    def _bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
+        if self._branches is not None:
+            return self._branches.tree
+        kind, size = (PlanarBodies, 3) if self.d == 2 else (RigidBodies, 6)
+        force = self._efforts.force(self._rate)
+        wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
+        return kind(list(self.layout.bodies), gravity=self._gravity, wrench=wrench, potential=self._efforts.potential)
 
     def _rate(self, q, v, t, p):
         """q̇."""
@@ -164,7 +219,7 @@ class Mechanism:
         return {
             **self._bodies.params,
             **places,
-            "sizes": self._joints.sizes(self.layout.q, {k: np.asarray(x) for k, x in places.items()}),
+            "sizes": self.maximal._joints.sizes(self.layout.q, {k: np.asarray(x) for k, x in places.items()}),
             "springs": self._efforts.params,
             "parameters": dict(self.parameters),
         }
@@ -173,7 +228,8 @@ class Mechanism:
     def constraints(self) -> tuple[AbstractConstraint, ...]:
         """Joints of a kind under one function, then drives."""
         drives = [self._joints.drive(name, drive, self._rate) for name, drive in self.drives.items()]
-        return (*self._joints.constraints(self._rate), *drives)
+        carrying = self._branches.carrying if self._branches else ()
+        return (*self._joints.constraints(self._rate, carrying), *drives)
 
     @cached_property
     def model(self) -> Model:
@@ -201,6 +257,10 @@ class Mechanism:
         Raises:
             AssemblyError: if it cannot be, with the joint that stays open most.
         """
+        if self._branches is not None:
+            points = {"offset": self.layout.offset, "orientation": self.layout.orientation}
+            state = self._branches.joint_state(self.maximal.start_state, points)
+            return self._placed((), state.q, state.v)
         ends = {name: self._joints.of(name, None, ("start", name)) for name in self.start}
         values = [(n, x.value) for n, x in self.start.items() if x.value is not None]
         rates = [(n, x.rate) for n, x in self.start.items() if x.rate is not None]

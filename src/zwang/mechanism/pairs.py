@@ -36,6 +36,7 @@ class Frames(NamedTuple):
 def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
     """Where points are, given the index of the body that carries each, the last one being the ground.
 
+    q are the bodies' own coordinates, or in space also their rigid motions, shape (nb, 4, 4).
     `p["offset"]` and `p["orientation"]` are their places and attitudes in the axes of their bodies.
     """
     offset, orientation = p["offset"], p["orientation"]
@@ -44,6 +45,9 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
         c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
         arm = jnp.stack([c * offset[:, 0] - s * offset[:, 1], s * offset[:, 0] + c * offset[:, 1]], axis=1)
         return Frames(pose[:, :2] + arm, pose[:, 2] + orientation)
+    if q.ndim == 3:
+        at = jnp.concatenate([q, jnp.eye(4)[None]])[carrier]
+        return Frames(at[:, :3, 3] + jnp.einsum("nij,nj->ni", at[:, :3, :3], offset), at[:, :3, :3] @ orientation)
     pose = jnp.concatenate([q.reshape(-1, 7), jnp.array([[0.0, 0.0, 0.0, *IDENTITY]])])
     R = rotation_matrix(pose[:, 3:])[carrier]
     return Frames(pose[carrier, :3] + jnp.einsum("nij,nj->ni", R, offset), R @ orientation)

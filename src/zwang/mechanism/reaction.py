@@ -16,6 +16,7 @@ from zwang.bodies.rotation import rotation_matrix
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.pairs import frames
+from zwang.mechanism.parts import PartError
 from zwang.mechanism.rows import RATES
 
 if TYPE_CHECKING:
@@ -43,8 +44,14 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         joint: name of the joint or drive.
 
     Raises:
-        PartError: if there is no such joint.
+        PartError: if there is no such joint, or the mechanism is in joint coordinates, in which what carries a body has no share:
+            take `mechanism.maximal` at `mechanism.body_state(q, v)`.
     """
+    if mechanism.coordinates == "joint":
+        raise PartError(
+            (),
+            f"{mechanism.name} is in joint coordinates, which hold no forces of joints; take mechanism.maximal at body_state(q, v).",
+        )
     layout, d = mechanism.layout, mechanism.d
     ends = mechanism.ends(joint)
     names = [n for n in (joint, joint + RATES) if n in mechanism.model.constraints.names]

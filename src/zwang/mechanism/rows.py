@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import jax
 import numpy as np
@@ -12,7 +12,7 @@ from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.joints import KINDS, Kind
 from zwang.mechanism.layout import Layout, meant
-from zwang.mechanism.pairs import ANGULAR, COORDINATES, along, frames, pair, wrapped
+from zwang.mechanism.pairs import ANGULAR, COORDINATES, Frames, along, frames, pair, wrapped
 from zwang.mechanism.parts import Drive, Joint, PartError
 
 RATES = " rolling"
@@ -35,10 +35,11 @@ class Joints:
         joints: by name.
         layout: the points.
         formulas: names of what a formula may use besides its own variables.
+        poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q itself unless given.
     """
 
-    def __init__(self, joints: Mapping[str, Joint], layout: Layout, formulas: tuple[str, ...]):
-        self.joints, self.layout, self.formulas = joints, layout, formulas
+    def __init__(self, joints: Mapping[str, Joint], layout: Layout, formulas: tuple[str, ...], poses: Callable = lambda q, p: q):
+        self.joints, self.layout, self.formulas, self.poses = joints, layout, formulas, poses
         self.ends: dict[str, list[Ends]] = {}
         for name, joint in joints.items():
             self._check(name, joint)
@@ -49,6 +50,10 @@ class Joints:
             else:
                 others = [self._other(x, name) for x in joint.joints or ()]
                 self.ends[name] = [self.ends[x][0] if x in self.ends else self.between(joints[x].between, where) for x in others]
+
+    def frames(self, q, p) -> Frames:
+        """Where all points are."""
+        return frames(self.poses(q, p), p, self.layout.carrier)
 
     def between(self, points, where) -> Ends:
         a, b = (self.layout.point(x, (*where, "between")) for x in points)
@@ -116,11 +121,11 @@ class Joints:
                 made[kind_name] = np.array([self._size(name, kind, q, points) for name in names])
         return made
 
-    def constraints(self, rate: Callable) -> list[AbstractConstraint]:
+    def constraints(self, rate: Callable, without: Collection[str] = ()) -> list[AbstractConstraint]:
         """One constraint for all joints of a kind; one for each joint with a formula. `rate(q, v, t, p)` is q̇."""
         made: list[AbstractConstraint] = []
         for kind_name, kind in KINDS.items():
-            if names := self._named(kind_name):
+            if names := [name for name in self._named(kind_name) if name not in without]:
                 made += (
                     [self._formula_joint(name, kind) for name in names]
                     if kind.formula
@@ -134,7 +139,7 @@ class Joints:
     def _pairs(self, names: list[str], ordinal: int):
         """`(q, p)` → the pairs of several joints, with a leading axis."""
         a, b = (np.array([getattr(self.ends[n][ordinal], x) for n in names]) for x in "ab")
-        return lambda q, p: pair(frames(q, p, self.layout.carrier), a, b)
+        return lambda q, p: pair(self.frames(q, p), a, b)
 
     def _size(self, name: str, kind: Kind, q, points: dict) -> list[float]:
         joint = self.joints[name]
@@ -153,8 +158,10 @@ class Joints:
         rule, rates = (kind.plane, kind.plane_rates) if plane else (kind.space, kind.space_rates)
         none = np.zeros((len(names), 0))
 
+        own = np.array([i for i, name in enumerate(self._named(kind_name)) if name in names])
+
         def size(p):
-            return p["sizes"].get(kind_name, none)
+            return p["sizes"][kind_name][own] if kind_name in p["sizes"] else none
 
         made: list[AbstractConstraint] = []
         if rule is not None:
@@ -194,7 +201,7 @@ class Joints:
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""
         a, b, function = np.array([ends.a]), np.array([ends.b]), COORDINATES[ends.coordinate]
-        return lambda q, p: function(jax.tree.map(lambda x: x[0], pair(frames(q, p, self.layout.carrier), a, b)))
+        return lambda q, p: function(jax.tree.map(lambda x: x[0], pair(self.frames(q, p), a, b)))
 
     def drive(self, name: str, drive: Drive, rate: Callable) -> AbstractConstraint:
         """A drive as a constraint: of the coordinate, or of its rate."""

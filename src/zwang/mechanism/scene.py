@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.shape import Shape
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.layout import Layout
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.pairs import frames
 from zwang.mechanism.parts import Link
 from zwang.mechanism.reaction import reaction
 from zwang.mechanism.rows import RATES
@@ -59,14 +59,16 @@ def scene(m: Mechanism) -> Scene:
         joints=joints,
         bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
         traces=m.look.traces,
-        forces=lambda q, by_constraint: joint_forces(m, q, by_constraint, tuple(marked)),
+        forces=(lambda q, by_constraint: joint_forces(m, q, by_constraint, tuple(marked)))
+        if m.coordinates == "maximal"
+        else None,
         view=m.look.view,
     )
 
 
 def joint_forces(m: Mechanism, q: np.ndarray, by_constraint: Mapping[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.vmap(lambda q: frames(q, m.params, m.layout.carrier).attitude)(np.asarray(q)))
+    attitude = np.asarray(jax.vmap(lambda q: m.frames(q).attitude)(np.asarray(q)))
     made = []
     for name in names:
         force, turned = reaction(m, q, by_constraint, name).force, attitude[:, m.ends(name).a]
@@ -80,18 +82,17 @@ def joint_forces(m: Mechanism, q: np.ndarray, by_constraint: Mapping[str, np.nda
 
 def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others turn about z of theirs."""
-    layout = m.layout
-    at = jax.jit(jax.vmap(lambda q: frames(q, m.params, layout.carrier)))
+    at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
     slides = np.array([SYMBOLS[kind] == "slide" for kind in kinds], bool)
 
     def seen(q):
-        found = at(np.asarray(q))
+        found, bodies = at(np.asarray(q))
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
         if m.d == 3:
-            return Seen(place, attitude[:, firsts][..., 2], np.asarray(q).reshape(len(q), -1, 7))
+            return Seen(place, attitude[:, firsts][..., 2], np.asarray(bodies).reshape(len(q), -1, 7))
         angle = attitude[:, firsts]
         axes = slides[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-        return Seen(place, axes, np.asarray(q).reshape(len(q), -1, 3))
+        return Seen(place, axes, np.asarray(bodies).reshape(len(q), -1, 3))
 
     return seen
 

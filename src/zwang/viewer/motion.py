@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from zwang.bodies.shape import Shape
+from zwang.bodies.shape import LARGEST_MESH, MESHES, Shape
 from zwang.errors import ModelError
 from zwang.run import Run
 from zwang.scene import Mark, Scene
@@ -19,9 +19,6 @@ RATE = 30
 """Frames per second of the run; the page interpolates between them."""
 FEWEST, MOST = 121, 1801
 """Frames of a short and of a long run."""
-MOST_MESH = 20_000_000
-"""Bytes of a mesh file that still goes into the page."""
-LOADERS = (".stl", ".obj")
 
 
 def motion(run: Run, scene: Scene) -> dict[str, Any]:
@@ -110,15 +107,15 @@ def _shape(body: str, shape: Shape) -> dict[str, Any]:
     if shape.file is None:
         return given
     path = Path(shape.file)
-    if path.suffix.lower() not in LOADERS:
-        raise ModelError(f"mesh {path} of body {body!r} is no {' or '.join(LOADERS)} file; convert it, or give another shape.")
+    if path.suffix.lower() not in MESHES:
+        raise ModelError(f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or give another shape.")
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"cannot read the mesh {path} of body {body!r}: {error.strerror}.") from None
-    if len(content) > MOST_MESH:
+    if len(content) > LARGEST_MESH:
         raise ModelError(
-            f"mesh {path} of body {body!r} has {len(content)} bytes, expected at most {MOST_MESH}; take a coarser one."
+            f"mesh {path} of body {body!r} has {len(content)} bytes, expected at most {LARGEST_MESH}; take a coarser one."
         )
     return {**given, "format": path.suffix.lower()[1:], "mesh": base64.b64encode(content).decode()}
 

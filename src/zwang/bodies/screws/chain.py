@@ -7,7 +7,8 @@
     ∂M_ij/∂q_k = B_ikᵀ 𝓘ᶜ_max(j,k) S_j + (i ↔ j),    B_ik = [S_i, S_k] for i ≤ k, else 0; after (30)
     C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_kj/∂q_i) v_k      eq. (30); Ṁ − 2C is skew
 
-Everything is written in space and over all joints at once, so that a program has the same size for any number of them. Equation numbers
+Everything is written in space and over all joints at once, so that a program has the same size for any number of them; M and `C v + G`
+are those of a tree without branches (`zwang.bodies.tree`). Equation numbers
 are those of the scara paper.
 """
 
@@ -22,7 +23,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.bodies.body import by_name, entry, stacked
-from zwang.bodies.screws.twist import adjoint, bracket, cobracket, exponential, hat, inverse, motion
+from zwang.bodies.screws.twist import adjoint, bracket, hat, inverse, motion
+from zwang.bodies.tree import equations
+from zwang.bodies.tree.branching import row
 from zwang.errors import ModelError
 from zwang.system import System
 
@@ -101,7 +104,7 @@ class OpenChain:
             "gravity": _place(gravity, "gravity"),
             "tool": _pose(tool),
         }
-        self._applied, self._further = force, potential
+        self._applied, self._further, self._row = force, potential, row(len(self.links))
         self.system = System(
             len(self.links),
             lambda q, t, p: self.mass_matrix(q, p),
@@ -115,8 +118,7 @@ class OpenChain:
 
     def motions(self, q: Float[Array, " n"], p) -> Float[Array, "n 4 4"]:
         """`P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)`: how each link has moved since q = 0."""
-        each = exponential(p["twist"], q)
-        return jax.lax.scan(lambda g, e: (g @ e, g @ e), jnp.eye(4), each)[1]
+        return equations.motions(self._row, q, p)[:-1]
 
     def pose(self, q: Float[Array, " n"], link, p) -> Float[Array, "4 4"]:
         """Center of mass and axes of a link, eq. (15): g(q) = P_l g(0), where g(0) is parallel to the base."""
@@ -149,8 +151,8 @@ class OpenChain:
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
-        S, H = self._momenta(q, p)
-        return jnp.einsum("ix,jix->ij", S, H)
+        S, J = self._space(q, p)
+        return equations.mass_matrix(self._row, S, J)
 
     def mass_slopes(self, q: Float[Array, " n"], p) -> Float[Array, "n n n"]:
         """`∂M_ij/∂q_k`, the formula after eq. (30) with its bracket put right."""
@@ -169,16 +171,14 @@ class OpenChain:
         return self.bias(q, jnp.zeros_like(q), p)
 
     def bias(self, q: Float[Array, " n"], v: Float[Array, " n"], p) -> Float[Array, " n"]:
-        """`C v + G` [N·m, N] by Newton's and Euler's equations, in space: n steps in place of the n³ of the Christoffel symbols.
+        """`C v + G` [N·m, N] by Newton's and Euler's equations (`zwang.bodies.tree.equations`), without the n³ Christoffel symbols."""
+        S, J = self._space(q, p)
+        return equations.bias(self._row, S, J, v, p["gravity"])
 
-        V_l = Σ_{j≤l} S_j v_j,   a_l = Σ_{j≤l} [V_j, S_j] v_j − (g, 0),   w_l = 𝓘_l a_l − ad_(V_l)ᵀ 𝓘_l V_l,   S_iᵀ Σ_{l≥i} w_l
-        """
-        P = self.motions(q, p)
-        S, inertia = self._screws(P, p), self._inertias(P, p)
-        V = jnp.cumsum(S * v[:, None], axis=0)
-        a = jnp.cumsum(bracket(V, S) * v[:, None], axis=0) - jnp.concatenate([p["gravity"], jnp.zeros(3)])
-        wrench = jnp.einsum("lxy,ly->lx", inertia, a) - cobracket(V, jnp.einsum("lxy,ly->lx", inertia, V))
-        return jnp.einsum("ix,ix->i", S, _from_tip(wrench))
+    def _space(self, q, p):
+        """Twists and second moments of mass in space, as `zwang.bodies.tree.equations` takes them."""
+        P = equations.motions(self._row, q, p)
+        return equations.screws(self._row, P, p), equations.moments(self._row, P, p)
 
     def _screws(self, P, p):
         """S_j, shape (n, 6)."""

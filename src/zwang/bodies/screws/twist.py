@@ -91,12 +91,6 @@ def bracket(a: Float[Array, "... 6"], b: Float[Array, "... 6"]) -> Float[Array, 
     return jnp.concatenate([jnp.cross(wa, vb) - jnp.cross(wb, va), jnp.cross(wa, wb)], axis=-1)
 
 
-def cobracket(a: Float[Array, "... 6"], wrench: Float[Array, "... 6"]) -> Float[Array, "... 6"]:
-    """`ad_aᵀ w` of a wrench or momentum w = (force, torque): wᵀ[a, b] = (ad_aᵀ w)ᵀ b for every b."""
-    (va, wa), (force, torque) = jnp.split(a, 2, axis=-1), jnp.split(wrench, 2, axis=-1)
-    return jnp.concatenate([jnp.cross(force, wa), jnp.cross(force, va) + jnp.cross(torque, wa)], axis=-1)
-
-
 def _direction(given, what: str) -> np.ndarray:
     vector = _vector(given, what)
     length = np.linalg.norm(vector)

@@ -1,0 +1,12 @@
+"""Trees of bodies in joint coordinates.
+
+| file | what |
+|---|---|
+| `branching.py` | which joint carries which body |
+| `equations.py` | motions, twists, mass matrix and bias as products of 4 × 4 matrices |
+| `tree.py` | `BodyTree`: a tree as a `zw.System`, with frames and their Jacobians |
+"""
+
+from zwang.bodies.tree.tree import BodyTree as BodyTree
+from zwang.bodies.tree.tree import Branch as Branch
+from zwang.bodies.tree.tree import ball as ball

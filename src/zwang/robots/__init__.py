@@ -1,0 +1,19 @@
+"""Robots from files: URDF, MJCF and SDF.
+
+| file | what |
+|---|---|
+| `description.py` | what a reader finds in a file: bodies, joints, loops, couplings, actuators, and what it leaves out |
+| `compiled.py` | MJCF and URDF, parsed by MuJoCo |
+| `pictures.py` | what bodies of these look like |
+| `urdf.py` | what MuJoCo does not tell of a URDF: pictures, velocity limits, other programs' elements |
+| `sdf.py` | SDF, whose joints may close loops |
+| `text.py` | XML as all of them take it |
+| `robot.py` | `Robot`: a description as a `zw.Model` |
+| `scene.py` | what the viewer draws of it |
+
+No code of a file is executed, and nothing outside it is fetched.
+"""
+
+from zwang.robots.robot import FORMATS as FORMATS
+from zwang.robots.robot import Robot as Robot
+from zwang.robots.robot import read as read

@@ -1,0 +1,85 @@
+"""What a reader finds in a file, in words of mechanics and of no format."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.bodies import Branch
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """A joint between two bodies that the tree already carries.
+
+    Attributes:
+        kind: one of `zwang.mechanism.joints.KINDS` for two points in space, with no number of its own.
+        first, second: body and frame on it, a rigid motion (4, 4) in the body's own frame; body None is the ground.
+    """
+
+    kind: str
+    first: tuple[str | None, np.ndarray]
+    second: tuple[str | None, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Coupling:
+    """x = polynomial(y), for sums x and y of joint coordinates.
+
+    Attributes:
+        first, second: weights of joints in x and y, by name.
+        polynomial: coefficients of y⁰, y¹ …
+        rest: what x and y are counted from.
+    """
+
+    first: dict[str, float]
+    second: dict[str, float]
+    polynomial: tuple[float, ...]
+    rest: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclasses.dataclass
+class Description:
+    """A robot as it stands in a file.
+
+    Attributes:
+        name: of the robot.
+        branches: bodies on joints in a tree.
+        gravity: [m/s²], shape (3,).
+        armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are slack at `rest`.
+        start: coordinates by joint.
+        loops, couplings: by name; hard constraints.
+        actuators: by name, the generalized force of each joint per unit of the actuator's, by joint [1, m]; a ball joint takes three
+            numbers.
+        shapes: what bodies look like, by body: dictionaries of kind, size, position, orientation, color and file.
+        unsupported: what the file has and the model has not, a sentence each.
+    """
+
+    name: str
+    branches: list[Branch]
+    gravity: np.ndarray
+    armature: dict[str, float] = dataclasses.field(default_factory=dict)
+    damping: dict[str, float] = dataclasses.field(default_factory=dict)
+    stiffness: dict[str, float] = dataclasses.field(default_factory=dict)
+    rest: dict[str, float] = dataclasses.field(default_factory=dict)
+    start: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    loops: dict[str, Loop] = dataclasses.field(default_factory=dict)
+    couplings: dict[str, Coupling] = dataclasses.field(default_factory=dict)
+    actuators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    shapes: dict[str, list[dict]] = dataclasses.field(default_factory=dict)
+    unsupported: list[str] = dataclasses.field(default_factory=list)
+
+    def leave_out(self, what: str, names) -> None:
+        """Tell that something of some names is not part of the model, if there are any names."""
+        names = list(dict.fromkeys(str(n) for n in names))
+        if names:
+            self.unsupported.append(f"{what}: {', '.join(names)}")
+
+
+def unique(name: str, taken) -> str:
+    """A name that is not taken yet: itself, or with a number."""
+    taken, count, made = set(taken), 2, name
+    while made in taken:
+        made, count = f"{name} {count}", count + 1
+    return made

@@ -1,0 +1,237 @@
+"""A robot as a model: a tree in joint coordinates, its loops and couplings as hard constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.bodies import BodyTree
+from zwang.bodies.body import entry
+from zwang.bodies.shape import Shape
+from zwang.constraint import AbstractConstraint, Holonomic
+from zwang.errors import ModelError
+from zwang.mechanism.joints import KINDS
+from zwang.mechanism.pairs import Pair
+from zwang.model import Model
+from zwang.robots.description import Description
+from zwang.start import consistent_state
+from zwang.state import State
+
+FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
+"""Endings of files that `read` takes."""
+
+
+def read(path: Path | str, *, floating: bool | None = None) -> Robot:
+    """Read a robot: a URDF, MJCF or SDF file.
+
+    Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints, mimic joints) and actuators are
+    taken over, constraints as hard ones. What else the file has is told by `Robot.unsupported`.
+
+    Args:
+        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it) or .sdf.
+        floating: whether bodies that no joint carries move freely or are held; as the file's format has it unless given: held in URDF
+            and MJCF, free in SDF.
+
+    Raises:
+        ModelError: one sentence for a file that cannot be read.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise ModelError(f"{path} is no robot file; expected one that ends in {', '.join(FORMATS)}.")
+    if not path.is_file():
+        raise ModelError(f"there is no file {path}.")
+    if path.suffix.lower() == ".sdf":
+        from zwang.robots.sdf import read as reader
+    else:
+        from zwang.robots.compiled import read as reader
+    return Robot(reader(path, floating=floating))
+
+
+class Robot:
+    """A robot as a `zw.Model`, in joint coordinates.
+
+        M(q) v̇ = −h(q, v) − D v − K (q − q₀) + B u + Aᵀλ
+
+    Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape (nv,); `p["stiffness"]` K [N·m/rad, N/m]
+    and `p["rest"]` q₀, (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
+
+    Args:
+        description: what a reader found.
+
+    Attributes:
+        tree: the `BodyTree`: frames, Jacobians, mass matrix and bias.
+        params: its parameters.
+        actuators: names of the file's actuators.
+        unsupported: what the file has and this model has not, a sentence each.
+        shapes: what bodies look like, `Shape`s by body.
+
+    Example:
+        >>> arm = zw.robot("ur5.urdf")
+        >>> run = zw.simulate(arm.model, arm.start_state.q, arm.start_state.v, duration=1.0)
+    """
+
+    def __init__(self, description: Description):
+        self.description, self.name = description, description.name
+        self.unsupported = tuple(description.unsupported)
+        self.shapes = {body: tuple(Shape(**x) for x in shapes) for body, shapes in description.shapes.items()}
+        self.actuators = tuple(description.actuators)
+        self.tree = self._tree(None)
+        self.params = {
+            **self.tree.params,
+            "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
+            "stiffness": self._filled(description.stiffness, "coordinate", np.zeros(self.tree.system.nq)),
+            "rest": self._filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
+            "actuation": self._columns(),
+            "loops": self._loop_frames(),
+            "couplings": self._coupling_numbers(),
+        }
+
+    def _filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
+        for name, x in given.items():
+            values[getattr(self.tree, which)(name)] = x
+        return values
+
+    def _columns(self) -> np.ndarray:
+        B = np.zeros((self.tree.system.nv, len(self.actuators)))
+        for i, name in enumerate(self.actuators):
+            for joint, gear in self.description.actuators[name].items():
+                B[self.tree.velocity(joint), i] = gear
+        return B
+
+    def _tree(self, control: Callable | None) -> BodyTree:
+        def force(q, v, t, p):
+            damped = -p["damping"] * v
+            return damped if control is None else damped + p["actuation"] @ control(q, v, t, p)
+
+        made = self.description
+        return BodyTree(
+            made.branches, gravity=list(made.gravity), armature=made.armature, force=force,
+            potential=_springs if any(made.stiffness.values()) else None,
+        )  # fmt: skip
+
+    # --- actuators -----------------------------------------------------------------------------------------------
+
+    @property
+    def actuation_matrix(self) -> np.ndarray:
+        """B of the file's actuators: generalized force per unit of each actuator's force, shape (nv, nu)."""
+        return self.params["actuation"]
+
+    def actuation(self, joints: Sequence[str]) -> np.ndarray:
+        """B of motors at joints, by name, for files that name no actuators, shape (nv, nu)."""
+        B = np.zeros((self.tree.system.nv, 0))
+        for name in joints:
+            B = np.hstack([B, np.eye(len(B))[:, self.tree.velocity(name)]])
+        return B
+
+    # --- constraints ---------------------------------------------------------------------------------------------
+
+    def _loop_frames(self) -> dict:
+        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4)."""
+        frames: dict = {}
+        for loop in self.description.loops.values():
+            for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
+                frames.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
+        return {kind: {side: np.array(x) for side, x in sides.items()} for kind, sides in frames.items()}
+
+    def _coupling_numbers(self) -> dict:
+        couplings = list(self.description.couplings.values())
+        most = max((len(c.polynomial) for c in couplings), default=0)
+        weights = {
+            side: np.array([self._filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq)) for c in couplings])
+            for side in ("first", "second")
+        }
+        powers = np.array([[*c.polynomial, *(0.0,) * (most - len(c.polynomial))] for c in couplings])
+        return {**weights, "polynomial": powers, "rest": np.array([c.rest for c in couplings])} if couplings else {}
+
+    @cached_property
+    def constraints(self) -> tuple[AbstractConstraint, ...]:
+        """Loops, those of a kind under one function, and couplings."""
+        made: list[AbstractConstraint] = []
+        loops = self.description.loops
+        for kind in self.params["loops"]:
+            names = [name for name, loop in loops.items() if loop.kind == kind]
+            first, second = (np.array([self._body(getattr(loops[n], side)[0]) for n in names]) for side in ("first", "second"))
+            made.append(Holonomic(self._closing(kind, first, second), name=f"loops {kind}", parts=names))
+        if self.description.couplings:
+            made.append(Holonomic(_coupled, name="couplings", parts=tuple(self.description.couplings)))
+        return tuple(made)
+
+    def _body(self, name: str | None) -> int:
+        return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
+
+    def _closing(self, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
+        rows = KINDS[kind].space
+        assert rows is not None
+
+        def phi(q, t, p):
+            bodies = jnp.concatenate([self.tree.poses(q, p), jnp.eye(4)[None]])
+            a, b = bodies[first] @ p["loops"][kind]["first"], bodies[second] @ p["loops"][kind]["second"]
+            back = jnp.swapaxes(a[:, :3, :3], 1, 2)
+            gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
+            return jax.vmap(lambda gap, turn: rows(Pair(gap, turn), None))(gap, back @ b[:, :3, :3]).ravel()
+
+        return phi
+
+    # --- the model -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def model(self) -> Model:
+        """The robot with its actuators at rest."""
+        return self.driven()
+
+    def driven(
+        self,
+        control: Callable | None = None,
+        *,
+        constraints: Sequence[AbstractConstraint] = (),
+        params: dict | None = None,
+        servo=None,
+    ) -> Model:
+        """The robot under a control of its actuators, with more constraints or parameters.
+
+        Args:
+            control: `(q, v, t, p)` → u, shape (nu,), forces of the file's actuators [N, N·m]; none unless given.
+            constraints: besides its own.
+            params: more parameters, by name.
+            servo: as in `zw.Model`.
+        """
+        system = self._tree(control).system
+        return Model(system, [*self.constraints, *constraints], {**self.params, **(params or {})}, servo=servo, name=self.name)
+
+    def state(self, start: dict | None = None) -> State:
+        """The nearest state at rest that loops and couplings allow.
+
+        Args:
+            start: coordinates of joints by name: a number, or a unit quaternion of a ball joint; the file's own for the others.
+
+        Raises:
+            ModelError: for an unknown joint, or if the loops cannot be closed.
+        """
+        q = self._filled({**self.description.start, **(start or {})}, "coordinate", self.tree.home)
+        return consistent_state(self.model, q, np.zeros(self.tree.system.nv)).state
+
+    @cached_property
+    def start_state(self) -> State:
+        """The file's configuration, with its loops closed, at rest."""
+        return self.state()
+
+    def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
+        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame, and the body's angular velocity [rad/s],
+        both in space."""
+        return self.tree.frame_jacobian(jnp.asarray(q), body, self.params, offset)
+
+
+def _springs(q, t, p):
+    return 0.5 * jnp.sum(p["stiffness"] * (q - p["rest"]) ** 2)
+
+
+def _coupled(q, t, p):
+    c = p["couplings"]
+    x, y = c["first"] @ q - c["rest"][:, 0], c["second"] @ q - c["rest"][:, 1]
+    return x - jnp.polyval(c["polynomial"].T[::-1], y)

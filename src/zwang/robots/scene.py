@@ -1,0 +1,44 @@
+"""A robot as a scene: its shapes, and a rod to each body from the one that carries it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from zwang.bodies.shape import LARGEST_MESH, MESHES, Shape
+from zwang.scene import Bar, Mark, Scene, Seen
+
+if TYPE_CHECKING:
+    from zwang.robots.robot import Robot
+
+
+def scene(robot: Robot) -> Scene:
+    """What the viewer draws of a robot; bodies whose meshes it cannot show are rods alone."""
+    branches = [b.name for b in robot.tree.branches]
+    order = [i for i, name in enumerate(branches) if name in robot.shapes]
+    bodies = {branches[i]: tuple(s for s in robot.shapes[branches[i]] if _shown(s)) for i in order}
+    rods = tuple(Bar((b.parent, b.name), b.name, "rod") for b in robot.tree.branches if b.parent is not None)
+    joints = tuple(
+        Mark(b.name, b.name, "ball" if len(b.joints) > 1 else "pin", constraints=()) for b in robot.tree.branches if b.joints
+    )
+    poses = jax.jit(jax.vmap(lambda q: robot.tree.poses(q, robot.params)))
+
+    def seen(q):
+        found = np.asarray(poses(np.asarray(q)))
+        turned = Rotation.from_matrix(found[:, order, :3, :3].reshape(-1, 3, 3)).as_quat(scalar_first=True)
+        placed = np.concatenate([found[:, order, :3, 3], turned.reshape(len(q), len(order), 4)], axis=-1)
+        return Seen(found[..., :3, 3], poses=placed if order else None)
+
+    return Scene(tuple(branches), seen, bars=rods, joints=joints, bodies=bodies)
+
+
+def _shown(shape: Shape) -> bool:
+    """Whether the viewer takes it: a mesh must be there, in a format that it reads and not too large."""
+    if shape.kind != "mesh":
+        return True
+    path = Path(str(shape.file))
+    return path.suffix.lower() in MESHES and path.is_file() and path.stat().st_size <= LARGEST_MESH

@@ -1,0 +1,89 @@
+"""XML as robot files have it, read without entities or anything from elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from zwang.bodies.screws.twist import motion
+from zwang.errors import ModelError
+
+
+def parsed(path: Path) -> tuple[str, ElementTree.Element]:
+    """Text and root element of a file.
+
+    Raises:
+        ModelError: for a file that cannot be read, is no XML, or declares a document type, in which entities could hide.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ModelError(f"{path} is not a text file in UTF-8.") from None
+    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
+        raise ModelError(f"{path} declares a document type or entities; write the robot's elements out.")
+    try:
+        return text, ElementTree.fromstring(text.encode())
+    except ElementTree.ParseError as error:
+        raise ModelError(f"{path}: no XML: {error}.") from None
+
+
+def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarray:
+    """So many numbers.
+
+    Raises:
+        ModelError: if there are others, naming where.
+    """
+    if text is None:
+        if default is None:
+            raise ModelError(f"{where}: {count} numbers are missing.")
+        return np.asarray(default, float)
+    try:
+        values = np.array([float(x) for x in text.split()])
+    except ValueError:
+        values = np.zeros(0)
+    if values.shape != (count,) or not np.all(np.isfinite(values)):
+        raise ModelError(f"{where}: {text.strip()!r:.60}, expected {count} finite number{'s' * (count > 1)}.")
+    return values
+
+
+def placed(place, angles) -> np.ndarray:
+    """The rigid motion (4, 4) of a place [m] and of roll, pitch and yaw [rad] about fixed axes."""
+    return np.asarray(motion(jnp.asarray(Rotation.from_euler("xyz", angles).as_matrix()), jnp.asarray(place, float)))
+
+
+def of_quaternion(place, quaternion) -> np.ndarray:
+    """The rigid motion (4, 4) of a place [m] and a quaternion (w, x, y, z)."""
+    return np.asarray(motion(jnp.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()), jnp.asarray(place, float)))
+
+
+def quaternion(frame: np.ndarray) -> tuple[float, ...]:
+    """(w, x, y, z) of a rigid motion."""
+    return tuple(float(x) for x in np.roll(Rotation.from_matrix(np.array(frame)[:3, :3]).as_quat(), 1))
+
+
+def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = None) -> dict:
+    """A geometry of a body, as plain numbers."""
+    return {
+        "kind": kind, "size": tuple(float(x) for x in size), "position": tuple(float(x) for x in frame[:3, 3]),
+        "orientation": quaternion(frame), "color": None if color is None else tuple(float(x) for x in color), "file": file,
+    }  # fmt: skip
+
+
+def found(address: str, beside: Path) -> str:
+    """The path of a file that a robot file names, by `package://`, `model://` or `file://`, or relative to itself; as named if there is
+    no such file."""
+    scheme, _, rest = address.rpartition("://")
+    if scheme in ("package", "model"):
+        for folder in beside.resolve().parents:
+            for name in (rest, rest.partition("/")[2]):
+                if name and (folder / name).is_file():
+                    return str(folder / name)
+        return address
+    here = Path(rest) if Path(rest).is_absolute() else beside.parent / rest
+    return str(here) if here.is_file() else address

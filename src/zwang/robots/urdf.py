@@ -1,0 +1,50 @@
+"""What MuJoCo does not tell of a URDF: pictures, limits of speed, and elements of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from zwang.errors import ModelError
+from zwang.robots.description import Description
+from zwang.robots.text import found, numbers, placed, shape
+
+KNOWN = ("link", "joint", "material", "mujoco")
+
+
+def add_urdf(root: Element, made: Description, path: Path) -> None:
+    """Add a URDF's pictures and name what is left out of it."""
+    colors = {m.get("name"): m.find("color") for m in root.findall("material")}
+    for link in root.findall("link"):
+        name = link.get("name", "")
+        for visual in [*link.findall("visual")] or [*link.findall("collision")]:
+            if (drawn := _shape(visual, f"{path}: link {name!r}", colors, path)) is not None:
+                made.shapes.setdefault(name, []).append(drawn)
+    joints = root.findall("joint")
+    made.leave_out("contacts of bodies", [x.get("name") for x in root.findall("link") if x.find("collision") is not None])
+    made.leave_out(
+        "limits of speed", [j.get("name") for j in joints for x in j.findall("limit") if float(x.get("velocity") or 0)]
+    )
+    made.leave_out("safety controllers", [j.get("name") for j in joints if j.find("safety_controller") is not None])
+    made.leave_out("transmissions (take Robot.actuation)", [x.get("name") for x in root.findall("transmission")])
+    made.leave_out("elements for other programs", [x.tag for x in root if x.tag not in (*KNOWN, "transmission")])
+
+
+def _shape(visual: Element, where: str, colors: dict, path: Path) -> dict | None:
+    origin, geometry = visual.find("origin"), visual.find("geometry")
+    if geometry is None or not len(geometry):
+        raise ModelError(f"{where}: a picture or collision has no geometry.")
+    given = {} if origin is None else origin.attrib
+    frame = placed(numbers(given.get("xyz"), 3, where, (0, 0, 0)), numbers(given.get("rpy"), 3, where, (0, 0, 0)))
+    material, what = visual.find("material"), geometry[0]
+    tint = None if material is None else material.find("color")
+    tint = colors.get(material.get("name")) if tint is None and material is not None else tint
+    color = None if tint is None else numbers(tint.get("rgba"), 4, where)
+    if what.tag == "mesh":
+        scale = numbers(what.get("scale"), 3, where, (1, 1, 1))
+        return shape("mesh", scale, frame, color, found(what.get("filename", ""), path))
+    sizes = {"box": ("size", 3), "sphere": ("radius", 1), "cylinder": ("radius length", 2), "capsule": ("radius length", 2)}
+    if what.tag not in sizes:
+        return None
+    names, count = sizes[what.tag]
+    return shape(what.tag, numbers(" ".join(what.get(n, "") for n in names.split()), count, f"{where}: {what.tag}"), frame, color)

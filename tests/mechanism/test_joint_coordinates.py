@@ -1,0 +1,111 @@
+"""One mechanism in coordinates of its bodies and of its joints: one motion."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import zwang as zw
+from zwang.drift.consistent import pieces
+from zwang.mechanism import Force, Joint, Link, Mechanism, Point, Spring
+from zwang.state import State
+
+SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
+BODIES, DURATION = 5, 2.0
+AGREEMENT = 1e-9
+"""What both may differ by after 2 s: two runs at rtol 1e-13; one of the linkages multiplies a difference by 1e6 on its way."""
+
+
+def random_tree(seed: int, world: str) -> Mechanism:
+    """Bodies on random joints of a tree, some met from their second body, and a free one; three rods close loops."""
+    random, d = np.random.default_rng(seed), 2 if world == "plane" else 3
+    kinds = ("revolute", "prismatic", "revolute", "revolute") if d == 2 else tuple(random.permutation(SPACE)[: BODIES - 1])
+    places, turns = random.normal(size=(BODIES, d)), 0.8 * random.normal(size=(BODIES, 3))
+    if d == 2:
+        turns[:, :2] = 0.0
+    R = Rotation.from_rotvec(turns).as_matrix()[:, :d, :d]
+    points: list[dict] = [{} for _ in range(BODIES)]
+    ground: dict = {}
+
+    def mark(body: int, name: str, place, turn=np.zeros(3)) -> str:
+        """A point at a place in space with axes that are turned in space, in the body's own axes."""
+        own = np.eye(3)
+        own[:d, :d] = R[body] if body >= 0 else np.eye(d)
+        axes = own.T @ Rotation.from_rotvec(turn).as_matrix()
+        at = own[:d, :d].T @ (place - (places[body] if body >= 0 else 0.0))
+        if d == 2:
+            point = Point(tuple(at), angle=float(np.arctan2(axes[1, 0], axes[0, 0])))
+        else:
+            point = Point(tuple(at), axis=tuple(axes[:, 2]), x=tuple(axes[:, 0]))
+        (ground if body < 0 else points[body])[name] = point
+        return f"{'ground' if body < 0 else f'body{body}'}.{name}"
+
+    joints = {}
+    for i in range(BODIES):
+        if i == BODIES - 1:
+            continue  # free: only loops hold it
+        parent = int(random.integers(-1, i)) if i else -1
+        turn = random.normal(size=3) * (np.array([0, 0, 1]) if d == 2 else 1)
+        place = random.normal(size=d)
+        pair = [mark(parent, f"to{i}", place, turn), mark(i, "joint", place, turn)]
+        joints[f"joint{i}"] = Joint(kinds[i], between=tuple(pair if random.random() < 0.6 else pair[::-1]))
+    for k, (i, j) in enumerate([(0, BODIES - 1), (2, BODIES - 2), (-1, BODIES - 1)]):
+        ends = random.normal(size=(2, d))
+        between = (mark(i, f"rod{k}", ends[0]), mark(j, f"rod{k}", ends[1]))
+        joints[f"rod{k}"] = Joint("rod", between=between, length=float(np.linalg.norm(ends[1] - ends[0])))
+    bodies = {}
+    for i in range(BODIES):
+        inertia = 0.5 if d == 2 else (0.5, 0.6, 0.7)
+        where = {"angle": float(turns[i, 2])} if d == 2 else {"turn": tuple(turns[i])}
+        speed = {"angular_velocity": 0.3 if d == 2 else (0.3, -0.2, 0.1)}
+        bodies[f"body{i}"] = Link(mass=1.0 + i / 5, inertia=inertia, points=points[i], at=tuple(places[i]), **where, **speed)
+    spring = Spring(between=("body0", "body3"), stiffness=3.0, damping=0.2, rest=1.0)
+    push = Force(effort=("sin(t)", "0.1", "0.2*x")[:d], on="body1")
+    return Mechanism(bodies=bodies, joints=joints, ground=ground, world=world, springs={"spring": spring}, forces={"push": push})
+
+
+def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-13) -> float:
+    """The largest difference between the bodies' places, quaternions up to their sign, at the end."""
+    joint = dataclasses.replace(mechanism, coordinates="joint")
+    ends = []
+    for m in (mechanism, joint):
+        start = m.start_state
+        run = zw.simulate(m.model, start.q, start.v, duration=duration, rtol=rtol, samples=3)
+        ends.append(np.asarray(m.frames(run.q[-1]).place))
+        ends.append(np.asarray(m.frames(run.q[-1]).attitude))
+    return max(np.abs(ends[0] - ends[2]).max(), np.abs(ends[1] - ends[3]).max())
+
+
+def accelerated(at) -> np.ndarray:
+    """v̇ of `Pieces`, by Gauss's principle written as one linear system."""
+    A, M = np.asarray(at.A), np.asarray(at.M)
+    both = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
+    return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
+
+
+@pytest.mark.parametrize("seed, world", [(1, "plane"), pytest.param(3, "space", marks=pytest.mark.slow)])
+def test_accelerations_are_alike_in_both_coordinates(seed, world):
+    mechanism = random_tree(seed, world)
+    joint, layout = dataclasses.replace(mechanism, coordinates="joint"), mechanism.layout
+    points, zero = {"offset": layout.offset, "orientation": layout.orientation}, jnp.zeros(())
+    state = joint._branches.joint_state(State(layout.q, layout.v, zero), points)
+    dynamics = joint.model.dynamics()
+    A = np.asarray(pieces(dynamics, state).A)
+    v = np.asarray(state.v) - np.linalg.pinv(A) @ (A @ np.asarray(state.v))
+    at = pieces(dynamics, State(state.q, jnp.asarray(v), zero))
+    maximal = pieces(mechanism.model.dynamics(), joint.body_state(state.q, v))
+    for residual in (at.phi, at.psi, maximal.phi, maximal.psi):
+        assert np.abs(residual).max() < 1e-13
+    rate, step = accelerated(at), 1e-4
+    system, p = joint.model.system, joint.model.params
+    ends = [joint.body_state(system.move(state.q, h * jnp.asarray(v), 0.0, p), v + h * rate).v for h in (step, -step)]
+    got = np.asarray(ends[0] - ends[1]) / (2 * step)
+    np.testing.assert_allclose(got, accelerated(maximal), atol=1e-6 * np.abs(got).max())  # of the difference, O(step²)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed, world", [(0, "plane"), (1, "plane"), (2, "space"), (3, "space"), (4, "space")])
+def test_random_trees_with_loops_move_alike_in_both_coordinates(seed, world):
+    assert agreement(random_tree(seed, world), DURATION) < AGREEMENT

@@ -1,0 +1,46 @@
+"""Robots with closed loops: Robotiq's 2F-85 (MJCF) and Cassie (SDF)."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+
+from .files import example_robot, gripper
+
+pytestmark = [pytest.mark.robots, pytest.mark.slow]
+VIOLATION = 1e-12
+
+
+def finger_law(q, v, t, p):
+    """The file's own actuator, closing and opening once in 10 s, in [N·m]."""
+    length, rate = p["actuation"][:, 0] @ q, p["actuation"][:, 0] @ v
+    signal = 127.5 * (1 - jnp.cos(2 * jnp.pi * t / 10))
+    return jnp.clip(0.3137255 * signal - 100 * length - 10 * rate, -5, 5)[None]
+
+
+def test_a_gripper_with_redundant_loops_closes_and_opens():
+    pytest.importorskip("mujoco")
+    robot = zw.robot(gripper())
+    model, start = robot.driven(finger_law), robot.start_state
+    run = zw.simulate(model, start.q, start.v, duration=10.0, rtol=1e-7)
+    data = run.dataset
+    assert model.constraints.m == 7 and set(data["rank"].values) == {5}
+    assert float(data["violation"].max()) <= VIOLATION
+    driver = data["q"].sel(coordinate="right_driver_joint")
+    assert abs(driver[100] - 0.8) < 0.01 and abs(driver[-1]) < 0.01
+    np.testing.assert_allclose(driver, data["q"].sel(coordinate="left_driver_joint"), atol=VIOLATION)
+    across = [row for row in data["row"].values if row.startswith("connect") and row.endswith("[0]")]
+    assert len(across) == 2  # rows along the hinges, which the linkage keeps by itself: the least force is none
+    assert float(abs(data["multipliers"].sel(row=across)).max()) == 0.0
+    assert float(abs(data["multipliers"]).max()) > 1.0
+
+
+def test_cassie_drops_from_a_held_base_with_its_loops_closed():
+    robot = zw.robot(example_robot("cassie_description/robots/cassie_v2.sdf"), floating=False)
+    start = robot.start_state
+    assert len(robot.description.loops) == 4 and robot.model.constraints.m == 12
+    run = zw.simulate(robot.model, start.q, start.v, duration=0.2, rtol=1e-6, samples=21)
+    assert set(run.dataset["rank"].values) == {10}  # each plantar linkage is plane, and keeps one row by itself
+    assert float(run.dataset["violation"].max()) <= VIOLATION
+    assert np.abs(run.q[-1] - run.q[0]).max() > 0.01
