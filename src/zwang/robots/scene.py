@@ -29,8 +29,9 @@ def scene(robot: Robot) -> Scene:
 
     def seen(q):
         found = np.asarray(poses(np.asarray(q)))
-        turned = Rotation.from_matrix(found[:, order, :3, :3].reshape(-1, 3, 3)).as_quat(scalar_first=True)
-        placed = np.concatenate([found[:, order, :3, 3], turned.reshape(len(q), len(order), 4)], axis=-1)
+        shown = found[:, order]
+        turned = Rotation.from_matrix(shown[..., :3, :3].reshape(-1, 3, 3)).as_quat(scalar_first=True)
+        placed = np.concatenate([shown[..., :3, 3], turned.reshape(len(q), len(order), 4)], axis=-1)
         return Seen(found[..., :3, 3], poses=placed if order else None)
 
     return Scene(tuple(branches), seen, bars=rods, joints=joints, bodies=bodies)
