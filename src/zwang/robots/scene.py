@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from zwang.bodies.shape import LARGEST_MESH, MESHES, Shape
-from zwang.scene import Bar, Mark, Scene, Seen
+from zwang.scene import Bar, Mark, Scene, Seen, Symbol
 
 if TYPE_CHECKING:
     from zwang.robots.robot import Robot
@@ -22,9 +22,10 @@ def scene(robot: Robot) -> Scene:
     order = [i for i, name in enumerate(branches) if name in robot.shapes]
     bodies = {branches[i]: tuple(s for s in robot.shapes[branches[i]] if _shown(s)) for i in order}
     rods = tuple(Bar((b.parent, b.name), b.name, "rod") for b in robot.tree.branches if b.parent is not None)
-    joints = tuple(
-        Mark(b.name, b.name, "ball" if len(b.joints) > 1 else "pin", constraints=()) for b in robot.tree.branches if b.joints
-    )
+    marked = [(i, name, twist) for i, b in enumerate(robot.tree.branches) for name, twist in list(b.joints.items())[-1:]]
+    joints = tuple(Mark(name, branches[i], _symbol(twist), constraints=()) for i, name, twist in marked)
+    carriers, directions = [i for i, _, _ in marked], np.array([_direction(twist) for _, _, twist in marked]).reshape(-1, 3)
+    at_home = np.asarray(robot.params["frame"])[:, :3, :3]
     poses = jax.jit(jax.vmap(lambda q: robot.tree.poses(q, robot.params)))
 
     def seen(q):
@@ -32,9 +33,28 @@ def scene(robot: Robot) -> Scene:
         shown = found[:, order]
         turned = Rotation.from_matrix(shown[..., :3, :3].reshape(-1, 3, 3)).as_quat(scalar_first=True)
         placed = np.concatenate([shown[..., :3, 3], turned.reshape(len(q), len(order), 4)], axis=-1)
-        return Seen(found[..., :3, 3], poses=placed if order else None)
+        turned_since = found[:, carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
+        return Seen(found[..., :3, 3], np.einsum("njab,jb->nja", turned_since, directions), poses=placed if order else None)
 
     return Scene(tuple(branches), seen, bars=rods, joints=joints, bodies=bodies)
+
+
+def _symbol(twist: np.ndarray) -> Symbol:
+    """A ball for three turns, a slide for one that does not turn, a pin otherwise."""
+    return "ball" if np.ndim(twist) == 2 else "pin" if np.any(_turn(twist)) else "slide"
+
+
+def _direction(twist: np.ndarray) -> np.ndarray:
+    """The axis that a joint turns about or slides along, in base axes at q = 0; none for a ball."""
+    if np.ndim(twist) == 2:
+        return np.zeros(3)
+    turn = _turn(twist)
+    axis = turn if np.any(turn) else np.asarray(twist)[:3]
+    return axis / np.linalg.norm(axis)
+
+
+def _turn(twist: np.ndarray) -> np.ndarray:
+    return np.asarray(twist)[3:]
 
 
 def _shown(shape: Shape) -> bool:
