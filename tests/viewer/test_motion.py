@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -91,3 +92,15 @@ def test_a_scene_that_sees_too_few_places_is_refused():
     scene = Scene(("a", "b"), lambda q: Seen(np.zeros((len(q), 3, 2))))
     with pytest.raises(zw.ModelError, match=r"places of shape \(4, 3, 2\), expected \(4, 2, 2\)"):
         scene.at(np.zeros((4, 2)))
+
+
+def test_an_impact_parts_the_motion():
+    """A fall that ends in rest: one instant, two velocities, and no curve through both."""
+    t, x, v = np.array([0.0, 0.5, 1.0, 1.0, 1.5]), np.array([1.0, 0.75, 0.0, 0.0, 0.0]), np.array([0.0, -1.0, -2.0, 0.0, 0.0])
+    system = SimpleNamespace(nq=1, rate=lambda q, v, t, p: v)
+    run = SimpleNamespace(
+        model=SimpleNamespace(system=system), flow=SimpleNamespace(dynamics=SimpleNamespace(p=None)),
+        steps=SimpleNamespace(t=t, y=np.stack([x, v], axis=1)),
+    )  # fmt: skip
+    times = np.linspace(0.0, 1.5, 31)
+    assert np.allclose(configurations(run, times)[:, 0], np.where(times < 1, 1 - times**2, 0.0), atol=1e-14)

@@ -70,13 +70,23 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
 
 
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
-    """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye cannot tell from exact."""
+    """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye cannot tell from exact.
+
+    An impact stands twice in the steps, before and after, and parts them.
+    """
     system, p, nq = run.model.system, run.flow.dynamics.p, run.model.system.nq
     t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
     rates = np.asarray(jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, p)))(q, v, t))
-    return CubicHermiteSpline(t, q, rates)(times)
+    made = np.empty((len(times), nq))
+    for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
+        within = times >= t[piece[0]]
+        if len(piece) > 1:
+            made[within] = CubicHermiteSpline(t[piece], q[piece], rates[piece])(times[within])
+        else:
+            made[within] = q[piece]
+    return made
 
 
 def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
