@@ -48,7 +48,9 @@ class Constraints(eqx.Module):
             raise ModelError(
                 f"constraint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own name=."
             )
-        self.sizes = tuple(_rows(c, system, p) for c in self.members)
+        kinds: list[Hashable] = [i if c.copies is None else (c.copies, c.level) for i, c in enumerate(self.members)]
+        rows = {kind: _rows(c, system, p) for kind, c in dict(zip(kinds, self.members, strict=True)).items()}
+        self.sizes = tuple(rows[kind] for kind in kinds)  # copies of one definition have as many rows each
 
     @property
     def names(self) -> tuple[str, ...]:
