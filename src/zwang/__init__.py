@@ -22,7 +22,7 @@ _HOME = {
     "NoStabilization": "drift",
     "Dopri8": "integrate", "Tsit5": "integrate", "Kvaerno5": "integrate",
     "Proximal": "pseudoinverse", "CompleteOrthogonal": "pseudoinverse", "SVD": "pseudoinverse", "Varga": "pseudoinverse",
-    "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
+    "Sparse": "sparse", "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
     "UdwadiaKalaba": "formulation", "Campbell": "formulation", "CampbellSingular": "formulation",
     "UdwadiaPhohomsiri": "formulation", "LagrangeMultipliers": "formulation", "Nullspace": "formulation",
     "Servo": "servo", "Control": "servo", "control": "servo", "inverse_dynamics": "servo", "relative_degree": "servo",
@@ -105,6 +105,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import Robust as Robust
     from zwang.servo import SecondOrder as SecondOrder
     from zwang.servo import Servo as Servo
+    from zwang.sparse import Sparse as Sparse
     from zwang.servo import WeightedNorm as WeightedNorm
     from zwang.servo import control as control
     from zwang.servo import inverse_dynamics as inverse_dynamics

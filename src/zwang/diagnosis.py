@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.constraint import AbstractConstraint
-from zwang.drift.consistent import Metric
+from zwang.drift.metric import metric_of
 from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
@@ -132,7 +132,7 @@ def _control(dynamics: Dynamics, state: State) -> Control:
 
 def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
     c = model.constraints
-    C = np.asarray(start.at.A) @ Metric.of(dynamics, start.at).W
+    C = np.asarray(start.at.A) @ metric_of(dynamics, start.at.M, start.at.A).W
     C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
     U, sigma, Vt = np.linalg.svd(C)
     rank = _rank(sigma)

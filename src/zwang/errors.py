@@ -38,6 +38,7 @@ class Result(enum.IntEnum):
     NO_AUTHORITY = 9
     TOO_FEW_ACTUATORS = 10
     AT_LIMIT = 11
+    OUTSIDE_STRUCTURE = 12
 
     @property
     def sentence(self) -> str:
@@ -64,4 +65,6 @@ _SENTENCES = {
     Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
     Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
+    Result.OUTSIDE_STRUCTURE: "a constraint depends on a velocity that it did not depend on where its sparsity was looked for "
+    "(a condition in its function?): give pseudoinverse=zw.Proximal()",
 }

@@ -22,7 +22,7 @@ class Observation(eqx.Module):
     """One instant.
 
     Attributes:
-        motion: acceleration, forces, rank, residual.
+        motion: acceleration, forces, rank, residual; without the matrix.
         phi, psi: residuals, shape (m,), 0 at rows that have none.
         relative: φ at rows of unit length times curvature [dimensionless], shape (m,).
         kinetic, potential: energy [J].
@@ -63,6 +63,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
     force = jnp.asarray(system.force(s.q, s.v, s.t, p))
+    motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))  # large, and known from q, v and t
     return Observation(
         motion, phi, psi, phi * row_scale(scales.row_length) * scales.curvature, kinetic, potential,
         s.v @ force + drift, s.v @ motion.ideal_force, s.v @ motion.nonideal_force,
