@@ -22,6 +22,7 @@ from zwang.law import AbstractLoop, AbstractSampler
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.run import Run, Steps
+from zwang.run.observe import refuse_missed
 from zwang.start import START_TOLERANCE, checked_start
 
 FIXED_STEP_ACCEPT = 1e-6
@@ -181,6 +182,7 @@ def _follow(flow, integrator, events, here: Progress, instants, tolerances, max_
             here, history = advance(flow, integrator, events, here, _number(window), tolerances, limit)
             parts.append(Steps.of(history, done))
             done += parts[-1].samples
+            refuse_missed(flow, parts[-1].t, parts[-1].y)
             if progress is not None:
                 progress((float(here.t) - t0) / (instants[-1] - t0))
             if int(here.result) != Result.SUCCESS:

@@ -69,7 +69,7 @@ class Projection(AbstractDrift):
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i >= self.iterations) | ~jnp.isfinite(size)
             q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
-            volume = jax.lax.cond(done, moving.volume, lambda: jnp.zeros(()))
+            volume = jax.lax.cond(done, lambda: moving.volume(), lambda: jnp.zeros(()))
             error_v, error_q = error_v - forbidden_v, error_q - sum(forbidden_q)
             return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, volume, done
 
