@@ -105,7 +105,9 @@ class Model(eqx.Module):
             raise ModelError(
                 f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True."
             )
-        structure = self._structure(formulation) if isinstance(method, Sparse) else None
+        structure = None
+        if isinstance(method, Sparse):
+            method, structure = method.suited(self.constraints.m), self._structure(formulation)
         return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo, structure)
 
     def _default(self, formulation) -> AbstractPseudoinverse:

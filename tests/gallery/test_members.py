@@ -16,7 +16,7 @@ from zwang.gallery import NAMES as ALL
 from .examples import example, run
 
 EXPECTED = {
-    "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
+    "pendulum", "double-pendulum", "rod-chain", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
     "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
     "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
     "3rrr", "scissor-lift", "four-bars", "stewart", "delta",
