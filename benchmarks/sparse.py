@@ -107,7 +107,12 @@ def loops(N: int = 40, duration: float = 1.0) -> dict:
             start = time.perf_counter()
             run = example.run(duration=duration, samples=2, rtol=1e-8, pseudoinverse=method)
             walls.append(time.perf_counter() - start)
-        seen[name] = {"first": walls[0], "again": min(walls[1:]), "steps": run.attrs["steps_accepted"], "error": example.error(run)}
+        seen[name] = {
+            "first": walls[0],
+            "again": min(walls[1:]),
+            "steps": run.attrs["steps_accepted"],
+            "error": example.error(run),
+        }
     ratio = seen["dense"]["again"] / seen["sparse"]["again"]
     print(f"{N} four-bar loops, {duration:g} s: sparse {seen['sparse']}, dense {seen['dense']}: {ratio:.1f} times faster")
     return {"N": N, **seen, "ratio": ratio}

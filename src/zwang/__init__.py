@@ -105,7 +105,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import Robust as Robust
     from zwang.servo import SecondOrder as SecondOrder
     from zwang.servo import Servo as Servo
-    from zwang.sparse import Sparse as Sparse
     from zwang.servo import WeightedNorm as WeightedNorm
     from zwang.servo import control as control
     from zwang.servo import inverse_dynamics as inverse_dynamics
@@ -114,5 +113,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import zero_dynamics as zero_dynamics
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
+    from zwang.sparse import Sparse as Sparse
     from zwang.start import consistent_state as consistent_state
     from zwang.system import System as System

@@ -184,7 +184,6 @@ class Dynamics(eqx.Module):
             if c.nonideal is not None
         }
 
-
     def missed(self, s: State) -> Float[Array, ""]:
         """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is dense."""
         if self.structure is None:

@@ -41,7 +41,9 @@ def assert_equal(sparse, dense):
         np.testing.assert_allclose(sparse[name] / scale, dense[name] / scale, rtol=0, atol=SMALL, err_msg=name)
 
 
-@pytest.mark.parametrize("name", [pytest.param("chain", marks=pytest.mark.slow), pytest.param("tree", marks=pytest.mark.slow), "ladder", "redundant"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("chain", marks=pytest.mark.slow), pytest.param("tree", marks=pytest.mark.slow), "ladder", "redundant"]
+)
 def test_sparse_equals_dense(name):
     model, q, v = bars(name)
     if name == "ladder":

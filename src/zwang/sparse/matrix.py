@@ -75,7 +75,9 @@ class SparseMatrix(eqx.Module):
     def __matmul__(self, x: Float[Array, " nv"]) -> Float[Array, " m"]:
         x = x.reshape(-1, self.layout.size).T
         y = sum(
-            self.data[c, a] * taken(x[a], self.layout.block[c]) for c in range(self.layout.colors) for a in range(self.layout.size)
+            self.data[c, a] * taken(x[a], self.layout.block[c])
+            for c in range(self.layout.colors)
+            for a in range(self.layout.size)
         )
         return y if self.rows is None else y[self.rows]  # type: ignore
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 from jaxtyping import Array, Float
 
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
-
 
 FEW_ROWS = 1000
 """Above so many rows damping falls like 1/m²: the smallest singular value of a chain of m rows falls like 1/m without any row
