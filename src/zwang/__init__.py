@@ -16,7 +16,9 @@ _HOME = {
     "System": "system", "Lagrangian": "lagrangian",
     "Holonomic": "constraint", "Nonholonomic": "constraint", "AccelerationConstraint": "constraint",
     "Model": "model", "Motion": "model", "motion": "model",
-    "simulate": "simulation", "Stop": "simulation", "consistent_state": "start", "check": "diagnosis",
+    "simulate": "simulation", "Stop": "simulation",
+    "trajectory": "ensemble", "Trajectory": "ensemble", "batch": "ensemble", "Batch": "ensemble", "fit": "ensemble", "Fit": "ensemble",
+    "consistent_state": "start", "check": "diagnosis",
     "Run": "run", "Crossing": "run",
     "Projection": "drift", "Baumgarte": "drift", "BaumgarteRates": "drift", "BaumgarteGains": "drift", "Stabilized": "drift",
     "NoStabilization": "drift",
@@ -61,6 +63,12 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.drift import NoStabilization as NoStabilization
     from zwang.drift import Projection as Projection
     from zwang.drift import Stabilized as Stabilized
+    from zwang.ensemble import Batch as Batch
+    from zwang.ensemble import Fit as Fit
+    from zwang.ensemble import Trajectory as Trajectory
+    from zwang.ensemble import batch as batch
+    from zwang.ensemble import fit as fit
+    from zwang.ensemble import trajectory as trajectory
     from zwang.errors import ModelError as ModelError
     from zwang.errors import Result as Result
     from zwang.errors import SimulationError as SimulationError

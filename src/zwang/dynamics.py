@@ -125,7 +125,7 @@ class Dynamics(eqx.Module):
             return mass
         M = mass.dense()
         augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
-        return DenseMass(augmented, jnp.linalg.cholesky(augmented, symmetrize_input=False))
+        return DenseMass(augmented)
 
     def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
         """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state allows, if given."""

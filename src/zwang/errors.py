@@ -39,6 +39,7 @@ class Result(enum.IntEnum):
     TOO_FEW_ACTUATORS = 10
     AT_LIMIT = 11
     OUTSIDE_STRUCTURE = 12
+    OFF_CONSTRAINTS = 13
 
     @property
     def sentence(self) -> str:
@@ -64,6 +65,7 @@ _SENTENCES = {
     Result.INTERRUPTED: "interrupted by the user",
     Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
     Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
+    Result.OFF_CONSTRAINTS: "the start is off its constraints by more than start_tolerance: move it with zw.consistent_state",
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
     Result.OUTSIDE_STRUCTURE: "a constraint depends on a velocity that it did not depend on where its sparsity was looked for "
     "(a condition in its function?): give pseudoinverse=zw.Proximal()",

@@ -12,8 +12,9 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
+
+from zwang.factor import Cholesky
 
 
 class AbstractMass(eqx.Module):
@@ -68,60 +69,60 @@ class DiagonalMass(AbstractMass):
 
 class DenseMass(AbstractMass):
     matrix: Float[Array, "nv nv"]
-    lower: Float[Array, "nv nv"]
+    factor: Cholesky
+
+    def __init__(self, matrix: Float[Array, "nv nv"]):
+        self.matrix, self.factor = matrix, Cholesky(matrix)
 
     def apply(self, x):
         return self.matrix @ x
 
     def solve(self, f):
-        return jax.scipy.linalg.cho_solve((self.lower, True), f)
+        return self.factor.solve(f)
 
     def weigh(self, A):
-        return solve_triangular(self.lower, A.T, lower=True).T
+        return self.factor.forward(A.T).T
 
     def unweigh(self, y):
-        return solve_triangular(self.lower, y, lower=True, trans=1)
+        return self.factor.backward(y)
 
     def dense(self):
         return self.matrix
 
     def is_positive(self):
-        return jnp.all(jnp.isfinite(self.lower))
+        return self.factor.is_positive()
 
 
 class BlockDiagonalMass(AbstractMass):
     blocks: Float[Array, "nb k k"]
-    lower: Float[Array, "nb k k"]
+    factors: Cholesky
 
-    def _split(self, x):
-        return x.reshape(self.blocks.shape[:2])
+    def __init__(self, blocks: Float[Array, "nb k k"]):
+        self.blocks, self.factors = blocks, jax.vmap(Cholesky)(blocks)
+
+    def _each(self, what, x):
+        """`what` of each block's factor applied to its part of x, shape (nv, *k)."""
+        return jax.vmap(what)(self.factors, x.reshape(*self.blocks.shape[:2], *x.shape[1:])).reshape(x.shape)
 
     def apply(self, x):
-        return jnp.einsum("bij,bj->bi", self.blocks, self._split(x)).ravel()
+        return jnp.einsum("bij,bj->bi", self.blocks, x.reshape(self.blocks.shape[:2])).ravel()
 
     def solve(self, f):
-        one = jax.vmap(lambda lower, rhs: jax.scipy.linalg.cho_solve((lower, True), rhs))
-        return one(self.lower, self._split(f)).ravel()
+        return self._each(Cholesky.solve, f)
 
     def weigh(self, A):
-        columns = A.reshape(A.shape[0], *self.blocks.shape[:2]).transpose(1, 2, 0)  # (nb, k, m)
-        one = jax.vmap(lambda lower, rhs: solve_triangular(lower, rhs, lower=True))
-        return one(self.lower, columns).transpose(2, 0, 1).reshape(A.shape)
+        return self._each(Cholesky.forward, A.T).T
 
     def unweigh(self, y):
-        one = jax.vmap(lambda lower, rhs: solve_triangular(lower, rhs, lower=True, trans=1))
-        return one(self.lower, self._split(y)).ravel()
+        return self._each(Cholesky.backward, y)
 
     def dense(self):
         return jax.scipy.linalg.block_diag(*self.blocks)
 
     def is_positive(self):
-        return jnp.all(jnp.isfinite(self.lower))
+        return jnp.all(jax.vmap(Cholesky.is_positive)(self.factors))
 
 
 def factor_mass(M: Array) -> AbstractMass:
     """Factor a mass matrix given as diagonal (nv,), dense (nv, nv) or block diagonal (nb, k, k)."""
-    if M.ndim == 1:
-        return DiagonalMass(M)
-    lower = jnp.linalg.cholesky(M, symmetrize_input=False)
-    return DenseMass(M, lower) if M.ndim == 2 else BlockDiagonalMass(M, lower)
+    return {1: DiagonalMass, 2: DenseMass, 3: BlockDiagonalMass}[M.ndim](M)

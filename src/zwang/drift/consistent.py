@@ -88,19 +88,28 @@ def measure(dynamics: Dynamics, s: State) -> Scales:
     here = pieces(dynamics, s)
     metric = metric_of(dynamics, here.M, here.A)
     length = metric.lengths(metric.rows(here.A))
-    directions = (metric.W @ np.random.default_rng(1992).standard_normal((8, dynamics.system.nv)).T).T
+    directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
         return np.asarray(pieces(dynamics, State(s.q, jnp.asarray(w), s.t)).b)
 
     still = b(np.zeros(dynamics.system.nv))
-    curved = [0.5 * (b(w) + b(-w)) - still for w in directions]
-    hessian = np.sqrt(np.mean(np.square(curved), axis=0) / 2)
-    ratio = np.where(length > 0, hessian / np.where(length > 0, length, 1.0), 0.0)
-    known = ratio[ratio > 1e-12 * np.max(ratio, initial=0.0)]
-    curvature = float(np.median(known)) if len(known) else 0.0
-    nearby = hessian / curvature if curvature > 0 else 0 * hessian
-    return Scales(jnp.asarray(np.sqrt(length**2 + nearby**2)), jnp.asarray(curvature))
+    return scales_of(np, length, np.stack([0.5 * (b(w) + b(-w)) - still for w in directions]))
+
+
+def directions_of(nv: int) -> np.ndarray:
+    """The eight directions of unit variance of `measure`, shape (8, nv)."""
+    return np.random.default_rng(1992).standard_normal((8, nv))
+
+
+def scales_of(xp, length, curved) -> Scales:
+    """Scales from row lengths (m,) and `wᵀHᵢw` of the directions (8, m), with the functions of `xp`: NumPy's or JAX's."""
+    hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
+    ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
+    known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
+    curvature = xp.where(xp.any(known), xp.nanmedian(xp.where(known, ratio, xp.nan)), 0.0) if len(length) else xp.zeros(())
+    nearby = hessian / xp.where(curvature > 0, curvature, xp.inf)
+    return Scales(jnp.asarray(xp.sqrt(length**2 + nearby**2)), jnp.asarray(curvature))
 
 
 def place(dynamics: Dynamics, state: State) -> Placement:

@@ -7,42 +7,34 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.factor import SMALL, Cholesky
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
-
-SMALL = 32
-"""Up to this many rows L⁻¹ is formed: two triangular solves by LAPACK cost more in calls than two products (measured: 12 rows,
-23 µs against 8 µs for six of them; 60 rows, 84 µs against 129 µs)."""
 
 TINY = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ finite: then C⁺ = 0."""
 
 
 class ProximalFactor(AbstractFactor):
-    """Cholesky factor L of `C Cᵀ + μ I`, or L⁻¹ for few rows."""
+    """`C Cᵀ`, and `C Cᵀ + μ I` factored."""
 
     C: Float[Array, "m n"]
     gram: Float[Array, "m m"]
-    lower: Float[Array, "m m"]
+    damped: Cholesky
     mu: Float[Array, ""]
     sweeps: int = eqx.field(static=True)
     rank_threshold: float
 
-    def _solve(self, r):
-        if len(r) <= SMALL:
-            return self.lower.T @ (self.lower @ r)  # lower holds L⁻¹
-        return jax.scipy.linalg.cho_solve((self.lower, True), r)
-
     def sweep(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ with `C Cᵀ λ = r`, by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`; error μ/(σ²+μ) to the power of the sweeps."""
 
-        multipliers = self._solve(r)
+        multipliers = self.damped.solve(r)
         for _ in range(self.sweeps - 1):  # unrolled: as a loop it copies the factor and takes 2 µs more at 12 rows
-            multipliers = multipliers + self._solve(r - self.gram @ multipliers)
+            multipliers = multipliers + self.damped.solve(r - self.gram @ multipliers)
         return multipliers
 
     def drop_null(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        return x - self.mu * self._solve(self.mu * self._solve(x))  # 1/μ² would overflow for C = 0
+        return x - self.mu * self.damped.solve(self.mu * self.damped.solve(x))  # 1/μ² would overflow for C = 0
 
     def solve(self, r):
         return self.C.T @ self.sweep(r)
@@ -86,10 +78,8 @@ class Proximal(AbstractPseudoinverse):
         # for few rows a fused sum beats the call of a matrix product (12 rows: 0.6 µs against 1.2 µs)
         gram = jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SMALL else C @ C.T
         mu = self.damping * jnp.max(jnp.diag(gram), initial=TINY)
-        lower = jnp.linalg.cholesky(gram + mu * jnp.eye(len(gram)), symmetrize_input=False)
-        if len(gram) <= SMALL:
-            lower = jax.lax.linalg.triangular_solve(lower, jnp.eye(len(gram)), left_side=True, lower=True)
-        return ProximalFactor(C, gram, lower, mu, self.sweeps, self.rank_threshold)
+        damped = Cholesky(gram + mu * jnp.eye(len(gram)))
+        return ProximalFactor(C, gram, damped, mu, self.sweeps, self.rank_threshold)
 
     def relaxed(self, violation):
         return Proximal(self.damping + self.relaxation * violation**2, self.sweeps, self.relaxation, self.rank_threshold)

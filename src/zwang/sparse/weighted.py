@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.kernel import row_scale
-from zwang.mass import AbstractMass, DiagonalMass
+from zwang.mass import AbstractMass, BlockDiagonalMass, DiagonalMass
 from zwang.pseudoinverse import Proximal
 from zwang.pseudoinverse.proximal import TINY
 from zwang.sparse.elimination import Plan
@@ -93,9 +93,9 @@ def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:
     """Blocks of L⁻¹."""
     if isinstance(mass, DiagonalMass):
         return jax.lax.rsqrt(mass.diagonal)[None, None]
-    lower = mass.lower  # type: ignore[attr-defined]
-    eye = jnp.broadcast_to(jnp.eye(lower.shape[-1]), lower.shape)
-    return jax.lax.linalg.triangular_solve(lower, eye, left_side=True, lower=True).transpose(1, 2, 0)
+    assert isinstance(mass, BlockDiagonalMass)
+    eye = jnp.eye(mass.blocks.shape[-1])
+    return jax.vmap(lambda factor: factor.forward(eye))(mass.factors).transpose(1, 2, 0)
 
 
 def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, "colors k m"]:

@@ -1,0 +1,171 @@
+"""Many motions of one model side by side: other starts, other parameters, one compiled program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int, PyTree
+
+from zwang.arrays import require_float64
+from zwang.ensemble.trajectory import trajectory
+from zwang.errors import ModelError, Result
+from zwang.model import Model
+
+if TYPE_CHECKING:
+    import xarray
+
+CHUNK = 256
+"""Members in one call unless given: enough to fill vector registers and hide calls, few enough for the cache and for a progress bar."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Motions of one model at common sample times, on the host.
+
+    Attributes:
+        model: the model.
+        t: sample times [s], shape (samples,).
+        q, v: shapes (members, samples, nq) and (members, samples, nv); NaN after an early stop.
+        violation: dimensionless position violation, shape (members, samples).
+        start_violation: that of each start as given, shape (members,).
+        steps, rejected: per member.
+        result: a `Result` code per member.
+        memory_per_member: bytes that the compiled program holds for each member of a chunk, results included.
+    """
+
+    model: Model
+    t: Float[np.ndarray, " samples"]
+    q: Float[np.ndarray, "members samples nq"]
+    v: Float[np.ndarray, "members samples nv"]
+    violation: Float[np.ndarray, "members samples"]
+    start_violation: Float[np.ndarray, " members"]
+    steps: Int[np.ndarray, " members"]
+    rejected: Int[np.ndarray, " members"]
+    result: Int[np.ndarray, " members"]
+    memory_per_member: int
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Why a member stopped early, by its index; empty if all reached the end."""
+        return {int(i): Result(int(self.result[i])).sentence for i in np.flatnonzero(self.result)}
+
+    @property
+    def dataset(self) -> xarray.Dataset:
+        """Everything as an xarray dataset with dimensions `member`, `time`, `coordinate` and `velocity`."""
+        import xarray
+
+        system = self.model.system
+        return xarray.Dataset(
+            {
+                "q": (("member", "time", "coordinate"), self.q),
+                "v": (("member", "time", "velocity"), self.v),
+                "violation": (("member", "time"), self.violation, {"long_name": "position violation (dimensionless)"}),
+                "start_violation": ("member", self.start_violation),
+                "steps": ("member", self.steps),
+                "rejected": ("member", self.rejected),
+                "result": ("member", self.result, {"meanings": "; ".join(f"{r.value} {r.sentence}" for r in Result)}),
+            },
+            {
+                "time": ("time", self.t, {"units": "s"}),
+                "coordinate": list(system.coordinates),
+                "velocity": list(system.velocities),
+            },
+            {"model": self.model.name},
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the dataset as NetCDF."""
+        self.dataset.to_netcdf(path, engine="h5netcdf")
+        return Path(path)
+
+
+def batch(
+    model: Model,
+    q0,
+    v0,
+    times,
+    *,
+    params: PyTree = None,
+    chunk: int = CHUNK,
+    progress: Callable[[float], None] | None = None,
+    **options,
+) -> Batch:
+    """Run one model from many starts, with many parameters, or both.
+
+    Args:
+        model: the model.
+        q0, v0: starts, shapes (members, nq) and (members, nv); or (nq,) and (nv,), shared by all.
+        times: common sample times [s]; the first is the start.
+        params: parameters that differ from the model's; each of the model's shape, shared by all, or with a leading axis of
+            members.
+        chunk: members that run at once. A chunk lasts as long as its slowest member; memory is `chunk` times
+            `Batch.memory_per_member`.
+        progress: called with the fraction done, between chunks.
+        options: `rtol`, `atol`, `step`, `integrator`, `drift`, `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
+
+    Returns:
+        A `Batch`; a member that fails keeps what it reached and says why in `.failures`, the others go on.
+
+    Raises:
+        ModelError: if shapes disagree.
+    """
+    require_float64()
+    q0, v0 = jnp.asarray(q0, jnp.float64), jnp.asarray(v0, jnp.float64)
+    params = {} if params is None else params
+    if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
+        raise ModelError("batch takes params as a dictionary of those that differ from the model's.")
+    axes, members = _axes(model, q0, v0, params)
+    if chunk < 1:
+        raise ModelError(f"chunk is {chunk}, expected at least 1 member.")
+    times = np.asarray(times, float)
+    params = {name: jnp.asarray(value, jnp.float64) for name, value in params.items()}
+    size = min(chunk, members)
+    one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
+    program = jax.jit(jax.vmap(one, in_axes=axes))
+
+    def part(first: int) -> tuple:
+        """Members from `first` on, the last one repeated where a chunk is not full: one shape, one program."""
+        index = np.minimum(np.arange(first, first + size), members - 1)
+        take = lambda x, axis: x if axis is None else x[index]
+        return take(q0, axes[0]), take(v0, axes[1]), {name: take(value, axes[2][name]) for name, value in params.items()}
+
+    compiled = program.lower(*part(0)).compile()
+    needed = compiled.memory_analysis()
+    held = 0 if needed is None else (needed.temp_size_in_bytes + needed.output_size_in_bytes) // size
+    chunks = []
+    for first in range(0, members, size):
+        chunks.append(jax.tree_util.tree_map(np.asarray, compiled(*part(first))))
+        if progress is not None:
+            progress(min(1.0, (first + size) / members))
+    joined = jax.tree_util.tree_map(lambda *x: np.concatenate(x)[:members], *chunks)
+    return Batch(
+        model, times, joined.q, joined.v, joined.violation, joined.start_violation, joined.steps, joined.rejected,
+        joined.result, int(held),
+    )  # fmt: skip
+
+
+def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:
+    """Which arguments have an axis of members, for `vmap`, and how many members there are."""
+    model.merged(params)  # names
+    expected = {"q0": (model.system.nq,), "v0": (model.system.nv,)} | {k: np.shape(model.params[k]) for k in params}
+    sizes, axes = {}, {}
+    for name, value in {"q0": q0, "v0": v0, **params}.items():
+        shape, one = np.shape(value), expected[name]
+        if shape != one and shape[1:] != one:
+            raise ModelError(
+                f"{name} has shape {shape}, expected {one} for all members or ({'members, ' + str(one)[1:]} for each."
+            )
+        axes[name] = None if shape == one else 0
+        if axes[name] == 0:
+            sizes[name] = shape[0]
+    if not sizes:
+        raise ModelError("batch got one start and one set of parameters; give q0, v0 or a parameter a leading axis of members.")
+    if len(set(sizes.values())) > 1 or 0 in sizes.values():
+        raise ModelError(f"batch got different numbers of members: {', '.join(f'{k}: {n}' for k, n in sizes.items())}.")
+    return (axes["q0"], axes["v0"], {k: axes[k] for k in params}), next(iter(sizes.values()))

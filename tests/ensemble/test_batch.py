@@ -1,0 +1,73 @@
+"""Many motions at once are the same motions, and one that fails does not spoil the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.core.models import pendulum
+
+TIMES = np.linspace(0.0, 1.0, 3)
+ANGLES = np.linspace(0.3, 2.0, 5)
+STARTS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
+
+
+@pytest.fixture(scope="module")
+def some():
+    """Five pendulums in chunks of two, one of them off its rod."""
+    starts = STARTS.copy()
+    starts[3] *= 1.1
+    said = []
+    return zw.batch(pendulum(), starts, np.zeros(2), TIMES, chunk=2, progress=said.append), said
+
+
+def test_members_are_single_runs(some):
+    many, said = some
+    for i in (0, 4):
+        run = zw.simulate(pendulum(), STARTS[i], [0.0, 0.0], times=TIMES[1:])
+        assert np.max(np.abs(many.q[i, 1:] - run.dataset.q.values)) < 1e-8
+        assert np.max(np.abs(many.v[i, 1:] - run.dataset.v.values)) < 1e-8
+    assert np.nanmax(many.violation) < 1e-14
+    assert said == [0.4, 0.8, 1.0]
+    assert 0 < many.memory_per_member < 1e6
+
+
+def test_a_member_that_fails_is_named(some):
+    many, _ = some
+    assert list(many.failures) == [3]
+    assert "off its constraints" in many.failures[3]
+    assert np.all(np.isnan(many.q[3, 1:])) and np.all(np.isfinite(np.delete(many.q, 3, axis=0)))
+
+
+def test_dataset(some, tmp_path):
+    import xarray
+
+    many, _ = some
+    with xarray.open_dataset(many.save(tmp_path / "many.nc"), engine="h5netcdf") as read:
+        assert dict(read.sizes) == {"member": 5, "time": 3, "coordinate": 2, "velocity": 2}
+        assert np.array_equal(read.q.values, many.q, equal_nan=True)
+        assert list(read.coordinate.values) == ["x", "y"]
+
+
+def test_members_with_parameters_of_their_own():
+    lengths = np.array([0.5, 1.0])
+    many = zw.batch(pendulum(), lengths[:, None] * STARTS[0], np.zeros(2), TIMES, params={"length": lengths, "m": 2.0})
+    assert not many.failures
+    assert np.allclose(np.linalg.norm(many.q, axis=2), lengths[:, None], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"q0": STARTS[0]}, "leading axis of members"),
+        ({"v0": np.zeros((4, 2))}, "different numbers of members: q0: 5, v0: 4"),
+        ({"v0": np.zeros(3)}, r"v0 has shape \(3,\), expected \(2,\) for all members"),
+        ({"params": {"mass": 1.0}}, "unknown parameter 'mass'"),
+        ({"chunk": 0}, "at least 1 member"),
+    ],
+)
+def test_wrong_input(change, says):
+    given = {"q0": STARTS, "v0": np.zeros(2), "times": TIMES, **change}
+    with pytest.raises(zw.ModelError, match=says):
+        zw.batch(pendulum(), given.pop("q0"), given.pop("v0"), given.pop("times"), **given)
