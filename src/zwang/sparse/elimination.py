@@ -2,8 +2,11 @@
 
 Rows with the same neighbors form a node. In each round nodes that do not touch each other are eliminated at once, those with few
 neighbors first: what is left is the Schur complement on the other nodes. Every other joint of a chain goes in the first
-round, every other of the rest in the second (cyclic reduction); of a tree the leaves go first. The compiled program has one
-short piece per round, some `log2 m` of them, each working on long vectors; the last few rows are one dense matrix.
+round, every other of the rest in the second (cyclic reduction); of a tree the leaves go first. The last few rows are one dense
+matrix.
+
+Rounds are cut into chunks of one width, so that the compiled program is one loop over chunks, however many rounds there are. Nodes
+with many neighbors come late; a class of chunks for each power of two of their number keeps padding small.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from zwang.sparse.gather import Sums, padded
+from zwang.sparse.gather import padded
 
 LARGEST_NODE = 6
 """Rows of a node at most: those of a joint in space that leaves no freedom."""
@@ -23,61 +26,64 @@ DENSE_ROWS = 64
 """Where so few rows are left, they are eliminated as one dense matrix."""
 MOST_ROUNDS = 60
 """Rounds after which elimination has filled the matrix and the rest is dense."""
+CALL = 100
+"""What one turn of the loop over chunks costs besides its nodes, in nodes: some thirty kernels of 1 µs against 0.3 µs per node."""
+WIDTHS = 2 ** np.arange(3, 12)
+"""Widths of chunks that are tried: few nodes of a small model, and at most what the cache holds of them."""
 
 
-class Round(eqx.Module):
-    """One round. Blocks of the lower triangle are stored as (row in node, column in node, place).
+class Class(eqx.Module):
+    """Chunks of one shape, eliminated one after the other.
 
     Attributes:
-        nodes, kept: which nodes are eliminated and which stay, by their place before the round.
-        neighbors: for each eliminated node, its neighbors by their place after the round, padded by one past the end.
-        diagonal: place of each eliminated node's own block.
-        panel: entries (row in neighbor, column in node) of the blocks below it, in the flat array of blocks.
-        carried: place of each block after the round in the blocks before, or one past the end where it is new.
-        update, rhs: what the eliminated nodes add to the blocks and vectors after the round.
-        united: places of the nodes before the round in (eliminated, kept).
+        neighbors: for each node, its neighbors by position, padded by one past the end.
+        update: places in S of what each pair of neighbors (the later one first) is given, padded by one past the end.
+        start: position of the first node; chunks follow each other.
+        offset: place of the first chunk in S; a chunk holds, for each node, its own block and those of its neighbors below it.
     """
 
-    nodes: Int[Array, " eliminated"]
-    kept: Int[Array, " rest"]
-    neighbors: Int[Array, "degree eliminated"]
-    diagonal: Int[Array, " eliminated"]
-    panel: Int[Array, "size size degree eliminated"]
-    carried: Int[Array, " blocks"]
-    update: Sums
-    rhs: Sums
-    united: Int[Array, " nodes"]
+    neighbors: Int[Array, "chunks degree width"]
+    update: Int[Array, "chunks size size pairs width"]
+    start: int = eqx.field(static=True)
+    offset: int = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Chunks, neighbors of a node, nodes of a chunk."""
+        return self.neighbors.shape  # type: ignore
 
 
 class Plan(eqx.Module):
-    """The whole elimination.
+    """The whole elimination. Positions number the nodes in the order in which they go, chunk by chunk with padding, those of the
+    dense rest last; S is one flat array of all blocks that come into being.
 
     Attributes:
-        rounds: in order.
-        root: for each entry of the dense rest, its place in the flat array of the blocks left.
-        node_row: row of each place (row in node, node), one past the end for padding.
-        place: place of each row in the flat array (row in node, node).
-        first, second: for each entry of the blocks, the entries of C whose products it sums, padded by one past the end.
-        padding: places of the diagonal of padding in the flat array of blocks, and `diagonal` those of the rows.
-        size, blocks: rows of a node and number of blocks.
+        classes: in order.
+        source: for each place of S and one past the end, the entry of C Cᵀ that it starts with; one past the last for 0, two past for 1
+            (padding).
+        first, second: for each entry of C Cᵀ, the entries of C whose products it sums, padded by one past the end; entries on the
+            diagonal are the first m.
+        place: place of each row in an array (row in node, position), which has one position more for padding.
+        row: row of each such place, one past the end for padding.
+        size, positions, rest: rows of a node, number of positions, and number of them in the dense rest.
+        rounds: number of rounds.
     """
 
-    rounds: tuple[Round, ...]
-    root: Int[Array, "rest rest"]
-    node_row: Int[Array, "size nodes"]
-    place: Int[Array, " m"]
+    classes: tuple[Class, ...]
+    source: Int[Array, " places"]
     first: Int[Array, "terms entries"]
     second: Int[Array, "terms entries"]
-    padding: Int[Array, " padded"]
-    diagonal: Int[Array, " m"]
+    place: Int[Array, " m"]
+    row: Int[Array, "size places"]
     size: int = eqx.field(static=True)
-    blocks: int = eqx.field(static=True)
+    positions: int = eqx.field(static=True)
+    rest: int = eqx.field(static=True)
+    rounds: int = eqx.field(static=True)
 
     def multiplications(self) -> float:
         """Multiplications of one factorization."""
-        fronts = [(r.neighbors.shape[1], r.neighbors.shape[0]) for r in self.rounds]
-        rounds = sum(nodes * (1 + d) * (1 + d + 1) / 2 * self.size**3 for nodes, d in fronts)
-        return self.first.size + rounds + len(self.root) ** 3 / 3
+        nodes = sum(chunks * width * (1 + d) * (2 + d) / 2 for chunks, d, width in (c.shape for c in self.classes))
+        return self.first.size + nodes * self.size**3 + (self.rest * self.size) ** 3 / 3
 
 
 @dataclasses.dataclass
@@ -94,11 +100,13 @@ class Blocks:
         key = np.unique(np.maximum(i, j).astype(np.int64) * nodes + np.minimum(i, j))
         return cls(nodes, key // nodes, key % nodes)
 
-    def place(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Places of blocks (i, j), i ≥ j; one past the end where there is none."""
-        key, wanted = self.high * self.nodes + self.low, np.asarray(i, np.int64) * self.nodes + j
-        at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        return np.where(key[at] == wanted, at, len(key))
+
+@dataclasses.dataclass
+class Round:
+    """Nodes that go at once, in ascending order, and the neighbors that each has then, padded by the number of nodes."""
+
+    nodes: np.ndarray
+    neighbors: np.ndarray
 
 
 def plan(row: np.ndarray, block: np.ndarray, slot: np.ndarray, m: int, slots: int) -> Plan:
@@ -112,31 +120,126 @@ def plan(row: np.ndarray, block: np.ndarray, slot: np.ndarray, m: int, slots: in
     i, j, a, b = pairs(row, block, slot)
     node, within, size = group_rows(i, j, m)
     nodes = int(node.max(initial=-1)) + 1
-    blocks = Blocks.of(nodes, node[i], node[j])
-    row_of = np.full((size, nodes), m, np.int32)
-    row_of[within, node] = np.arange(m)
-    lower = node[i] >= node[j]
-    i, j, a, b = i[lower], j[lower], a[lower], b[lower]
-    count = len(blocks.high)
-    target = (within[i] * size + within[j]) * count + blocks.place(node[i], node[j])
-    entries = size * size * count
-    first = padded(target, a, entries, slots)
-    second = padded(target, b, entries, slots)
-    own = blocks.place(np.arange(nodes), np.arange(nodes))
-    padding = [(w * size + w) * count + own[row_of[w] == m] for w in range(size)]
-    diagonal = (within * size + within) * count + own[node]
+    rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size)
+    grouped = _classes(rounds)
+    widths = [width_of([len(r.nodes) for r in group]) for group in grouped]
 
-    rounds, left = [], blocks
-    while left.nodes * size > DENSE_ROWS and len(rounds) < MOST_ROUNDS:
-        chosen = independent(left)
+    position, at = np.full(nodes + 1, -1), 0
+    starts = []
+    for group, width in zip(grouped, widths, strict=True):
+        starts.append(at)
+        for r in group:
+            position[r.nodes] = at + np.arange(len(r.nodes))
+            at += -(-len(r.nodes) // width) * width
+    position[rest] = at + np.arange(len(rest))
+    root, positions = at, at + len(rest)
+    position[nodes] = positions  # padding of neighbors
+
+    tables, offset, known = [], 0, []
+    for group, width, start in zip(grouped, widths, starts, strict=True):
+        degree = max(len(r.neighbors) for r in group)
+        count = sum(-(-len(r.nodes) // width) for r in group)
+        neighbors = np.full((degree, count * width), positions)
+        for r in group:
+            neighbors[: len(r.neighbors), position[r.nodes] - start] = position[r.neighbors]
+        neighbors = np.sort(neighbors, axis=0)  # padding last
+        tables.append((neighbors.reshape(degree, count, width).transpose(1, 0, 2), start, offset))
+        chunk, lane = np.divmod(np.arange(count * width), width)
+        own = offset + chunk * (1 + degree) * size**2 * width + lane
+        at = start + np.arange(count * width)
+        known.append((at, at, own, np.full(len(at), width)))
+        for k in range(degree):
+            known.append((neighbors[k], at, own + (1 + k) * size**2 * width, np.full(len(at), width)))
+        offset += count * (1 + degree) * size**2 * width
+    places = _Places(known, root, positions, size, offset)
+
+    keep = (position[node[i]] > position[node[j]]) | ((node[i] == node[j]) & (within[i] >= within[j]))
+    target = places(position[node[i]], position[node[j]], within[i], within[j])[keep]
+    diagonal = places(position[node], position[node], within, within)
+    key = np.concatenate([diagonal, np.setdiff1d(target, diagonal)])
+    rank = np.empty(places.total + 1, np.int64)
+    rank[key] = np.arange(len(key))
+    target = rank[target]
+    source = np.full(places.total + 1, len(key), np.int64)
+    source[key] = np.arange(len(key))
+    row_of = np.full((size, positions + 1), m)
+    row_of[within, position[node]] = np.arange(m)
+    w, p = np.nonzero(row_of[:, :-1] == m)
+    source[places(p, p, w, w)] = len(key) + 1
+
+    classes = []
+    for neighbors, start, begin in tables:
+        s, t = np.tril_indices(neighbors.shape[1])  # pairs of neighbors, the later one first
+        c, d = np.indices((size, size))[:, None, :, :, None, None]
+        update = places(neighbors[:, None, None, s], neighbors[:, None, None, t], c, d)
+        classes.append(Class(_ints(neighbors), _ints(update), start, begin))
+    return Plan(
+        tuple(classes), _ints(source), _ints(padded(target, a[keep], len(key), slots)), _ints(padded(target, b[keep], len(key), slots)),
+        _ints(within * (positions + 1) + position[node]), _ints(row_of), size, positions, len(rest), len(rounds),
+    )  # fmt: skip
+
+
+class _Places:
+    """Where entries (row in node, row in node) of blocks (later position, earlier position) are in S.
+
+    Args:
+        known: blocks by later and earlier position, place of their first entry and distance of their entries.
+        root, positions: first position of the dense rest, and their number.
+        offset: where the dense rest begins, an array (position, row in node, position, row in node).
+    """
+
+    def __init__(self, known, root: int, positions: int, size: int, offset: int):
+        high, low, self.begin, self.stride = (np.concatenate(x) for x in zip(*known, strict=True)) if known else [np.zeros(0, int)] * 4
+        self.root, self.positions, self.size, self.offset = root, positions, size, offset
+        self.side = (positions - root) * size
+        self.total = offset + self.side**2
+        key = high * np.int64(positions + 1) + low
+        order = np.argsort(key, kind="stable")
+        self.key, self.begin, self.stride = key[order], self.begin[order], self.stride[order]
+
+    def __call__(self, high, low, a, b) -> np.ndarray:
+        """Places; one past the end where a position is padding."""
+        high, low, a, b = np.broadcast_arrays(high, low, a, b)
+        dense = self.offset + ((high - self.root) * self.size + a) * self.side + (low - self.root) * self.size + b
+        if not len(self.key):
+            return np.where((high < self.positions) & (low < self.positions), dense, self.total)
+        wanted = high * np.int64(self.positions + 1) + low
+        found = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        inner = self.begin[found] + (a * self.size + b) * self.stride[found]
+        place = np.where(low >= self.root, dense, np.where(self.key[found] == wanted, inner, self.total))
+        return np.where((high < self.positions) & (low < self.positions), place, self.total)
+
+
+def order_of(blocks: Blocks, size: int) -> tuple[list[Round], np.ndarray]:
+    """Rounds, and the nodes that are left to the dense rest."""
+    own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
+    padding = blocks.nodes
+    while blocks.nodes * size > DENSE_ROWS and len(rounds) < MOST_ROUNDS:
+        chosen = independent(blocks)
         if not len(chosen):
             break
-        made, left = eliminate(left, chosen, size)
-        rounds.append(made)
-    return Plan(
-        tuple(rounds), _ints(_dense(left, size)), _ints(row_of), _ints(within * nodes + node), _ints(first), _ints(second),
-        _ints(np.concatenate(padding)), _ints(diagonal), size, count,
-    )  # fmt: skip
+        neighbors, left, kept = eliminate(blocks, chosen)
+        rounds.append(Round(own[chosen], np.append(own[kept], padding)[neighbors]))
+        own, blocks = own[kept], left
+    return rounds, own[: blocks.nodes]
+
+
+def _classes(rounds: list[Round]) -> list[list[Round]]:
+    """Rounds in a row whose nodes have about as many neighbors."""
+    grouped, most = [], 0
+    for r in rounds:
+        degree = 1 << max(len(r.neighbors) - 1, 1).bit_length()
+        if degree > most:
+            grouped.append([])
+            most = degree
+        grouped[-1].append(r)
+    return grouped
+
+
+def width_of(counts: list[int]) -> int:
+    """The width of chunks at which rounds of so many nodes cost least."""
+    cost = [sum(-(-n // w) for n in counts) * (w + CALL) for w in WIDTHS]
+    return int(WIDTHS[int(np.argmin(cost))])
 
 
 def pairs(row: np.ndarray, block: np.ndarray, slot: np.ndarray):
@@ -191,63 +294,23 @@ def independent(blocks: Blocks) -> np.ndarray:
     return np.sort(np.array(chosen, int))
 
 
-def eliminate(blocks: Blocks, chosen: np.ndarray, size: int) -> tuple[Round, Blocks]:
-    """One round: its places, and the blocks that are left after it."""
-    nodes, count = blocks.nodes, len(blocks.high)
-    gone = np.zeros(nodes, bool)
+def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, np.ndarray]:
+    """Neighbors of the nodes that go, by their place after the round and padded by one past the end; the blocks that are left; the
+    nodes that stay."""
+    gone = np.zeros(blocks.nodes, bool)
     gone[chosen] = True
     kept = np.flatnonzero(~gone)
     new = np.cumsum(~gone) - 1  # places of kept nodes after the round
     turn = np.cumsum(gone) - 1  # places of eliminated nodes among themselves
-    rest = len(kept)
-
     below, above = gone[blocks.low] & ~gone[blocks.high], gone[blocks.high] & ~gone[blocks.low]
     e = np.concatenate([turn[blocks.low[below]], turn[blocks.high[above]]])
     other = np.concatenate([new[blocks.high[below]], new[blocks.low[above]]])
-    place = np.concatenate([np.flatnonzero(below), np.flatnonzero(above)])
-    turned = np.concatenate([np.zeros(int(below.sum()), bool), np.ones(int(above.sum()), bool)])
-    order = np.lexsort((other, e))  # neighbors of a node ascend
-    e, other, place, turned = e[order], other[order], place[order], turned[order]
-    neighbors = padded(e, other, len(chosen), rest)
-    lists = padded(e, np.arange(len(e)), len(chosen), len(e))
-    degree = len(lists)
-
-    panel = np.full((size, size, degree, len(chosen)), size * size * count, np.int64)
-    known = lists < len(e)
-    for a in range(size):
-        for b in range(size):
-            flat = np.where(turned, b * size + a, a * size + b) * count + place
-            panel[a, b][known] = flat[lists[known]]
-
-    survivors = ~gone[blocks.high] & ~gone[blocks.low]
-    i, j = new[blocks.high[survivors]], new[blocks.low[survivors]]
-    s, t = np.tril_indices(degree)  # pairs of neighbors, the later one first
-    both = known[s] & known[t]
-    left = Blocks.of(rest, np.concatenate([i, neighbors[s][both]]), np.concatenate([j, neighbors[t][both]]))
-    carried = np.full(len(left.high), count)
-    carried[left.place(i, j)] = np.flatnonzero(survivors)
-    source = np.arange(len(s) * len(chosen)).reshape(len(s), -1)[both]
-    update = Sums(left.place(neighbors[s][both], neighbors[t][both]), source, len(left.high), len(s) * len(chosen))
-    each = np.arange(degree * len(chosen)).reshape(degree, -1)[known]
-    rhs = Sums(neighbors[known], each, rest, degree * len(chosen))
-    united = np.where(gone, turn, len(chosen) + new)
-    return Round(
-        _ints(chosen), _ints(kept), _ints(neighbors), _ints(blocks.place(chosen, chosen)), _ints(panel), _ints(carried),
-        update, rhs, _ints(united),
-    ), left  # fmt: skip
-
-
-def _dense(left: Blocks, size: int) -> np.ndarray:
-    """Places of the entries of what is left as one dense matrix, rows in the order (row in node, node)."""
-    n, count = left.nodes, len(left.high)
-    high, low = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
-    place = left.place(np.maximum(high, low), np.minimum(high, low))
-    rows = np.empty((size, n, size, n), np.int64)
-    for a in range(size):
-        for b in range(size):
-            flat = np.where(high >= low, a * size + b, b * size + a) * count + place
-            rows[a, :, b, :] = np.where(place < count, flat, size * size * count)
-    return rows.reshape(size * n, size * n)
+    neighbors = padded(e, other, len(chosen), len(kept))
+    stay = ~gone[blocks.high] & ~gone[blocks.low]
+    s, t = np.tril_indices(len(neighbors))
+    both = (neighbors[s] < len(kept)) & (neighbors[t] < len(kept))
+    i = np.concatenate([new[blocks.high[stay]], neighbors[s][both]])
+    return neighbors, Blocks.of(len(kept), i, np.concatenate([new[blocks.low[stay]], neighbors[t][both]])), kept
 
 
 def _ints(x: np.ndarray) -> Array:

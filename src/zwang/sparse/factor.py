@@ -1,11 +1,12 @@
-"""Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the rounds of a `Plan`.
+"""Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`.
 
-In a round, with the blocks D on the diagonal of the nodes that go, B below them and S among the others,
+Of the nodes of a chunk, with the blocks D on the diagonal, B below them and S among the others,
 
     D = L Lᵀ,    P = B L⁻ᵀ,    S ← S − P Pᵀ
 
-Each formula is written once for all nodes of the round: the last axis of every array counts nodes. What is used twice is kept from
-being computed twice (`optimization_barrier`): the compiler would round it in two ways, and a redundant row lives on cancellation.
+Each formula is written once for all nodes of a chunk: the last axis of every array counts nodes; a loop goes over chunks. What is used
+twice is kept from being computed twice (`optimization_barrier`): the compiler would round it in two ways, and a redundant row
+lives on cancellation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.sparse.elimination import Plan, Round
+from zwang.sparse.elimination import Class, Plan
 from zwang.sparse.gather import entries, taken
 
 
@@ -25,67 +26,101 @@ class Factor(eqx.Module):
 
     Attributes:
         plan: the order.
-        inverses: L⁻¹ of each round, shape (size, size, nodes).
-        panels: P of each round, shape (size, size, neighbors, nodes).
+        inverses: L⁻¹ of each class, shape (chunks, size, size, width).
+        panels: P of each class, shape (chunks, size, size, degree, width).
         root: Cholesky factor of the dense rest.
     """
 
     plan: Plan
-    inverses: list[Float[Array, "size size nodes"]]
-    panels: list[Float[Array, "size size degree nodes"]]
+    inverses: list[Float[Array, "chunks size size width"]]
+    panels: list[Float[Array, "chunks size size degree width"]]
     root: Float[Array, "rest rest"]
 
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """`(Q + μ I)⁻¹ r`."""
         plan = self.plan
-        x, saved = entries(r, plan.node_row), []
-        for step, inverse, panel in zip(plan.rounds, self.inverses, self.panels, strict=True):
-            y = _times(inverse, taken(x, step.nodes))
-            saved.append(y)
-            pushed = sum(panel[:, a] * y[a] for a in range(plan.size))
-            x = taken(x, step.kept) - step.rhs(pushed.reshape(plan.size, -1))  # type: ignore
-        shape = x.shape
-        x = jax.scipy.linalg.cho_solve((self.root, True), x.ravel()).reshape(shape)
-        for step, inverse, panel, y in zip(*(reversed(z) for z in (plan.rounds, self.inverses, self.panels, saved)), strict=True):
-            pulled = entries(x, step.neighbors)
-            y = y - sum(panel[a] * pulled[a] for a in range(plan.size)).sum(axis=1)  # type: ignore
-            x = taken(jnp.concatenate([_times(inverse.transpose(1, 0, 2), y), x], axis=1), step.united)
+        x = entries(r, plan.row)
+        for group, *blocks in zip(plan.classes, self.inverses, self.panels, strict=True):
+            x = _forward(group, *blocks, x)
+        end = plan.positions - plan.rest
+        root = jax.scipy.linalg.cho_solve((self.root, True), x[:, end:-1].T.ravel()).reshape(-1, plan.size).T
+        x = x.at[:, end:-1].set(root)
+        for group, *blocks in reversed(list(zip(plan.classes, self.inverses, self.panels, strict=True))):
+            x = _backward(group, *blocks, x)
         return taken(x.ravel(), plan.place)
 
     def pivots(self) -> Float[Array, " pivots"]:
         """Squares of the diagonal of the Cholesky factor: how far each row is from those eliminated before it; 1 for padding."""
-        own = [jnp.stack([inverse[a, a] for a in range(self.plan.size)]).ravel() ** -2 for inverse in self.inverses]
+        own = [jnp.diagonal(inverse, axis1=1, axis2=2).ravel() ** -2 for inverse in self.inverses]
         return jnp.concatenate([*own, jnp.diag(self.root) ** 2])
 
 
-def blocks_of(plan: Plan, data: Float[Array, "places slots"]) -> Float[Array, "size size blocks"]:
-    """Blocks of the lower triangle of `C Cᵀ`, 1 on the diagonal of padding."""
+def factor(plan: Plan, data: Float[Array, "places slots"], mu: Float[Array, ""]) -> Factor:
+    """Factor `C Cᵀ + μ I` from the entries of C."""
     terms = (jnp.sum(entries(data, a) * entries(data, b), axis=0) for a, b in zip(plan.first, plan.second, strict=True))
-    flat = sum(terms, jnp.zeros(plan.size**2 * plan.blocks)).at[plan.padding].set(1.0)
-    return flat.reshape(plan.size, plan.size, -1)
-
-
-def factor(plan: Plan, blocks: Float[Array, "size size blocks"], mu: Float[Array, ""]) -> Factor:
-    """Factor `Q + μ I` from the blocks of Q."""
-    S = jax.lax.optimization_barrier(blocks.ravel().at[plan.diagonal].add(mu).reshape(blocks.shape))
+    known = sum(terms, jnp.zeros(plan.first.shape[1]))
+    known = known.at[: len(plan.place)].add(mu)
+    S = taken(jax.lax.optimization_barrier(jnp.concatenate([known, jnp.array([0.0, 1.0])])), plan.source)
     inverses, panels = [], []
-    for step in plan.rounds:
-        inverse, panel, S = _eliminate(step, S, plan.size)
+    for group in plan.classes:
+        S, inverse, panel = _eliminate(group, plan.size, S)
         inverses.append(inverse)
         panels.append(panel)
-    dense = entries(S.ravel(), plan.root)
-    return Factor(plan, inverses, panels, jnp.linalg.cholesky(dense, symmetrize_input=False))
+    side = plan.rest * plan.size
+    root = jnp.linalg.cholesky(S[len(S) - 1 - side**2 : -1].reshape(side, side), symmetrize_input=False)
+    return Factor(plan, inverses, panels, root)
 
 
-def _eliminate(step: Round, S: Float[Array, "size size blocks"], size: int):
-    inverse = jax.lax.optimization_barrier(_inverse_cholesky(taken(S, step.diagonal)))
-    below = entries(S.ravel(), step.panel)
-    P = jnp.stack([sum(below[:, p] * inverse[j, p] for p in range(j + 1)) for j in range(size)], axis=1)
-    P = jax.lax.optimization_barrier(P)
-    s, t = np.tril_indices(P.shape[2])
-    pushed = sum(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
-    S = entries(S, step.carried) - step.update(pushed.reshape(size, size, -1))  # type: ignore
-    return inverse, P, jax.lax.optimization_barrier(S)
+def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
+    chunks, degree, width = group.shape
+    s, t = np.tril_indices(degree)
+
+    def chunk(S, step):
+        i, update = step
+        own = (1 + degree) * size**2 * width
+        front = jax.lax.dynamic_slice(S, (group.offset + i * own,), (own,)).reshape(1 + degree, size, size, width)
+        inverse = jax.lax.optimization_barrier(_inverse_cholesky(front[0]))
+        below = front[1:].transpose(1, 2, 0, 3)
+        P = jnp.stack([sum(below[:, p] * inverse[j, p] for p in range(j + 1)) for j in range(size)], axis=1)
+        P = jax.lax.optimization_barrier(P)
+        pushed = sum(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
+        S = S.at[update.ravel()].add(-pushed.ravel(), mode="promise_in_bounds", wrap_negative_indices=False)  # type: ignore
+        return S, (inverse, P)
+
+    S, (inverse, panel) = jax.lax.scan(chunk, S, (jnp.arange(chunks), group.update))
+    return S, inverse, panel
+
+
+def _forward(group: Class, inverse, panel, x: Float[Array, "size places"]):
+    """`L⁻¹ x` at the nodes of a class, and what is left at the others."""
+
+    def chunk(x, step):
+        at, neighbors, inverse, panel = step
+        y = _times(inverse, jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1))
+        pushed = sum(panel[:, a] * y[a] for a in range(len(y)))
+        x = x.at[:, neighbors].add(-pushed, mode="promise_in_bounds", wrap_negative_indices=False)  # type: ignore
+        return jax.lax.dynamic_update_slice_in_dim(x, y, at, axis=1), None
+
+    return jax.lax.scan(chunk, x, (_positions(group), group.neighbors, inverse, panel))[0]
+
+
+def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
+    """`L⁻ᵀ x` at the nodes of a class; the others are done."""
+
+    def chunk(x, step):
+        at, neighbors, inverse, panel = step
+        pulled = taken(x, neighbors)
+        y = jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1)
+        y = y - sum(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)  # type: ignore
+        return jax.lax.dynamic_update_slice_in_dim(x, _times(inverse.transpose(1, 0, 2), y), at, axis=1), None
+
+    return jax.lax.scan(chunk, x, (_positions(group), group.neighbors, inverse, panel), reverse=True)[0]
+
+
+def _positions(group: Class):
+    """First position of each chunk."""
+    chunks, _, width = group.shape
+    return group.start + width * jnp.arange(chunks)
 
 
 def _inverse_cholesky(D: Float[Array, "size size nodes"]) -> Float[Array, "size size nodes"]:

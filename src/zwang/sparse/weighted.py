@@ -21,7 +21,7 @@ from zwang.mass import AbstractMass, BlockDiagonalMass, DiagonalMass
 from zwang.pseudoinverse import Proximal
 from zwang.pseudoinverse.proximal import TINY
 from zwang.sparse.elimination import Plan
-from zwang.sparse.factor import Factor, blocks_of, factor
+from zwang.sparse.factor import Factor, factor
 from zwang.sparse.gather import taken
 from zwang.sparse.matrix import SparseMatrix
 
@@ -76,7 +76,7 @@ class SparseWeighted(eqx.Module):
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
         plan = self.sweeps.factor.plan
-        pivots = factor(plan, _blocks(plan, self.C), jnp.asarray(RANK_DAMPING)).pivots()
+        pivots = factor(plan, _entries(self.C), jnp.asarray(RANK_DAMPING)).pivots()
         return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))  # rows that are not meant have no pivot, padding has 1
 
     def volume(self) -> Float[Array, ""]:
@@ -109,9 +109,10 @@ def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, 
     )
 
 
-def _blocks(plan: Plan, C: SparseMatrix) -> Float[Array, "size size blocks"]:
+def _entries(C: SparseMatrix) -> Float[Array, "places slots"]:
+    """Entries of C by their place in the block, 0 in rows that are not meant."""
     data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
-    return blocks_of(plan, data.transpose(1, 0, 2).reshape(C.layout.size, -1))
+    return data.transpose(1, 0, 2).reshape(C.layout.size, -1)
 
 
 class _Sweeps(eqx.Module):
@@ -123,10 +124,9 @@ class _Sweeps(eqx.Module):
 
     @classmethod
     def of(cls, plan: Plan, C: SparseMatrix, method: Proximal) -> _Sweeps:
-        blocks = _blocks(plan, C)
         longest = jnp.max(jnp.sum(C.data**2, axis=(0, 1)), initial=TINY)
         mu = method.damping * longest
-        return cls(factor(plan, blocks, mu), mu, method.sweeps)
+        return cls(factor(plan, _entries(C), mu), mu, method.sweeps)
 
     def solve(self, C: SparseMatrix, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """`λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`."""
