@@ -46,10 +46,11 @@ def acceleration(model, q, method):
     v = jnp.zeros(model.system.nv)
     dynamics, state = model.dynamics(pseudoinverse=method), model.state(q, v)
     arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
+    arrays, tree = jax.tree_util.tree_flatten(arrays)  # as a list: a call that compares 10⁵ names costs as much as an acceleration
 
     @jax.jit
     def program(arrays, state):
-        d = eqx.combine(arrays, rest)
+        d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
         return d.acceleration(d.equation_at(state))
 
     jax.block_until_ready(program(arrays, state))
