@@ -18,6 +18,7 @@ from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tr
 from zwang.kernel import row_lengths, row_scale
 from zwang.law import Control
 from zwang.model import Model
+from zwang.pseudoinverse import Proximal
 from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
 from zwang.state import State
 
@@ -114,7 +115,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
         ModelError: for functions that return NaN, and for a direction with neither mass nor constraint.
     """
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = model.dynamics(params)
+    dynamics = model.dynamics(params, Proximal())  # all singular values are looked at: no use for a sparse A
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
-from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths, row_scale
 from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.sparse import Structure
@@ -126,6 +126,10 @@ class Dynamics(eqx.Module):
         M = mass.dense()
         augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
         return DenseMass(augmented)
+
+    def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+        return row_lengths(mass.weigh(A)) if self.structure is None else self.structure.row_lengths(mass, A)  # type: ignore
 
     def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
         """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state allows, if given."""

@@ -189,7 +189,9 @@ class _Places:
     """
 
     def __init__(self, known, root: int, positions: int, size: int, offset: int):
-        high, low, self.begin, self.stride = (np.concatenate(x) for x in zip(*known, strict=True)) if known else [np.zeros(0, int)] * 4
+        high, low, self.begin, self.stride = (
+            (np.concatenate(x) for x in zip(*known, strict=True)) if known else [np.zeros(0, int)] * 4
+        )
         self.root, self.positions, self.size, self.offset = root, positions, size, offset
         self.side = (positions - root) * size
         self.total = offset + self.side**2

@@ -64,6 +64,7 @@ class SparseMatrix(eqx.Module):
     data: Float[Array, "colors size m"]
     layout: Layout
     rows: Int[Array, " some"] | None = None
+    __array_ufunc__ = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -92,6 +93,10 @@ class SparseMatrix(eqx.Module):
     def everywhere(self, y: Float[Array, " rows"]) -> Float[Array, " m"]:
         """A vector of the rows meant as one of all rows, 0 elsewhere."""
         return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """As an array of NumPy; asked for by name only (`np.asarray(A)`), never by a product with an array."""
+        return np.asarray(self.todense(), dtype)
 
     def todense(self) -> Float[Array, "m nv"]:
         """As an array."""

@@ -17,7 +17,7 @@ from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Plan, plan
 from zwang.sparse.matrix import Layout, SparseMatrix
 from zwang.sparse.pattern import detect
-from zwang.sparse.weighted import SparseWeighted
+from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.system import System
 
 POINTS, ATTEMPTS = 3, 8
@@ -45,6 +45,10 @@ class Structure(eqx.Module):
     def weighted(self, mass: AbstractMass, A: SparseMatrix, method: Proximal, row_length=None) -> SparseWeighted:
         """A⊕."""
         return SparseWeighted(mass, A, self.plan, method, row_length)
+
+    def row_lengths(self, mass: AbstractMass, A: SparseMatrix) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+        return row_lengths(weighed(inverse_roots(mass), A))
 
     def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
         """Relative difference between `A w` by entries and by differentiation, along a fixed random w."""

@@ -53,7 +53,7 @@ class SparseWeighted(eqx.Module):
     def __init__(self, mass: AbstractMass, A: SparseMatrix, plan: Plan, method: Proximal, row_length=None):
         self.mass, self.A, self.roots = mass, A, inverse_roots(mass)
         C = weighed(self.roots, A)
-        length = jnp.sqrt(jnp.sum(C**2, axis=(0, 1)))
+        length = row_lengths(C)
         length = length if A.rows is None else length[A.rows]
         self.scale = row_scale(length if row_length is None else row_length)
         # computed once: were C rounded otherwise in its factor than in its products, dependent rows would not depend any more
@@ -107,6 +107,11 @@ def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, 
             for c, block in enumerate(A.layout.block)
         ]
     )
+
+
+def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
+    """Length of each row, from its entries."""
+    return jnp.sqrt(jnp.sum(C**2, axis=(0, 1)))
 
 
 def _entries(C: SparseMatrix) -> Float[Array, "places slots"]:
