@@ -40,13 +40,14 @@ class Factor(eqx.Module):
         """`(Q + μ I)⁻¹ r`."""
         plan = self.plan
         x = entries(r, plan.row)
-        for group, *blocks in zip(plan.classes, self.inverses, self.panels, strict=True):
-            x = _forward(group, *blocks, x)
+        parts = list(zip(plan.classes, self.inverses, self.panels, strict=True))
+        for group, inverse, panel in parts:
+            x = _forward(group, inverse, panel, x)
         end = plan.positions - plan.rest
         root = jax.scipy.linalg.cho_solve((self.root, True), x[:, end:-1].T.ravel()).reshape(-1, plan.size).T
         x = x.at[:, end:-1].set(root)
-        for group, *blocks in reversed(list(zip(plan.classes, self.inverses, self.panels, strict=True))):
-            x = _backward(group, *blocks, x)
+        for group, inverse, panel in reversed(parts):
+            x = _backward(group, inverse, panel, x)
         return taken(x.ravel(), plan.place)
 
     def pivots(self) -> Float[Array, " pivots"]:
