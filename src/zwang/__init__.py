@@ -23,7 +23,7 @@ _HOME = {
     "NoStabilization": "drift",
     "Dopri8": "integrate", "Tsit5": "integrate", "Kvaerno5": "integrate",
     "Proximal": "pseudoinverse", "CompleteOrthogonal": "pseudoinverse", "SVD": "pseudoinverse", "Varga": "pseudoinverse",
-    "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
+    "Sparse": "sparse", "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
     "UdwadiaKalaba": "formulation", "Campbell": "formulation", "CampbellSingular": "formulation",
     "UdwadiaPhohomsiri": "formulation", "LagrangeMultipliers": "formulation", "Nullspace": "formulation",
     "Servo": "servo", "Control": "servo", "control": "servo", "inverse_dynamics": "servo", "relative_degree": "servo",
@@ -130,6 +130,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import zero_dynamics as zero_dynamics
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
+    from zwang.sparse import Sparse as Sparse
     from zwang.start import consistent_state as consistent_state
     from zwang.switching import Switch as Switch
     from zwang.system import System as System

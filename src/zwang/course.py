@@ -12,6 +12,7 @@ from zwang.flow import Events, MotionFlow
 from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import CHUNK, Progress, Tolerances, advance
 from zwang.run import Steps, Switched
+from zwang.run.observe import refuse_missed
 from zwang.switching import CHATTER, SAME_INSTANT, RefusedSwitchError, Switching, event_values
 
 RECENT = 8
@@ -68,6 +69,7 @@ class Course:
                 here, history = advance(self.flow, self.integrator, self.events, here, window, self.tolerances, self.limit)  # type: ignore
                 self.parts.append(Steps.of(history, done).without_samples_from(until))
                 done += self.parts[-1].samples
+                refuse_missed(self.flow, self.parts[-1].t, self.parts[-1].y)
                 if self.progress is not None:
                     self.progress((float(here.t) - t0) / (instants[-1] - t0))
                 stopped = int(here.result)

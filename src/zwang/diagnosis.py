@@ -10,13 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.drift.consistent import Metric, pieces
+from zwang.drift.consistent import pieces
+from zwang.drift.metric import metric_of
 from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
 from zwang.kernel import row_lengths, row_scale
 from zwang.law import Control
 from zwang.model import Model
+from zwang.pseudoinverse import Proximal
 from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
 from zwang.state import State
 
@@ -113,7 +115,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
         ModelError: for functions that return NaN, and for a direction with neither mass nor constraint.
     """
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = model.dynamics(params)
+    dynamics = model.dynamics(params, Proximal())  # all singular values are looked at: no use for a sparse A
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
@@ -131,7 +133,7 @@ def _control(dynamics: Dynamics, state: State) -> Control:
 
 def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
     c = model.constraints
-    C = np.asarray(start.at.A) @ Metric.of(dynamics, start.at).W
+    C = np.asarray(start.at.A) @ metric_of(dynamics, start.at.M, start.at.A).W
     C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
     U, sigma, Vt = np.linalg.svd(C)
     rank = _rank(sigma)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,9 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
-from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths, row_scale
 from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.sparse import Structure
 from zwang.state import State
 from zwang.system import System
 
@@ -71,6 +73,7 @@ class Dynamics(eqx.Module):
         scales: `Scales` of the run, or None for the rows' lengths at each state.
         singular_mass: whether M may be singular; then M + AᵀDA takes its place, which changes nothing on `A v̇ = b`.
         law: an `AbstractControlLaw` whose actuators act on the system, or None.
+        structure: where A has entries, if they alone are to be kept; then `pseudoinverse` is `zwang.sparse.Sparse`.
     """
 
     system: System
@@ -81,6 +84,7 @@ class Dynamics(eqx.Module):
     scales: Scales | None = None
     singular_mass: bool = eqx.field(static=True, default=False)
     law: eqx.Module | None = None
+    structure: Structure | None = None
 
     @property
     def passive(self) -> Dynamics:
@@ -106,7 +110,9 @@ class Dynamics(eqx.Module):
     # --- matrices ------------------------------------------------------------------------------------------------
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
-        """A."""
+        """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
+        if self.structure is not None:
+            return self.structure.matrix(self.constraints.product(s.q, s.v, s.t, self.p))  # type: ignore
         return self.constraints.matrix(s.q, s.v, s.t, self.p)
 
     def rhs(self, s: State) -> Float[Array, " m"]:
@@ -122,12 +128,18 @@ class Dynamics(eqx.Module):
         augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
         return DenseMass(augmented)
 
-    def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None):
+    def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+        return row_lengths(mass.weigh(A)) if self.structure is None else self.structure.row_lengths(mass, A)  # type: ignore
+
+    def weighted(self, mass: AbstractMass, A: Float[Array, "m nv"], rows: np.ndarray | None = None, violation=None) -> Any:
         """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state allows, if given."""
         method = self.pseudoinverse if violation is None else self.pseudoinverse.relaxed(violation)
         length = None if self.scales is None else self.scales.row_length
         if rows is not None and len(rows) < len(A):
             A, length = A[rows], None if length is None else length[rows]
+        if self.structure is not None:
+            return self.structure.weighted(mass, A, method.proximal, length)  # type: ignore
         return WeightedPseudoinverse(mass, A, method, length)
 
     def equation(self, s: State, weighted: WeightedPseudoinverse, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
@@ -178,6 +190,12 @@ class Dynamics(eqx.Module):
             return force if on is None else jnp.where(jnp.any(on[own]), force, 0.0)
 
         return {c.name: impressed(c) for c in self.constraints.members if c.nonideal is not None}
+
+    def missed(self, s: State) -> Float[Array, ""]:
+        """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is dense."""
+        if self.structure is None:
+            return jnp.zeros(())
+        return self.structure.missed(self.matrix(s), self.constraints.product(s.q, s.v, s.t, self.p))  # type: ignore
 
 
 def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:

@@ -41,6 +41,7 @@ class Result(enum.IntEnum):
     NOT_MET = 12
     CHATTERING = 13
     OFF_CONSTRAINTS = 14
+    OUTSIDE_STRUCTURE = 15
 
     @property
     def sentence(self) -> str:
@@ -70,4 +71,6 @@ _SENTENCES = {
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
     Result.NOT_MET: "a constraint was to be switched on where it is not met",
     Result.CHATTERING: "constraints are switched on and off again and again at one instant",
+    Result.OUTSIDE_STRUCTURE: "a constraint depends on a velocity that it did not depend on where its sparsity was looked for "
+    "(a condition in its function?): give pseudoinverse=zw.Proximal()",
 }

@@ -79,6 +79,10 @@ class MotionFlow(eqx.Module):
             landed.volume,
         )
 
+    def missed(self, t, y) -> Float[Array, ""]:
+        """Relative part of A outside the structure that the run goes by."""
+        return self.dynamics.missed(self.state(t, y))
+
     def linearization(self, t, y):
         """`J_q = P M⁻¹ F_q`, `J_v = P M⁻¹ F_v` with `P = I − A⊕A`, and N."""
         dynamics, s = self.dynamics, self.state(t, y)

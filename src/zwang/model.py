@@ -20,6 +20,7 @@ from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.law import AbstractControlLaw
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.sparse import MISSED, MOST_COLORS, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.state import State
 from zwang.system import System
 
@@ -53,6 +54,7 @@ class Model(eqx.Module):
     singular_mass: bool
     name: str
     assembly: Any
+    sparsity: Sparsity = eqx.field(static=True)
 
     def __init__(
         self,
@@ -77,11 +79,12 @@ class Model(eqx.Module):
         self.params = as_parameters(params)
         _check_shapes(system, self.params)
         self.constraints = Constraints(constraints, system, self.params)
+        self.sparsity = Sparsity(system, self.constraints, self.params)
         self.servo = None
         if servo is not None:
             if not isinstance(servo, AbstractControlLaw):
                 raise ModelError(f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, ...).")
-            servo.checked(self.dynamics())
+            servo.checked(self.dynamics(pseudoinverse=Proximal()))
             self.servo = servo
 
     @property
@@ -97,12 +100,35 @@ class Model(eqx.Module):
     ) -> Dynamics:
         """The model's equation of motion with given parameters and methods."""
         p = self.params if params is None else self.merged(params)
-        method = Proximal() if pseudoinverse is None else pseudoinverse
+        method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
             raise ModelError(
                 f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True."
             )
-        return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo)
+        structure = None
+        if isinstance(method, Sparse):
+            method, structure = method.suited(self.constraints.m), self._structure(formulation)
+        return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo, structure)
+
+    def _default(self, formulation) -> AbstractPseudoinverse:
+        """`Sparse` where it pays and nothing else needs A as an array."""
+        whole = formulation is not None or self.singular_mass or self.servo is not None
+        return Proximal() if whole or not self.sparsity.pays else Sparse()
+
+    def _structure(self, formulation) -> Structure:
+        """The model's structure, or the reason why there is none."""
+        for given, what in (
+            (formulation is not None, "formulation= is given"), (self.singular_mass, "the model has singular_mass=True"),
+            (self.servo is not None, "the model has a servo"),
+        ):  # fmt: skip
+            if given:
+                raise ModelError(f"{self.name}: zw.Sparse() cannot be used where {what}; leave pseudoinverse= out.")
+        if self.sparsity.structure is None:
+            raise ModelError(
+                f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass matrix given as its diagonal or in blocks, "
+                f"rows that touch less than {MOST_COLORS} blocks of velocities, and constraints that are finite at random states."
+            )
+        return self.sparsity.structure
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""
@@ -131,7 +157,7 @@ class Motion(eqx.Module):
         nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
         by_constraint: generalized force of each constraint, by name, shape (nv,).
         multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length, where rows are redundant.
-        matrix, rhs: A and b.
+        matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
         rank: rank of A by the pseudoinverse's threshold.
         residual: ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length.
         result: a `Result` code.
@@ -144,7 +170,7 @@ class Motion(eqx.Module):
     nonideal_force: Float[Array, " nv"]
     by_constraint: dict[str, Float[Array, " nv"]]
     multipliers: Float[Array, " m"]
-    matrix: Float[Array, "m nv"]
+    matrix: Float[Array, "m nv"] | SparseMatrix
     rhs: Float[Array, " m"]
     rank: Int[Array, ""]
     residual: Float[Array, ""]
@@ -217,6 +243,7 @@ def motion_of(
     result = jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT)
     result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
     result = jnp.where(positive, result, Result.SINGULAR_MASS)
+    result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
     return Motion(
         acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
         A, eq.b, weighted.rank(), residual, positive, result,

@@ -8,11 +8,13 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.drift.consistent import CONVERGED, Metric, Pieces, Placement, measure, pieces, place
+from zwang.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
+from zwang.drift.metric import dense_mass, mass_blocks, metric_of
 from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics, Scales
 from zwang.errors import ModelError, Result
 from zwang.model import Model, contradiction
 from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.sparse import SparseMatrix
 from zwang.state import State
 
 START_TOLERANCE = 1e-6
@@ -59,9 +61,9 @@ def begin(dynamics: Dynamics, state: State) -> Start:
     scales = measure(all_on(dynamics), state) if dynamics.scales is None else dynamics.scales
     placement = place(eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state)
     there = pieces(dynamics, placement.state)
-    metric, A, b = Metric.of(dynamics, there), np.asarray(there.A), np.asarray(there.b)
-    free = metric.W @ (metric.W.T @ np.asarray(there.F))
-    length = np.linalg.norm(A @ metric.W, axis=1)
+    metric = metric_of(dynamics, there.M, there.A)
+    A, b, free = metric.rows(there.A), np.asarray(there.b), metric.solve(np.asarray(there.F))
+    length = metric.lengths(A)
     miss = A @ (free + metric.correct(A, length, b - A @ free)) - b
     unit = np.where(length > 0, length, 1.0)
     asked = np.linalg.norm(b / unit) + np.linalg.norm(A @ free / unit)
@@ -151,7 +153,8 @@ def refuse_non_finite(model: Model, start: Start) -> None:
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the start; "
                     "check divisions, roots and inverse functions there."
                 )
-    if not np.all(np.isfinite(np.asarray(start.at.A))):
+    A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A
+    if not np.all(np.isfinite(np.asarray(A))):
         raise ModelError(
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there."
         )
@@ -162,6 +165,9 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     M = np.asarray(start.at.M)
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
+    if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
+        return
+    M = dense_mass(M)
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     value, vector = np.linalg.eigh(M / np.outer(scale, scale))
     if value[0] > 1e-14 * value[-1]:
@@ -170,7 +176,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
         raise ModelError(
             f"{model.name}: the mass matrix is not positive: along {_direction(model, vector[:, 0])} it is negative."
         )
-    A = np.asarray(start.at.A)
+    A = np.asarray(start.at.A.todense() if isinstance(start.at.A, SparseMatrix) else start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
     _, sigma, Vt = np.linalg.svd(stacked)
@@ -184,6 +190,16 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
             f"{model.name}: the mass matrix is singular along {_direction(model, vector[:, 0])}, which constraints hold: "
             "say so with zw.Model(..., singular_mass=True)."
         )
+
+
+def _is_positive(blocks: np.ndarray) -> bool:
+    """Whether all blocks of a mass matrix are positive definite, each by itself, shape (nb, k, k)."""
+    diagonal = np.einsum("bii->bi", blocks)
+    if not np.all(diagonal > 1e-14 * np.max(diagonal)):
+        return False
+    scale = np.sqrt(diagonal)
+    value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
+    return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
 
 
 def worst_violation(model: Model, state: State, params: PyTree) -> str:

@@ -16,7 +16,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.drift.consistent import Metric
+from zwang.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.flow import Events, MotionFlow, Turn
@@ -166,7 +166,9 @@ class Switching:
         start = begin(dynamics, state)
         self._refuse(start, [i for i, off in due.items() if not off], duration)
         after = start.placement.state
-        momentum, loss, multipliers = _impact(Metric.of(dynamics, start.there), start, np.asarray(state.v), np.asarray(after.v))
+        momentum, loss, multipliers = _impact(
+            metric_of(dynamics, start.there.M, start.there.A), start, np.asarray(state.v), np.asarray(after.v)
+        )
         own = {name: tuple(multipliers[self.model.constraints.row_slices[name]].tolist()) for name in names(0)}
         record = Switched(float(here.t), names(0), names(1), loss, tuple(momentum.tolist()), own)
         return Turned(np.concatenate([after.q, after.v]), memory, record)
@@ -175,7 +177,7 @@ class Switching:
         """Say why constraints cannot be switched on at a state."""
         c, placement, scales = self.model.constraints, start.placement, start.scales
         length, state = np.asarray(scales.row_length), start.given
-        metric = Metric(np.zeros((0, 0)), np.asarray(start.at.M))
+        metric = DenseMetric(np.zeros((0, 0)), dense_mass(np.asarray(start.at.M)))
         phi, psi = np.zeros(c.m), np.zeros(c.m)
         phi[c.position_rows], psi[c.velocity_rows] = np.asarray(start.at.phi), np.asarray(start.at.psi)
         gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
@@ -200,9 +202,9 @@ class Switching:
             raise RefusedSwitchError(Result.INCONSISTENT, contradiction(self.model, start.miss))
 
 
-def _impact(metric: Metric, start: Start, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+def _impact(metric: AbstractMetric, start: Start, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
-    M, A = np.asarray(start.there.M), np.asarray(start.there.A)
+    M, A = metric.M, np.asarray(start.there.A)
     momentum = M @ (after - before)
     C = A @ metric.W
     length = np.linalg.norm(C, axis=1)

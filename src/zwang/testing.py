@@ -18,7 +18,7 @@ from zwang.formulation import AbstractFormulation
 from zwang.integrate import AbstractIntegrator
 from zwang.mass import factor_mass
 from zwang.model import Model, motion
-from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
+from zwang.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
 from zwang.simulation import simulate
 from zwang.state import State
 from zwang.system import System
@@ -47,9 +47,10 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
     _check_mass(model, s)
     _check_retraction(model.system, s, model.params)
     _check_rates(model, s)
-    answer = motion(model, q, v, t)
-    F = model.dynamics().applied_force(s)
-    M = model.dynamics().mass(s, answer.matrix)
+    answer = motion(model, q, v, t, pseudoinverse=Proximal())  # A whole: its null space is looked at
+    dynamics = model.dynamics(pseudoinverse=Proximal())
+    F = dynamics.applied_force(s)
+    M = dynamics.mass(s, jnp.asarray(answer.matrix))
     if not model.singular_mass:
         _assert(
             M.apply(answer.acceleration) - F - answer.constraint_force, 1e-9 * _size(F, answer.constraint_force), "M v̇ = F + Q_c"
@@ -60,7 +61,9 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
         1e-7 * _size(answer.ideal_force),
         "no virtual work of the ideal constraint force",
     )
-    gradient = jax.jacrev(lambda q, v: motion(model, q, v, t, throw=False).acceleration, argnums=(0, 1))(s.q, s.v)
+    gradient = jax.jacrev(
+        lambda q, v: motion(model, q, v, t, pseudoinverse=Proximal(), throw=False).acceleration, argnums=(0, 1)
+    )(s.q, s.v)
     if not all(bool(jnp.all(jnp.isfinite(g))) for g in gradient):
         raise AssertionError("the derivative of the acceleration is not finite at this state")
 

@@ -16,7 +16,7 @@ from zwang.gallery import NAMES as ALL
 from .examples import example, run
 
 EXPECTED = {
-    "latching-pendulums",
+    "latching-pendulums", "rod-chain",
     "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
     "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
     "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
@@ -26,7 +26,7 @@ EXPECTED = {
 NAMES = [name for name in ALL if "mechanism" not in ENTRIES[name].tags]
 LONG_TO_COMPILE = (
     "flexible-joint", "five-bar-driven", "scara", "crane", "cart-pole-track", "scissor-lift", "four-bars", "delta", "stewart",
-    "motor-linkage", "jerk-track", "latching-pendulums",
+    "motor-linkage", "jerk-track", "latching-pendulums", "rod-chain",
 )  # fmt: skip
 HEAVY = ("scissor-lift", "four-bars", "delta", "stewart", "motor-linkage", "jerk-track", "latching-pendulums")
 """Members whose like are tested in smaller ones: hierarchies, other orders, switches."""

@@ -12,7 +12,7 @@ absent, so that one compiled program serves all topologies.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import equinox as eqx
 import jax
@@ -117,6 +117,16 @@ class Constraints(eqx.Module):
         """`A = ∂ψ/∂v`, shape (m, nv)."""
         A = jax.jacfwd(self.velocity_residual, argnums=1)(q, v, t, p)
         return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
+
+    def product(self, q, v, t, p) -> Callable[[Float[Array, " nv"]], Float[Array, " m"]]:
+        """`w ↦ A w`, without forming A of what is given at position or velocity level."""
+        outright = [A for A, _ in self._outright(q, v, t, p)]
+
+        def along(w):
+            moved = jax.jvp(lambda v: self.velocity_residual(q, v, t, p), (v,), (w,))[1]
+            return self._stack(moved, [A @ w for A in outright])
+
+        return along
 
     def rhs(self, q, v, t, p) -> Float[Array, " m"]:
         """`b = −(dψ/dt at fixed v)`, shape (m,)."""

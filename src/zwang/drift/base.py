@@ -22,7 +22,7 @@ class Settled(eqx.Module):
         error: the step's error estimate for q and v, without what is no error.
         violation: dimensionless position violation that remains.
         converged: whether the projection came to an end.
-        volume: log-determinant of the rows at unit length (`volume`).
+        volume: log-determinant of the rows at unit length (`WeightedPseudoinverse.volume`).
     """
 
     state: State
@@ -76,14 +76,6 @@ def renormalized(dynamics: Dynamics, state: State) -> State:
     if system.retract is None:
         return state
     return State(system.move(state.q, 0 * state.v, state.t, dynamics.p), state.v, state.t)
-
-
-def volume(C: Float[Array, "m n"]) -> Float[Array, ""]:
-    """`log det (C Cᵀ + 1e-10 I)` for rows of unit length: smooth, and about −23 lower for every rank that is lost."""
-    if not C.shape[0]:
-        return jnp.zeros(())
-    lower = jnp.linalg.cholesky(C @ C.T + 1e-10 * jnp.eye(len(C)), symmetrize_input=False)
-    return 2 * jnp.sum(jnp.log(jnp.diag(lower)))
 
 
 def corrections(dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], velocity, position):

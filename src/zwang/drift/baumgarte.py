@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, renormalized, volume
+from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, renormalized
 from zwang.dynamics import Dynamics
 from zwang.state import State
 
@@ -66,8 +66,7 @@ class Stabilized(AbstractDrift):
         state = renormalized(dynamics, state)
         size = dynamics.violation(dynamics.position_residual(state))
         A = dynamics.matrix(state)
-        scaled = dynamics.weighted(dynamics.mass(state, A), A).C.C
-        return Settled(state, error, size, jnp.asarray(True), volume(scaled))
+        return Settled(state, error, size, jnp.asarray(True), dynamics.weighted(dynamics.mass(state, A), A).volume())
 
 
 def Baumgarte(alpha, beta) -> Stabilized:

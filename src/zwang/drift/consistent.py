@@ -13,30 +13,29 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.dynamics import Dynamics, Scales, augmentation
-from zwang.kernel import ROUND_OFF
-from zwang.mass import factor_mass
+from zwang.drift.metric import metric_of
+from zwang.dynamics import Dynamics, Scales
 from zwang.state import State
 
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has stopped improving: round-off
-of φ in coordinates up to 1e4 times the size of the mechanism."""
+of φ in coordinates up to 1e4 times the size of the mechanism; where there are many rows, `ROUND_OFF` of their own coordinates."""
+ROUND_OFF = 1e-15
+"""Relative round-off of one coordinate in φ, several times that of float64."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
-RANK_THRESHOLD = 1e-10
-"""Singular values of the rows at unit length, relative to the largest, that a placement treats as zero."""
 NEWTON, POLISH = 100, 20
 """Most position steps, and most velocity steps after them; more than two of these only matter for constraints nonlinear in v."""
 
 
 class Pieces(eqx.Module):
-    """A model's functions at one state, as they are: residuals φ and ψ, A, b, M (dense) and F."""
+    """A model's functions at one state, as they are: residuals φ and ψ, A, b, M and F."""
 
     phi: Float[Array, " holonomic"]
     psi: Float[Array, " rows"]
     A: Float[Array, "m nv"]
     b: Float[Array, " m"]
-    M: Float[Array, "nv nv"]
+    M: Float[Array, "..."]
     F: Float[Array, " nv"]
 
 
@@ -49,49 +48,12 @@ def pieces(dynamics: Dynamics, s: State) -> Pieces:
 def _pieces(dynamics: Dynamics, s: State) -> Pieces:
     M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), s.v.dtype)
     F = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p), s.v.dtype)
-    M = M if M.ndim == 2 else factor_mass(M).dense()
     return Pieces(dynamics.position_residual(s), dynamics.velocity_residual(s), dynamics.matrix(s), dynamics.rhs(s), M, F)
 
 
 @eqx.filter_jit
 def _moved(dynamics: Dynamics, q, dv, t):
     return dynamics.system.move(q, dv, t, dynamics.p)
-
-
-@dataclasses.dataclass(frozen=True)
-class Metric:
-    """M factored on the host, `W Wᵀ = M⁻¹`; M + AᵀDA if it may be singular.
-
-    Attributes:
-        W: shape (nv, nv); NaN if M is not positive definite.
-        M: the matrix that was factored.
-    """
-
-    W: np.ndarray
-    M: np.ndarray
-
-    @classmethod
-    def of(cls, dynamics: Dynamics, at: Pieces) -> Metric:
-        M = np.asarray(at.M)
-        if dynamics.singular_mass:
-            A = np.asarray(at.A)
-            M = M + A.T @ (np.asarray(augmentation(at.M, at.A))[:, None] * A)
-        try:
-            return cls(np.linalg.inv(np.linalg.cholesky(M)).T, M)
-        except np.linalg.LinAlgError:
-            return cls(np.full_like(M, np.nan), M)
-
-    def correct(self, rows: np.ndarray, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
-        scale = np.where(length > ROUND_OFF * np.max(length, initial=0.0), 1 / np.where(length > 0, length, 1.0), 0.0)
-        C = scale[:, None] * (rows @ self.W)
-        if not len(C) or not np.all(np.isfinite(C)) or not np.all(np.isfinite(residual)):
-            return np.zeros(self.W.shape[0]) if not len(C) else np.full(self.W.shape[0], np.nan)
-        return self.W @ np.linalg.lstsq(C, scale * residual, rcond=RANK_THRESHOLD)[0]
-
-    def speed(self, v: np.ndarray) -> float:
-        """Length of a velocity in the mass metric."""
-        return float(np.sqrt(abs(v @ self.M @ v)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,9 +86,9 @@ def measure(dynamics: Dynamics, s: State) -> Scales:
     the length that it has nearby.
     """
     here = pieces(dynamics, s)
-    metric = Metric.of(dynamics, here)
-    length = np.linalg.norm(np.asarray(here.A) @ metric.W, axis=1)
-    directions = directions_of(dynamics.system.nv) @ metric.W.T
+    metric = metric_of(dynamics, here.M, here.A)
+    length = metric.lengths(metric.rows(here.A))
+    directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
         return np.asarray(pieces(dynamics, State(s.q, jnp.asarray(w), s.t)).b)
@@ -167,7 +129,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     def violation(at: Pieces) -> float:
         if curvature > 0 or not distance(at) > 0:
             return curvature * distance(at)
-        here, metric = np.asarray(q), Metric.of(dynamics, at)  # linear constraints have no length but that of q itself
+        here, metric = np.asarray(q), metric_of(dynamics, at.M, at.A)  # linear constraints have no length but that of q itself
         own = (
             metric.speed(here) if len(here) == len(metric.M) else float(np.max(np.abs(here)) * np.sqrt(np.max(np.diag(metric.M))))
         )
@@ -177,7 +139,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         still = pieces(dynamics, State(q, jnp.zeros_like(state.v), state.t))
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
         residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
-        return residual / max(Metric.of(dynamics, at).speed(np.asarray(v)) + imposed, 1e-300) if residual > 0 else 0.0
+        return residual / max(metric_of(dynamics, at.M, at.A).speed(np.asarray(v)) + imposed, 1e-300) if residual > 0 else 0.0
 
     q, v = state.q, state.v
     at = pieces(dynamics, state)
@@ -186,7 +148,8 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     at = pieces(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
-        step = Metric.of(dynamics, at).correct(np.asarray(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
+        metric = metric_of(dynamics, at.M, at.A)
+        step = metric.correct(metric.rows(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
         for halving in range(14):
             trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
             there = pieces(dynamics, State(trial, v, state.t))
@@ -196,13 +159,17 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         if not better or size == 0:
             break
     for _ in range(POLISH if len(moving) else 0):
-        dv = Metric.of(dynamics, at).correct(np.asarray(at.A)[moving], length[moving], np.asarray(at.psi))
+        metric = metric_of(dynamics, at.M, at.A)
+        dv = metric.correct(metric.rows(at.A)[moving], length[moving], np.asarray(at.psi))
         v = v - jnp.asarray(dv)
         at = pieces(dynamics, State(q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(jnp.max(jnp.abs(v), initial=0.0)):
             break
     after, slip_after = violation(at), slip(at, v)
+    rows = metric_of(dynamics, at.M, at.A).rows(at.A)
+    coordinates = np.abs(np.asarray(q)) if len(q) == len(v) else np.full(len(v), np.max(np.abs(q), initial=0.0))
+    round_off = ROUND_OFF * curvature * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     return Placement(
         State(q, v, state.t), float(np.max(np.abs(q - state.q), initial=0.0)), float(np.max(np.abs(v - state.v), initial=0.0)),
-        before, after, slip_before, slip_after, after <= CONVERGED and slip_after <= VELOCITY_CONVERGED,
+        before, after, slip_before, slip_after, after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, corrections, renormalized, volume
+from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, corrections, renormalized
 from zwang.dynamics import Dynamics
 from zwang.state import State
 
@@ -60,7 +60,7 @@ class Projection(AbstractDrift):
             A, phi, psi = dynamics.matrix(state), dynamics.position_residual(state), dynamics.velocity_residual(state)
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             size = dynamics.violation(phi)
-            held = [A[constraints.position_rows] @ error_q] if identity_map else []
+            held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held])
 
             stagnant = (i >= 2) & (size > 0.5 * before)
@@ -69,10 +69,10 @@ class Projection(AbstractDrift):
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i >= self.iterations) | ~jnp.isfinite(size)
             q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
+            volume = jax.lax.cond(done, lambda: moving.volume(), lambda: jnp.zeros(()))
             error_v, error_q = error_v - forbidden_v, error_q - sum(forbidden_q)
-            return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, moving.C.C, done
+            return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, volume, done
 
-        rows = jnp.zeros((len(constraints.velocity_rows), system.nv))
-        start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, rows, jnp.asarray(False))
-        state, error, size, _, rows, _ = jax.lax.while_loop(lambda carry: ~carry[-1], correct, start)
-        return Settled(state, error, size, jnp.isfinite(size), volume(rows))
+        start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, jnp.zeros(()), jnp.asarray(False))
+        state, error, size, _, volume, _ = jax.lax.while_loop(lambda carry: ~carry[-1], correct, start)
+        return Settled(state, error, size, jnp.isfinite(size), volume)

@@ -29,7 +29,6 @@ from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
 from zwang.integrate.loop import GROW, SAFETY, SHRINK, SMALLEST
-from zwang.kernel import row_lengths
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.start import START_TOLERANCE
@@ -278,7 +277,7 @@ def _scales(dynamics: Dynamics, s: State) -> Scales:
     """`zwang.drift.measure` inside a program."""
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    length = row_lengths(mass.weigh(A))
+    length = dynamics.row_lengths(mass, A)
     directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
     b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(jnp.concatenate([directions, -directions, 0 * directions[:1]]))
     half = len(directions)

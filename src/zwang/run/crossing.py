@@ -12,13 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from zwang.run.singular import AbstractRows
+
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2 log(distance), e.g. 5 at a step's
 distance of 0.1."""
-CROSSING_THRESHOLD = 1e-5
-"""A direction counts as lost where its singular value, rows at unit length, falls below this; the minimum over time is found to
-about 1e-7."""
-
 PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
 INSTANTS = 17
@@ -53,27 +51,27 @@ class Crossing:
 
 
 def find_crossings(
-    t: np.ndarray, volume: np.ndarray, scaled_rows: Callable[[np.ndarray], np.ndarray], labels: list[tuple[str, str]]
+    t: np.ndarray, volume: np.ndarray, scaled_rows: Callable[[np.ndarray], AbstractRows], labels: list[tuple[str, str]]
 ) -> list[Crossing]:
     """Crossings along a run.
 
     Args:
         t, volume: accepted steps and their log-determinants, shape (steps,).
-        scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, shape (k, m, nv), on the constraints.
+        scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, on the constraints.
         labels: (constraint, row) of every row.
     """
     dips = _dips(volume) if len(t) >= 3 and len(labels) else np.zeros(0, int)
     if not len(dips):
         return []
     rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
-    before, after = _rank(rows_before), _rank(rows_after)
+    before, after = rows_before.rank(), rows_after.rank()
     generic = np.maximum(before, after)
     times = _bottoms(t[dips - 1], t[dips + 1], scaled_rows, generic, PRECISION * max(t[-1] - t[0], 1e-3))
     rows_at = scaled_rows(times)
-    rank, smallest = _rank(rows_at), _last_singular_value(rows_at, generic)
+    rank, smallest = rows_at.rank(), rows_at.last(generic)
     found = []
-    for i in np.flatnonzero(rank < generic):
-        lost = np.flatnonzero(_null_share(rows_at[i]) - _null_share(rows_before[i]) > 0.05)
+    for i in map(int, np.flatnonzero(rank < generic)):
+        lost = np.flatnonzero(rows_at.null_share(i) - rows_before.null_share(i) > 0.05)
         found.append(
             Crossing(
                 float(times[i]), int(before[i]), int(rank[i]), int(after[i]), tuple(labels[k][1] for k in lost),
@@ -96,23 +94,8 @@ def _bottoms(low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray
     fractions, dip = np.linspace(0.0, 1.0, INSTANTS), np.arange(len(low))
     while True:
         times = low[:, None] + (high - low)[:, None] * fractions
-        values = _last_singular_value(scaled_rows(times.ravel()), np.repeat(generic, INSTANTS)).reshape(times.shape)
+        values = scaled_rows(times.ravel()).last(np.repeat(generic, INSTANTS)).reshape(times.shape)
         best = np.argmin(values, axis=1)
         if np.max(high - low) <= precision:
             return times[dip, best]
         low, high = times[dip, np.maximum(best - 1, 0)], times[dip, np.minimum(best + 1, INSTANTS - 1)]
-
-
-def _last_singular_value(rows: np.ndarray, generic: np.ndarray) -> np.ndarray:
-    """The singular value that vanishes where the rank falls below `generic`, shape (k,)."""
-    return np.linalg.svd(rows, compute_uv=False)[np.arange(len(rows)), generic - 1]
-
-
-def _rank(rows: np.ndarray) -> np.ndarray:
-    return np.sum(np.linalg.svd(rows, compute_uv=False) > CROSSING_THRESHOLD, axis=-1)
-
-
-def _null_share(rows: np.ndarray) -> np.ndarray:
-    """How much of each row's unit vector lies in the left null space: 0 for an independent row, up to 1."""
-    U, sigma, _ = np.linalg.svd(rows)
-    return np.sum(U[:, int(np.sum(sigma > CROSSING_THRESHOLD)) :] ** 2, axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,6 +14,7 @@ from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator
 from zwang.kernel import row_lengths, row_scale
 from zwang.run.blocks import in_blocks
+from zwang.run.singular import AbstractRows, DenseRows, SparseRows
 
 STENCIL = 4
 """Steps that one polynomial goes through; with their rates it has degree 7, that of the default integrator's steps."""
@@ -33,8 +36,8 @@ class Interpolant:
         self._rates = np.full_like(y, np.nan)
         self._known = np.zeros(len(t), bool)
 
-    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """States (k, n) and rows at unit length in the metric of M⁻¹ (k, m, nv) at times within the run (k,)."""
+    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, AbstractRows]:
+        """States (k, n) and rows at unit length in the metric of M⁻¹ at times within the run (k,)."""
         last = np.searchsorted(self.t, times, side="right") - 1
         on_step, held = self.t[last] == times, self.applied[last]
         guess = np.where(on_step[:, None], self.y[last], 0.0)
@@ -45,7 +48,9 @@ class Interpolant:
         else:
             guess = self._through_steps(times, guess, on_step, last + 1)
         settled, rows = in_blocks(lambda *x: _settled(self.flow, *x), times, guess, held)
-        return np.where(on_step[:, None], self.y[last], settled), rows
+        structure = self.flow.dynamics.structure
+        seen = DenseRows(rows) if structure is None else SparseRows(rows, structure.layout)
+        return np.where(on_step[:, None], self.y[last], settled), seen
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""
@@ -86,8 +91,11 @@ def _settled(flow: MotionFlow, t, y, applied):
         held = flow.holding(u)
         y = held.settle(t, y, jnp.zeros_like(y)).y
         state = held.state(t, y)
-        A = held.dynamics.matrix(state)
-        C = held.dynamics.mass(state, A).weigh(A)
+        dynamics = dataclasses.replace(held.dynamics, scales=None)  # rows by their own lengths
+        A = dynamics.matrix(state)
+        if dynamics.structure is not None:
+            return y, dynamics.weighted(dynamics.mass(state, A), A).C.data
+        C = dynamics.mass(state, A).weigh(A)
         return y, row_scale(row_lengths(C))[:, None] * C
 
     return jax.lax.map(one, (jnp.asarray(t), jnp.asarray(y), jnp.asarray(applied)))

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.kernel import row_scale
 from zwang.law import Control
 from zwang.model import Motion, motion_of
 from zwang.run.blocks import in_blocks
+from zwang.sparse import MISSED
 from zwang.state import State
 
 
@@ -22,7 +24,7 @@ class Observation(eqx.Module):
     """One instant.
 
     Attributes:
-        motion: acceleration, forces, rank, residual.
+        motion: acceleration, forces, rank, residual; without the matrix.
         phi, psi: residuals, shape (m,), 0 at rows that have none.
         relative: φ at rows of unit length times curvature [dimensionless], shape (m,).
         kinetic, potential: energy [J].
@@ -63,6 +65,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
     force = jnp.asarray(system.force(s.q, s.v, s.t, p))
+    motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))  # large, and known from q, v and t
     return Observation(
         motion, phi, psi, phi * row_scale(scales.row_length) * scales.curvature, kinetic, potential,
         s.v @ force + drift, s.v @ motion.ideal_force, s.v @ motion.nonideal_force,
@@ -78,3 +81,17 @@ def _observe_block(flow: MotionFlow, block: State, applied: Float[Array, "block 
 def observe_all(flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray) -> Observation:
     """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis and lives on the host."""
     return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
+
+
+@eqx.filter_jit
+def _missed_block(flow: MotionFlow, t: Float[Array, " block"], y: Float[Array, "block n"]) -> Float[Array, " block"]:
+    return jax.lax.map(lambda x: flow.missed(*x), (jnp.asarray(t), jnp.asarray(y)))
+
+
+def refuse_missed(flow: MotionFlow, t: np.ndarray, y: np.ndarray) -> None:
+    """Raise if a constraint has met velocities that it did not meet when its sparsity was found; every step is looked at."""
+    if flow.dynamics.structure is None or not len(t):
+        return
+    bad = ~(in_blocks(lambda t, y: _missed_block(flow, t, y), t, y) <= MISSED) & np.all(np.isfinite(y), axis=1)
+    if np.any(bad):
+        raise ModelError(f"at t = {t[bad][0]:.6g} s {Result.OUTSIDE_STRUCTURE.sentence}.")

@@ -9,7 +9,7 @@ from zwang.arrays import is_concrete
 from zwang.errors import ModelError, Result
 from zwang.law import Control
 from zwang.model import Model
-from zwang.pseudoinverse import AbstractPseudoinverse
+from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import SOLVED, Controller
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.servo import Servo
@@ -31,7 +31,9 @@ def controller(
             f"{model.name}: expected a zw.Servo, {found}; "
             "write f(model, servo, q, v), or f(model, q=q, v=v) for a model with a servo of its own."
         )
-    passive = model.passive.dynamics(params, pseudoinverse)
+    passive = model.passive.dynamics(params, Proximal() if pseudoinverse is None else pseudoinverse)
+    if passive.structure is not None:
+        raise ModelError(f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= out.")
     given.checked(passive)
     return Controller(passive, given)
 

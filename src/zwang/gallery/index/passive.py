@@ -55,6 +55,21 @@ PASSIVE = (
         ("plane", "switched", "impact", "exact"),
     ),
     Entry(
+        "rod-chain",
+        "a pendulum of N rods, each with three coordinates; any N, its cost is linear",
+        "zwang.gallery.rod_chain",
+        5.0,
+        {
+            "N": Setting(10, "number of rods"),
+            "length": Setting(1.0, "length of the whole chain", "m"),
+            "mass": Setting(1.0, "mass of the whole chain, uniform", "kg"),
+            "angle": Setting(60.0, "start angle of the straight chain from hanging down, released from rest", "deg"),
+            "gravity": GRAVITY,
+        },
+        "textbook",
+        ("plane", "large"),
+    ),
+    Entry(
         "log-spiral",
         "a particle driven along a logarithmic spiral: two constraints, no freedom",
         "zwang.gallery.log_spiral",

@@ -1,0 +1,139 @@
+"""The sparse path: cost per rod of one acceleration, against the dense path, and long runs.
+
+`chain` times one acceleration of a pendulum of N rods, A, b and factor included. `loops` runs N four-bar loops through their singular
+configurations on both paths. `long_run` takes 100 adaptive steps with 10 000 rods.
+"""
+
+from __future__ import annotations
+
+import time
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.timing import interleaved
+from zwang import gallery
+from zwang.pseudoinverse import Proximal
+from zwang.sparse import Sparse
+
+SIZES = (1_000, 10_000, 100_000)
+DENSE = (10, 20, 40, 80, 160, 320)
+
+
+def plain_chain(N: int):
+    """The chain in few lines: a gallery model gives each of 10⁵ rods three names."""
+    import zwang as zw
+
+    l, m = 1.0 / N, 1.0 / N
+    mass = jnp.tile(jnp.array([m, m, m * l * l / 12]), N)
+    weight = jnp.tile(jnp.array([0.0, -9.81 * m, 0.0]), N)
+
+    def pins(q, t, p):
+        x, y, a = q.reshape(N, 3).T
+        c, s = l / 2 * jnp.cos(a), l / 2 * jnp.sin(a)
+        before = lambda z: jnp.concatenate([jnp.zeros(1), z[:-1]])
+        return jnp.stack([x - c - before(x + c), y - s - before(y + s)], axis=1).ravel()
+
+    system = zw.System(3 * N, lambda q, t, p: mass, lambda q, v, t, p: weight)
+    i = (np.arange(N) + 0.5) * l
+    return zw.Model(system, [zw.Holonomic(pins, name="pins")]), jnp.asarray(np.stack([i, 0 * i, 0 * i], axis=1).ravel())
+
+
+def acceleration(model, q, method):
+    """A call that returns the seconds of one acceleration."""
+    v = jnp.zeros(model.system.nv)
+    dynamics, state = model.dynamics(pseudoinverse=method), model.state(q, v)
+    arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
+    arrays, tree = jax.tree_util.tree_flatten(
+        arrays
+    )  # as a list: a call that compares 10⁵ names costs as much as an acceleration
+
+    @jax.jit
+    def program(arrays, state):
+        d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
+        return d.acceleration(d.equation_at(state))
+
+    jax.block_until_ready(program(arrays, state))
+
+    def once() -> float:
+        start = time.perf_counter()
+        jax.block_until_ready(program(arrays, state))
+        return time.perf_counter() - start
+
+    return once
+
+
+def chain() -> list[dict]:
+    rows = []
+    print("rods      find (s)   compile (s)   µs per rod (min … max)     colors  rounds")
+    for N in SIZES:
+        model, q = plain_chain(N)
+        start = time.perf_counter()
+        structure = model.sparsity.structure
+        found = time.perf_counter() - start
+        start = time.perf_counter()
+        once = acceleration(model, q, Sparse())
+        compiled = time.perf_counter() - start
+        seen = interleaved({"sparse": once})["sparse"]
+        per = {k: x / N * 1e6 for k, x in seen.items()}
+        rows.append({"N": N, "find": found, "compile": compiled, "us_per_rod": per})
+        print(
+            f"{N:7d} {found:10.2f} {compiled:12.1f} {per['median']:14.3f} ({per['min']:.3f} … {per['max']:.3f})"
+            f"  {structure.layout.colors:8d} {structure.plan.rounds:7d}"
+        )
+    grown = rows[-1]["us_per_rod"]["median"] / rows[0]["us_per_rod"]["median"]
+    print(f"cost per rod from {SIZES[0]} to {SIZES[-1]} rods: {grown:.2f} times")
+    return rows
+
+
+def crossover() -> list[dict]:
+    rows = []
+    print("rods    rows    sparse (µs)    dense (µs)    dense/sparse")
+    for N in DENSE:
+        model, q = plain_chain(N)
+        calls = {"sparse": acceleration(model, q, Sparse()), "dense": acceleration(model, q, Proximal())}
+        seen = {k: x["median"] * 1e6 for k, x in interleaved(calls).items()}
+        rows.append({"N": N, "us": seen})
+        print(f"{N:4d} {2 * N:7d} {seen['sparse']:14.1f} {seen['dense']:13.1f} {seen['dense'] / seen['sparse']:14.2f}")
+    return rows
+
+
+def loops(N: int = 40, duration: float = 1.0) -> dict:
+    """Seconds of a warm run of N four-bar loops on both paths."""
+    example = gallery.load("n-four-bar", N=N)
+    seen = {}
+    for name, method in (("sparse", Sparse()), ("dense", Proximal())):
+        walls = []
+        for _ in range(3 if name == "sparse" else 2):
+            start = time.perf_counter()
+            run = example.run(duration=duration, samples=2, rtol=1e-8, pseudoinverse=method)
+            walls.append(time.perf_counter() - start)
+        seen[name] = {
+            "first": walls[0],
+            "again": min(walls[1:]),
+            "steps": run.attrs["steps_accepted"],
+            "error": example.error(run),
+        }
+    ratio = seen["dense"]["again"] / seen["sparse"]["again"]
+    print(f"{N} four-bar loops, {duration:g} s: sparse {seen['sparse']}, dense {seen['dense']}: {ratio:.1f} times faster")
+    return {"N": N, **seen, "ratio": ratio}
+
+
+def long_run(N: int = 10_000, steps: int = 100) -> dict:
+    """Adaptive steps of a pendulum of many rods."""
+    model, q = plain_chain(N)
+    import zwang as zw
+
+    start = time.perf_counter()
+    run = zw.simulate(model, q, 0 * q, duration=10.0, samples=2, rtol=1e-5, max_steps=steps + 1, throw=False)
+    wall = time.perf_counter() - start
+    phi = model.constraints.position_residual(run.steps.y[-1][: 3 * N], 0.0, model.params)
+    out = {"N": N, "steps": run.attrs["steps_accepted"], "seconds": wall, "violation": float(np.max(np.abs(phi)))}
+    print(f"{N} rods: {out['steps']} steps in {wall:.1f} s with compilation, largest |phi| {out['violation']:.1e} m")
+    return out
+
+
+def run() -> dict:
+    return {"chain": chain(), "crossover": crossover(), "loops": loops(), "run": long_run()}

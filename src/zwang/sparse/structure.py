@@ -1,0 +1,132 @@
+"""What is sparse about a model: found once, from its functions alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.constraint import Constraints
+from zwang.mass import AbstractMass
+from zwang.pseudoinverse import Proximal
+from zwang.sparse.elimination import Plan, plan
+from zwang.sparse.matrix import Layout, SparseMatrix
+from zwang.sparse.pattern import detect
+from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
+from zwang.system import System
+
+POINTS, ATTEMPTS = 3, 8
+"""Random states at which entries are looked for, and how many are tried to find so many where the constraints are finite."""
+TESTS = 16
+"""Products per call while entries are looked for."""
+SPARSE_ROWS = 200
+"""Models with at least so many rows are looked at for sparsity. A step is faster from 120 rows on, but the program takes longer to
+compile; a first run of 0.05 s of n-four-bar, compilation included, takes 20 s of processor time sparse and 17 s dense at 122 rows, 23 s
+and 31 s at 242."""
+GAIN = 0.25
+"""The sparse path is taken where its multiplications are fewer than this part of the dense path's."""
+MISSED = 1e-9
+"""Largest relative difference of `A w` by entries and by differentiation along a random w; more shows that an entry is missing."""
+
+
+class Structure(eqx.Module):
+    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated."""
+
+    layout: Layout
+    plan: Plan
+
+    def matrix(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
+        """A from its products `A w`, one per color."""
+        return self.layout.evaluate(product)
+
+    def weighted(self, mass: AbstractMass, A: SparseMatrix, method: Proximal, row_length=None) -> SparseWeighted:
+        """A⊕."""
+        return SparseWeighted(mass, A, self.plan, method, row_length)
+
+    def row_lengths(self, mass: AbstractMass, A: SparseMatrix) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+        return row_lengths(weighed(inverse_roots(mass), A))
+
+    def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
+        """Relative difference between `A w` by entries and by differentiation, along a fixed random w."""
+        w = jax.random.normal(jax.random.key(1687), (A.shape[1],), dtype=float)
+        known, true = A @ w, product(w)
+        size = jnp.linalg.norm(true)
+        return jnp.linalg.norm(known - true) / jnp.where(size > 0, size, 1.0)
+
+
+class Sparsity:
+    """The structure of one model, found when it is first asked for.
+
+    Args:
+        system, constraints, p: the model's; entries are looked for with parameters near these.
+    """
+
+    def __init__(self, system: System, constraints: Constraints, p: PyTree):
+        self._system, self._constraints, self._p = system, constraints, p
+
+    @cached_property
+    def structure(self) -> Structure | None:
+        """None if the mass matrix is dense, if rows are too full, or if the constraints are finite at no random state."""
+        system, m = self._system, self._constraints.m
+        size = self._block_size
+        if size is None or m == 0:
+            return None
+        found = [detect(self._product_at(state), m, system.nv // size, size) for state in self._states]
+        if not found or any(f is None for f in found):
+            return None
+        key = np.unique(np.concatenate([row * np.int64(system.nv) + block for row, block in found]))  # type: ignore[misc]
+        row, block = key // system.nv, key % system.nv
+        layout = Layout(row, block, (m, system.nv), size)
+        slot = np.asarray(layout.color)[block] * m + row
+        return Structure(layout, plan(row, block, slot, m, layout.colors * m))
+
+    @cached_property
+    def pays(self) -> bool:
+        """Whether the sparse path is the faster one, from the size of the model and of the factor."""
+        m, nv = self._constraints.m, self._system.nv
+        if m < SPARSE_ROWS or self._block_size is None or self.structure is None:
+            return False
+        return self.structure.plan.multiplications() < GAIN * (m * m * nv + m**3 / 3)
+
+    @cached_property
+    def _block_size(self) -> int | None:
+        q, t = jnp.zeros(self._system.nq), jnp.zeros(())
+        shape = jax.eval_shape(lambda q, t, p: jnp.asarray(self._system.mass_matrix(q, t, p)), q, t, self._p).shape
+        return {1: 1, 2: None, 3: shape[-1]}[len(shape)]
+
+    @cached_property
+    def _states(self) -> list[tuple]:
+        """Random states where all products are finite; parameters are moved a little, so that one that is 0 hides nothing."""
+        random, found = np.random.default_rng(1788), []
+        for attempt in range(ATTEMPTS):
+            spread = 0.1 * (attempt < ATTEMPTS // 2)
+            p = jax.tree_util.tree_map(lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p)
+            q, v = random.uniform(0.2, 1.2, self._system.nq), random.standard_normal(self._system.nv)
+            state = jnp.asarray(q), jnp.asarray(v), jnp.asarray(random.uniform(0.2, 1.2)), p
+            if np.all(np.isfinite(self._product_at(state)(np.ones((1, self._system.nv))))):
+                found.append(state)
+            if len(found) == POINTS:
+                break
+        return found
+
+    def _product_at(self, state) -> Callable[[np.ndarray], np.ndarray]:
+        def product(w):
+            parts = []
+            for i in range(0, len(w), TESTS):
+                chunk = np.zeros((TESTS, w.shape[1]))
+                chunk[: len(w[i : i + TESTS])] = w[i : i + TESTS]
+                parts.append(np.asarray(self._products(*state, chunk))[: len(w) - i])
+            return np.concatenate(parts)
+
+        return product
+
+    @cached_property
+    def _products(self) -> Callable:
+        constraints = self._constraints
+        return jax.jit(lambda q, v, t, p, w: jax.vmap(constraints.product(q, v, t, p))(w))

@@ -1,0 +1,200 @@
+"""A⊕ of a matrix with few entries per row, by proximal sweeps on one sparse factor.
+
+The equations are those of `zwang.kernel.WeightedPseudoinverse` with `Proximal`; nothing is larger than the entries and their
+factor. With `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of the linear system,
+
+    dλ = Q⁺ (dr − dQ λ),
+
+with Q⁺ between two projections onto the range of Q: where rows depend on each other, neither part of the right-hand side need be in
+that range by itself, only their sum over everything that a parameter changes is.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from zwang.kernel import row_scale
+from zwang.mass import AbstractMass, BlockDiagonalMass, DiagonalMass
+from zwang.pseudoinverse import Proximal
+from zwang.pseudoinverse.proximal import TINY
+from zwang.sparse.elimination import Plan
+from zwang.sparse.factor import Factor, factor
+from zwang.sparse.gather import taken
+from zwang.sparse.matrix import SparseMatrix
+
+RANK_DAMPING = 1e-13
+"""μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others has the pivot (k + 1) μ at most."""
+PIVOT = 1e-9
+"""Pivots above this count in the rank: a row is independent if it is farther than the root of this, 3e-5 of its length, from
+those eliminated before it."""
+
+
+class SparseWeighted(eqx.Module):
+    """`A⊕`, factored once and applied to many residuals; see `zwang.kernel.WeightedPseudoinverse`.
+
+    Attributes:
+        mass: factored mass matrix, diagonal or in blocks.
+        A: constraint matrix.
+        scale: what each row is multiplied by to be of unit length, shape (rows,).
+        C: rows at unit length in the metric of M⁻¹.
+        roots: blocks of L⁻¹, shape (k, k, blocks), of `M = L Lᵀ`.
+    """
+
+    mass: AbstractMass
+    A: SparseMatrix
+    scale: Float[Array, " m"]
+    C: SparseMatrix
+    roots: Float[Array, "k k blocks"]
+    sweeps: _Sweeps
+
+    def __init__(self, mass: AbstractMass, A: SparseMatrix, plan: Plan, method: Proximal, row_length=None):
+        self.mass, self.A, self.roots = mass, A, inverse_roots(mass)
+        C = weighed(self.roots, A)
+        length = row_lengths(C)
+        length = length if A.rows is None else length[A.rows]
+        self.scale = row_scale(length if row_length is None else row_length)
+        # computed once: were C rounded otherwise in its factor than in its products, dependent rows would not depend any more
+        C = jax.lax.optimization_barrier(C * A.everywhere(self.scale))
+        self.C = SparseMatrix(C, A.layout, A.rows)
+        self.sweeps = _Sweeps.of(plan, jax.lax.stop_gradient(self.C), method)
+
+    def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`A⊕ r`."""
+        return self._unweigh(self.C.T @ _solve(self.sweeps, self.C, self.scale * r))
+
+    def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`(I − A⊕A) w`."""
+        return w - self.correct(self.A @ w)
+
+    def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
+        """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length."""
+        return self.scale * _project(self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r))
+
+    def rank(self) -> Int[Array, ""]:
+        """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
+        plan = self.sweeps.factor.plan
+        pivots = factor(plan, _entries(self.C), jnp.asarray(RANK_DAMPING)).pivots()
+        return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))  # rows that are not meant have no pivot, padding has 1
+
+    def volume(self) -> Float[Array, ""]:
+        """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
+        return jnp.sum(jnp.log(self.sweeps.factor.pivots()))
+
+    def _unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`W y`, W = L⁻ᵀ."""
+        parts = y.reshape(-1, len(self.roots)).T
+        return sum(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()  # type: ignore
+
+
+def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:
+    """Blocks of L⁻¹."""
+    if isinstance(mass, DiagonalMass):
+        return jax.lax.rsqrt(mass.diagonal)[None, None]
+    assert isinstance(mass, BlockDiagonalMass)
+    eye = jnp.eye(mass.blocks.shape[-1])
+    return jax.vmap(lambda factor: factor.forward(eye))(mass.factors).transpose(1, 2, 0)
+
+
+def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, "colors k m"]:
+    """Entries of `A W`, W = L⁻ᵀ."""
+    k = len(roots)
+    return jnp.stack(
+        [
+            jnp.stack([sum(taken(roots[a, b], block) * A.data[c, b] for b in range(a + 1)) for a in range(k)])  # type: ignore
+            for c, block in enumerate(A.layout.block)
+        ]
+    )
+
+
+def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
+    """Length of each row, from its entries."""
+    return jnp.sqrt(jnp.sum(C**2, axis=(0, 1)))
+
+
+def _entries(C: SparseMatrix) -> Float[Array, "places slots"]:
+    """Entries of C by their place in the block, 0 in rows that are not meant."""
+    data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
+    return data.transpose(1, 0, 2).reshape(C.layout.size, -1)
+
+
+class _Sweeps(eqx.Module):
+    """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`."""
+
+    factor: Factor
+    mu: Float[Array, ""]
+    count: int = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, plan: Plan, C: SparseMatrix, method: Proximal) -> _Sweeps:
+        longest = jnp.max(jnp.sum(C.data**2, axis=(0, 1)), initial=TINY)
+        mu = method.damping * longest
+        return cls(factor(plan, _entries(C), mu), mu, method.sweeps)
+
+    def solve(self, C: SparseMatrix, r: Float[Array, " m"]) -> Float[Array, " m"]:
+        """`λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`."""
+
+        def sweep(_, x):
+            return x + self._once(C, r - C @ (C.T @ x))
+
+        return jax.lax.fori_loop(0, self.count, sweep, jnp.zeros_like(r))
+
+    def project(self, C: SparseMatrix, x: Float[Array, " m"]) -> Float[Array, " m"]:
+        """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
+        return x - self.mu * self._once(C, self.mu * self._once(C, x))
+
+    def _once(self, C: SparseMatrix, r):
+        x = self.factor.solve(C.everywhere(r))
+        return x if C.rows is None else x[C.rows]
+
+
+@eqx.filter_custom_jvp
+def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
+    """`(C Cᵀ)⁺ r` for r in the range of C."""
+    return sweeps.solve(C, r)
+
+
+@_solve.def_jvp
+def _solve_jvp(primals, tangents):
+    sweeps, C, r = primals
+    _, dC, dr = tangents
+    x = _solve(sweeps, C, r)
+    forcing = jnp.zeros_like(r) if dr is None else dr
+    data = None if dC is None else dC.data
+    if data is not None:
+        gram = lambda data: _with(C, data) @ (_with(C, data).T @ x)
+        forcing = forcing - jax.jvp(gram, (C.data,), (data,))[1]
+    return x, _between(sweeps, C, forcing)
+
+
+def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
+    """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
+    inside = lambda r: sweeps.project(C, sweeps.solve(C, sweeps.project(C, r)))
+    return jax.lax.custom_linear_solve(lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True)
+
+
+@eqx.filter_custom_jvp
+def _project(sweeps: _Sweeps, C: SparseMatrix, x: Array) -> Array:
+    """x without its part in the null space of Cᵀ."""
+    return sweeps.project(C, x)
+
+
+@_project.def_jvp
+def _project_jvp(primals, tangents):
+    """With `P = Q Q⁺`: `dP x = (I − P) dQ Q⁺ x + Q⁺ dQ (I − P) x`; of the second term only what `dCᵀ` sees of the null space."""
+    sweeps, C, x = primals
+    _, dC, dx = tangents
+    y = _project(sweeps, C, x)
+    change = jnp.zeros_like(x) if dx is None else sweeps.project(C, dx)
+    data = None if dC is None else dC.data
+    if data is not None:
+        along = lambda z: jax.jvp(lambda data: _with(C, data) @ (_with(C, data).T @ z), (C.data,), (data,))[1]
+        first = along(_between(sweeps, C, x))
+        change = change + first - sweeps.project(C, first) + _between(sweeps, C, along(x - y))
+    return y, change
+
+
+def _with(C: SparseMatrix, data: Array) -> SparseMatrix:
+    return SparseMatrix(data, C.layout, C.rows)
