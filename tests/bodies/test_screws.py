@@ -90,6 +90,7 @@ def test_adjoint_carries_twists_as_the_motion_does():
     np.testing.assert_allclose(matrix(a) @ matrix(b) - matrix(b) @ matrix(a), matrix(np.asarray(bracket(a, b))), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_random_chains_move_as_their_energy_says():
     """M v̇ = F of `zw.Lagrangian`, from energies that know no twist; chains of 3 to 6 joints, the shorter ones with links without
     mass at their ends, so that one program serves all."""

@@ -122,7 +122,9 @@ def test_crossings_are_listed_until_there_are_too_many():
     energy = type("Energy", (), {"conserved": True, "drift": 0.0, "scale": 1.0, "unit": "J"})
     numbers = {"reached": 1.0, "asked": 1.0, "samples": 2, "accepted": 1, "rejected": 0, "moved_q": 0.0, "moved_v": 0.0}
     many = {"crossings": (crossing,) * 15, "rows": 14, "lowest_rank": 12, "highest_rank": 14}
-    summary = Summary(**{**fields, **numbers, **many, "sentence": "reached the end", "energy": energy, "errors": ()})
+    summary = Summary(
+        **{**fields, **numbers, **many, "sentence": "reached the end", "energy": energy, "errors": (), "switches": ()}
+    )
     lines = list(closing_lines(summary, WallTime(0.0)))
     assert ("rank", "12 … 14 of 14 rows") in lines
     assert ("crossings", "t = 0.714250 s: rank 14 → 12 → 14 (pins, joints)") in lines

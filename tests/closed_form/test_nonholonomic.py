@@ -101,6 +101,7 @@ def test_wobbling_disk_rolls_without_slipping_and_keeps_its_energy():
     assert np.ptp(reached.q[:, 2]) > 0.01, "the disk must wobble"
 
 
+@pytest.mark.slow
 def test_wobbling_disk_agrees_with_an_independent_integration():
     """Against the moment equations of a thin rolling disk in its precessing frame, integrated at 1e-12.
 

@@ -59,6 +59,7 @@ def test_spherical_pendulum_agrees_with_an_independent_integration_in_two_angles
     assert np.allclose(reached.q[:, :3].T, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_spinning_pendulum_keeps_spin_energy_and_vertical_angular_momentum():
     """A symmetric top: three integrals, each to 1e-9."""
     member = example("spherical-pendulum", spin=40.0)

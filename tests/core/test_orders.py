@@ -112,6 +112,7 @@ def by_hand(current, angle, rate):
     return (24.0 - 0.5 * current - 0.1 * n * rate) / 0.01, torque / inertia(angle)
 
 
+@pytest.mark.slow
 def test_a_motor_and_a_linkage_of_two_orders_move_as_one_equation_eliminated_by_hand():
     member = example("motor-linkage")
     names, nv = member.model.system.coordinates, member.model.system.velocities

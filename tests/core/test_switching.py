@@ -56,6 +56,7 @@ def dropped():
     return bob_run([0.5, 0.0], [0.0, 0.0], ROPE, BLADE)
 
 
+@pytest.mark.slow
 def test_a_rope_takes_the_velocity_along_it_when_it_becomes_taut():
     """Free fall until x² + y² = l²; then the radial velocity is gone: Λ of φ = (r² − l²)/2 is −m vᵣ / l."""
     fallen = np.sqrt(L**2 - 0.5**2)

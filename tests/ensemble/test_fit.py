@@ -77,6 +77,7 @@ def test_gaps_and_bounds(clean):
     assert len(fit.residual) == 2 * len(TIMES) - 10
 
 
+@pytest.mark.slow
 def test_start_is_fitted_too(clean):
     angle = 0.05
     q0 = np.array([np.cos(angle), -np.sin(angle)])

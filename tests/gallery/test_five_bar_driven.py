@@ -57,6 +57,7 @@ def test_the_setting_chooses(choice, kind):
     assert type(example(NAME, choice=choice).model.servo.null_space) is kind
 
 
+@pytest.mark.slow
 def test_the_run_keeps_its_pins_and_follows_the_path_from_ahead_of_it():
     reached = run(NAME)
     assert worst_violation(reached) < 1e-14

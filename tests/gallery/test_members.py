@@ -28,12 +28,15 @@ LONG_TO_COMPILE = (
     "flexible-joint", "five-bar-driven", "scara", "crane", "cart-pole-track", "scissor-lift", "four-bars", "delta", "stewart",
     "motor-linkage", "jerk-track", "latching-pendulums", "rod-chain",
 )  # fmt: skip
-HEAVY = ("scissor-lift", "four-bars", "delta", "stewart", "motor-linkage", "jerk-track", "latching-pendulums")
-"""Members whose like are tested in smaller ones: hierarchies, other orders, switches."""
+HEAVY = (
+    "scissor-lift", "four-bars", "delta", "stewart", "motor-linkage", "jerk-track", "latching-pendulums", "3rrr", "rod-chain",
+    "flexible-joint", "cart-pole-track", "crane", "five-bar-driven", "rolling-disk", "spherical-pendulum",
+)  # fmt: skip
+"""Members that have tests of their own elsewhere, or whose like are tested in smaller ones: hierarchies, other orders, switches."""
 
 
 MECHANISMS = {
-    "bennett", "bicycle", "differential", "excavator", "four-bar", "gyroscope", "peaucellier", "quick-return", "sarrus",
+    "bennett", "bicycle", "differential", "digger", "excavator", "four-bar", "gyroscope", "peaucellier", "quick-return", "sarrus",
     "scotch-yoke", "slider-crank", "strandbeest", "universal-joint-shaft", "watt", "wheel-pair",
 }  # fmt: skip
 """Members that are files; `tests/mechanism` has their tests."""

@@ -32,6 +32,7 @@ def controlled(mechanism):
     return zw.control(mechanism.model, q=s.q, v=s.v)
 
 
+@pytest.mark.slow
 def test_a_motor_carries_the_weight_and_gives_the_acceleration_that_is_asked_for():
     u = controlled(rod(Actuator(joint="pin"), joint="pin", value="t + 1.5*t**2")).u
     assert u[0] == pytest.approx(WEIGHT + MASS * LENGTH**2 / 3 * 3.0, abs=1e-10)

@@ -72,6 +72,7 @@ def test_redundant_actuators_take_over_from_one_at_its_limit():
     assert np.all(c.u <= upper) and np.isclose(c.u[3], 5.0)
 
 
+@pytest.mark.slow
 def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tmp_path):
     servo = object_servo(gains=5.0, limits=zw.Limits(-7.0, 7.0))
     run = zw.simulate(closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=1.0, samples=21, rtol=1e-9)

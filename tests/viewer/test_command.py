@@ -20,6 +20,11 @@ def folder(tmp_path):
     return tmp_path
 
 
+def _as_in_a_terminal():
+    """Let Ctrl-C through, which a shell that starts the tests in the background has them ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def fetched(address, **headers):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(urllib.request.Request(address, headers=headers), timeout=10) as answer:
@@ -28,7 +33,9 @@ def fetched(address, **headers):
 
 def test_a_run_is_served_on_this_computer_until_it_is_interrupted(folder):
     command = [sys.executable, "-m", "zwang", "view", str(folder), "--port", "0", "--no-open"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ, preexec_fn=_as_in_a_terminal
+    )
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/view\.html", server.stdout.readline())[0]
         assert fetched(address) == "<p>the page</p>"

@@ -107,7 +107,8 @@ def scales_of(xp, length, curved) -> Scales:
     hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
     ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
     known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
-    curvature = xp.where(xp.any(known), xp.nanmedian(xp.where(known, ratio, xp.nan)), 0.0) if len(length) else xp.zeros(())
+    unknown = xp.where(xp.any(known), xp.nan, 0.0)
+    curvature = xp.nanmedian(xp.where(known, ratio, unknown)) if len(length) else xp.zeros(())
     nearby = hessian / xp.where(curvature > 0, curvature, xp.inf)
     return Scales(jnp.asarray(xp.sqrt(length**2 + nearby**2)), jnp.asarray(curvature))
 
