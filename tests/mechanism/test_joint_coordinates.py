@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 import zwang as zw
 from zwang.drift.consistent import pieces
+from zwang.drift.metric import dense_mass
 from zwang.mechanism import Force, Joint, Link, Mechanism, Point, Spring
 from zwang.state import State
 
@@ -80,7 +81,7 @@ def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-13) -> flo
 
 def accelerated(at) -> np.ndarray:
     """v̇ of `Pieces`, by Gauss's principle written as one linear system."""
-    A, M = np.asarray(at.A), np.asarray(at.M)
+    A, M = np.asarray(at.A), dense_mass(np.asarray(at.M))
     both = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
     return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
 

@@ -1,6 +1,6 @@
 """What looks at all of A at once takes a model of the sparse path like any other."""
 
-import jax
+import equinox as eqx
 import numpy as np
 import pytest
 
@@ -31,7 +31,7 @@ def test_the_public_checks_take_a_model_of_the_sparse_path():
 
 def test_a_sparse_matrix_becomes_an_array_when_asked_and_never_by_a_product():
     model, q, v = bars("chain", 12)
-    A, whole = (jax.jit(model.dynamics(pseudoinverse=m).matrix)(model.state(q, v)) for m in (zw.Sparse(), zw.Proximal()))
+    A, whole = (eqx.filter_jit(model.dynamics(pseudoinverse=m).matrix)(model.state(q, v)) for m in (zw.Sparse(), zw.Proximal()))
     np.testing.assert_allclose(np.asarray(A), whole, atol=1e-14)
     with pytest.raises(TypeError):
         np.ones(A.shape[0]) @ A
