@@ -115,7 +115,7 @@ class Constraints(eqx.Module):
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""
-        A = jax.jacfwd(self.velocity_residual, argnums=1)(q, v, t, p)
+        A = _jacobian(lambda v: self.velocity_residual(q, v, t, p), v, len(self.velocity_rows))
         return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
 
     def product(self, q, v, t, p) -> Callable[[Float[Array, " nv"]], Float[Array, " m"]]:
@@ -153,6 +153,22 @@ class Constraints(eqx.Module):
             return differentiated
         order = np.argsort(np.concatenate([self.velocity_rows, self.rows_at("acceleration")]))
         return jnp.concatenate([differentiated, *outright])[order]
+
+
+def _jacobian(f, v: Float[Array, " nv"], rows: int) -> Float[Array, "rows nv"]:
+    """`∂f/∂v`: row by row, in reverse, where rows are few; else column by column.
+
+    What all rows need is held by a barrier, or the compiler computes it again for each of them. A loop whose length is not known
+    cannot be reversed; that, and anything else that reverse mode does not take, goes by columns.
+    """
+    if 3 * rows <= 2 * len(v):  # a row costs about half as much again as a column, and longer to compile
+        try:
+            _, pull = jax.vjp(f, v)
+            (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))
+            return A
+        except Exception:  # an error of the user's own function comes again below
+            pass
+    return jax.jacfwd(f)(v)
 
 
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
