@@ -61,8 +61,7 @@ def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 @cholesky.defjvp
 def _cholesky_jvp(primals, tangents):
-    _, dL = jax.jvp(lambda M: jnp.linalg.cholesky(M, symmetrize_input=False), primals, tangents)
-    return cholesky(*primals), dL
+    return jax.jvp(_lapack, primals, tangents)
 
 
 @jax.custom_jvp
@@ -77,15 +76,17 @@ def _lower_inverse_jvp(primals, tangents):
     return X, -X @ jnp.tril(tangents[0]) @ X
 
 
-@custom_vmap
-def _cholesky(M):
+def _lapack(M):
     return jnp.linalg.cholesky(M, symmetrize_input=False)
+
+
+_cholesky = custom_vmap(_lapack)
 
 
 @_cholesky.def_vmap
 def _cholesky_batch(size, batched, M):
     if M.shape[-1] > WRITTEN_OUT:
-        return jnp.linalg.cholesky(M, symmetrize_input=False), True
+        return _lapack(M), True
     M = jnp.moveaxis(M, 0, -1)  # (row, column, batch)
     n, columns = len(M), []
     for j in range(n):

@@ -21,6 +21,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from zwang.factor import cholesky
 from zwang.mass import AbstractMass
 from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 
@@ -69,7 +70,7 @@ class WeightedPseudoinverse(eqx.Module):
         C = self.C.C
         if not C.shape[0]:
             return jnp.zeros(())
-        lower = jnp.linalg.cholesky(C @ C.T + 1e-10 * jnp.eye(len(C)), symmetrize_input=False)
+        lower = cholesky(C @ C.T + 1e-10 * jnp.eye(len(C)))
         return 2 * jnp.sum(jnp.log(jnp.diag(lower)))
 
     def rank(self) -> Int[Array, ""]:

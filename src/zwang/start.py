@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
-from zwang.drift.metric import dense_mass, mass_blocks, metric_of
+from zwang.drift.metric import dense_mass, mass_blocks, metric_of, rows_of
 from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics, Scales
 from zwang.errors import ModelError, Result
 from zwang.model import Model, contradiction
@@ -62,7 +62,7 @@ def begin(dynamics: Dynamics, state: State) -> Start:
     placement = place(eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state)
     there = pieces(dynamics, placement.state)
     metric = metric_of(dynamics, there.M, there.A)
-    A, b, free = metric.rows(there.A), np.asarray(there.b), metric.solve(np.asarray(there.F))
+    A, b, free = rows_of(there.A), np.asarray(there.b), metric.solve(np.asarray(there.F))
     length = metric.lengths(A)
     miss = A @ (free + metric.correct(A, length, b - A @ free)) - b
     unit = np.where(length > 0, length, 1.0)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.drift.metric import metric_of
+from zwang.drift.metric import metric_of, rows_of
 from zwang.dynamics import Dynamics, Scales
 from zwang.state import State
 
@@ -87,7 +87,7 @@ def measure(dynamics: Dynamics, s: State) -> Scales:
     """
     here = pieces(dynamics, s)
     metric = metric_of(dynamics, here.M, here.A)
-    length = metric.lengths(metric.rows(here.A))
+    length = metric.lengths(rows_of(here.A))
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
@@ -150,7 +150,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
         metric = metric_of(dynamics, at.M, at.A)
-        step = metric.correct(metric.rows(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
+        step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
         for halving in range(14):
             trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
             there = pieces(dynamics, State(trial, v, state.t))
@@ -161,13 +161,13 @@ def place(dynamics: Dynamics, state: State) -> Placement:
             break
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
-        dv = metric.correct(metric.rows(at.A)[moving], length[moving], np.asarray(at.psi))
+        dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))
         v = v - jnp.asarray(dv)
         at = pieces(dynamics, State(q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(jnp.max(jnp.abs(v), initial=0.0)):
             break
     after, slip_after = violation(at), slip(at, v)
-    rows = metric_of(dynamics, at.M, at.A).rows(at.A)
+    rows = rows_of(at.A)
     coordinates = np.abs(np.asarray(q)) if len(q) == len(v) else np.full(len(v), np.max(np.abs(q), initial=0.0))
     round_off = ROUND_OFF * curvature * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     return Placement(

@@ -35,10 +35,6 @@ class AbstractMetric(abc.ABC):
     M: Any
 
     @abc.abstractmethod
-    def rows(self, A) -> Any:
-        """A on the host."""
-
-    @abc.abstractmethod
     def lengths(self, A) -> np.ndarray:
         """Length of each row of A in the metric of M⁻¹."""
 
@@ -68,9 +64,6 @@ class AbstractMetric(abc.ABC):
 
 
 class DenseMetric(AbstractMetric):
-    def rows(self, A):
-        return np.asarray(A)
-
     def lengths(self, A):
         return np.linalg.norm(A @ self.W, axis=1)
 
@@ -79,14 +72,6 @@ class DenseMetric(AbstractMetric):
 
 
 class SparseMetric(AbstractMetric):
-    def rows(self, A: SparseMatrix):
-        from scipy.sparse import csr_array
-
-        k = A.layout.size
-        data, block = np.asarray(A.data), np.asarray(A.layout.block)
-        color, place, row = np.nonzero(data)  # NaN counts
-        return csr_array((data[color, place, row], (row, block[color, row] * k + place)), shape=A.layout.shape)
-
     def lengths(self, A):
         C = A @ self.W
         return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
@@ -106,6 +91,18 @@ class SparseMetric(AbstractMetric):
                 break
             y, left = tried, miss
         return y
+
+
+def rows_of(A) -> Any:
+    """A on the host, dense or sparse as it is."""
+    if not isinstance(A, SparseMatrix):
+        return np.asarray(A)
+    from scipy.sparse import csr_array
+
+    k = A.layout.size
+    data, block = np.asarray(A.data), np.asarray(A.layout.block)
+    color, place, row = np.nonzero(data)  # NaN counts
+    return csr_array((data[color, place, row], (row, block[color, row] * k + place)), shape=A.layout.shape)
 
 
 def metric_of(dynamics, M, A) -> AbstractMetric:

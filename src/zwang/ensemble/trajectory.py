@@ -28,7 +28,7 @@ from zwang.dynamics import Dynamics, Scales
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
-from zwang.integrate.loop import GROW, SAFETY, SHRINK, SMALLEST
+from zwang.integrate.loop import SMALLEST, error_ratio, step_growth
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.start import START_TOLERANCE
@@ -158,13 +158,11 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_
         t = jnp.where(hit, target, p.t + h)
         trial = integrator.step(flow, p.t, p.y, h, _held(atol + rtol * jnp.abs(p.y)))
         y, error, violation, converged = _settled(flow, t, trial.y, _held(trial.error), gradient)
-        weight = atol + rtol * jnp.maximum(jnp.abs(_held(y)), jnp.abs(_held(p.y)))
-        ratio = jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
+        ratio = error_ratio(error, _held(p.y), _held(y), rtol, atol)
         finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & trial.solved & converged
         kept = finite & (violation <= accept)
         ok = kept & (ratio <= 1)
-        growth = SAFETY * ratio ** (-0.7 / integrator.order) * p.ratio ** (0.4 / integrator.order)
-        growth = jnp.where(kept, jnp.clip(growth, SHRINK, jnp.where(ratio <= 1, GROW, 1.0)), 0.25)
+        growth = step_growth(integrator.order, ratio, p.ratio, kept, ratio <= 1)
         h_next = jnp.where(ok & hit, jnp.maximum(p.h, h * growth), h * growth)
         stuck = ~ok & (h_next <= SMALLEST * (jnp.abs(p.t) + duration))
         reason = jnp.where(finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE)

@@ -18,12 +18,14 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
 from zwang.errors import ModelError
+from zwang.factor import Cholesky
 from zwang.hierarchy.assembly import Leaf
 from zwang.hierarchy.placed import Placed, stacked_parameters
-from zwang.kernel import WeightedPseudoinverse, row_scale
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
 from zwang.mass import factor_mass
 from zwang.model import Model
 from zwang.pseudoinverse import Proximal
+from zwang.pseudoinverse.proximal import swept
 
 
 class Modular:
@@ -113,7 +115,8 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         G = G.at[rows[:, :, None], rows[:, None, :]].add(jnp.einsum("irn,inm,ism->irs", Ji, S, Ji))
     G = G[:m, :m]
     scale = row_scale(jnp.sqrt(jnp.diag(G)))
-    multipliers = scale * _solved(scale[:, None] * G * scale, scale * (b - J @ a))
+    gram, method = scale[:, None] * G * scale, Proximal()
+    multipliers = scale * swept(gram, Cholesky(gram + method.damping * jnp.eye(m)), scale * (b - J @ a), method.sweeps)
     pushed = multipliers @ J
     for S, at_v in zip(mobility, x.entries, strict=True):
         a = a.at[at_v].add(jnp.einsum("inm,im->in", S, pushed[at_v]))
@@ -127,19 +130,8 @@ def _module(leaf: Leaf, own: Sequence[Placed], t, q, v, F, p):
     rows = Constraints([c.constraint for c in own], system, p)
     weighted = WeightedPseudoinverse(mass, rows.matrix(q, v, t, p), Proximal())
     free = mass.solve(F)
-    constrained = free + weighted.correct(rows.rhs(q, v, t, p) - weighted.A @ free)
+    constrained = constrained_acceleration(free, weighted, rows.rhs(q, v, t, p))
     return constrained, jax.vmap(lambda f: weighted.tangent(mass.solve(f)), out_axes=1)(jnp.eye(len(F)))
-
-
-def _solved(gram, r):
-    """`G λ = r` for a Gram matrix of unit diagonal whose rows may depend on each other, by the sweeps of `Proximal`."""
-    method = Proximal()
-    mu = jnp.asarray(method.damping)
-    lower = jnp.linalg.cholesky(gram + mu * jnp.eye(len(gram)), symmetrize_input=False)
-    multipliers = jnp.zeros_like(r)
-    for _ in range(method.sweeps):
-        multipliers = multipliers + jax.scipy.linalg.cho_solve((lower, True), r - gram @ multipliers)
-    return multipliers
 
 
 def _entries(starts: Sequence[int], size: int) -> np.ndarray:

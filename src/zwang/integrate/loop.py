@@ -133,6 +133,20 @@ class History(eqx.Module):
     applied: Float[Array, "chunk k"]
 
 
+def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
+    """Root mean square of the entries' errors, each over the one it may have; a step is close enough up to 1."""
+    weight = atol + rtol * jnp.maximum(jnp.abs(after), jnp.abs(before))
+    return jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
+
+
+def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -> Float[Array, ""]:
+    """Next step over this one: PI control on the error ratios of this step and the last, no growth where the error is too large,
+    a quarter where the step cannot be kept."""
+    low, high = limits
+    growth = jnp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
+    return jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
+
+
 @eqx.filter_jit
 def advance(
     flow: ManifoldFlow,
@@ -163,8 +177,7 @@ def advance(
         t = jnp.where(hit, target, p.t + h)
         landing = held.settle(t, step.y, step.error)
         y, error, violation = landing.y, landing.error, landing.violation
-        weight = tolerances.atol + tolerances.rtol * jnp.maximum(jnp.abs(y), jnp.abs(p.y))
-        ratio = jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
+        ratio = error_ratio(error, p.y, y, tolerances.rtol, tolerances.atol)
         finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & step.solved & landing.converged
         kept = finite & (violation <= tolerances.accept)
         fixed = tolerances.growth[1] == 1
@@ -178,10 +191,7 @@ def advance(
         ok = kept & close & (~jnp.any(crossed) | found)
 
         # step control: PI on the error; a crossing event is bracketed by `ceiling` and approached by the secant rule
-        low, high = tolerances.growth
-        growth = SAFETY * ratio ** (-0.7 / integrator.order) * p.ratio ** (0.4 / integrator.order)
-        growth = jnp.clip(growth, low, high)
-        growth = jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
+        growth = step_growth(integrator.order, ratio, p.ratio, kept, close, tolerances.growth)
         secant = jnp.min(jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0), initial=1.0)
         approach = jnp.any(crossed) & kept & close & ~found
         h_next = jnp.where(approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8) + resolution, h * growth)

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.bodies import Branch
+from zwang.bodies import Branch, Shape
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Description:
         loops, couplings: by name; hard constraints.
         actuators: by name, the generalized force of each joint per unit of the actuator's, by joint [1, m]; a ball joint takes three
             numbers.
-        shapes: what bodies look like, by body: dictionaries of kind, size, position, orientation, color and file.
+        shapes: what bodies look like, by body.
         unsupported: what the file has and the model has not, a sentence each.
     """
 
@@ -67,7 +67,7 @@ class Description:
     loops: dict[str, Loop] = dataclasses.field(default_factory=dict)
     couplings: dict[str, Coupling] = dataclasses.field(default_factory=dict)
     actuators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
-    shapes: dict[str, list[dict]] = dataclasses.field(default_factory=dict)
+    shapes: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
     unsupported: list[str] = dataclasses.field(default_factory=list)
 
     def leave_out(self, what: str, names) -> None:

@@ -13,7 +13,6 @@ from jaxtyping import Array, Float
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
-from zwang.bodies.shape import Shape
 from zwang.constraint import AbstractConstraint, Holonomic
 from zwang.errors import ModelError
 from zwang.mechanism.joints import KINDS
@@ -79,7 +78,7 @@ class Robot:
     def __init__(self, description: Description):
         self.description, self.name = description, description.name
         self.unsupported = tuple(description.unsupported)
-        self.shapes = {body: tuple(Shape(**x) for x in shapes) for body, shapes in description.shapes.items()}
+        self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
         self.tree = self._tree(None)
         self.params = {

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from zwang.bodies.screws.twist import motion
+from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 
 
@@ -67,12 +68,10 @@ def quaternion(frame: np.ndarray) -> tuple[float, ...]:
     return tuple(float(x) for x in np.roll(Rotation.from_matrix(np.array(frame)[:3, :3]).as_quat(), 1))
 
 
-def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = None) -> dict:
-    """A geometry of a body, as plain numbers."""
-    return {
-        "kind": kind, "size": tuple(float(x) for x in size), "position": tuple(float(x) for x in frame[:3, 3]),
-        "orientation": quaternion(frame), "color": None if color is None else tuple(float(x) for x in color), "file": file,
-    }  # fmt: skip
+def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = None) -> Shape:
+    """A geometry of a body."""
+    plain = lambda numbers: tuple(float(x) for x in numbers)
+    return Shape(kind, plain(size), plain(frame[:3, 3]), quaternion(frame), None if color is None else plain(color), file)
 
 
 def found(address: str, beside: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.robots.description import Description
 from zwang.robots.text import found, numbers, placed, shape
@@ -30,7 +31,7 @@ def add_urdf(root: Element, made: Description, path: Path) -> None:
     made.leave_out("elements for other programs", [x.tag for x in root if x.tag not in (*KNOWN, "transmission")])
 
 
-def _shape(visual: Element, where: str, colors: dict, path: Path) -> dict | None:
+def _shape(visual: Element, where: str, colors: dict, path: Path) -> Shape | None:
     origin, geometry = visual.find("origin"), visual.find("geometry")
     if geometry is None or not len(geometry):
         raise ModelError(f"{where}: a picture or collision has no geometry.")

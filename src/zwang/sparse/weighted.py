@@ -164,8 +164,7 @@ def _solve_jvp(primals, tangents):
     forcing = jnp.zeros_like(r) if dr is None else dr
     data = None if dC is None else dC.data
     if data is not None:
-        gram = lambda data: _with(C, data) @ (_with(C, data).T @ x)
-        forcing = forcing - jax.jvp(gram, (C.data,), (data,))[1]
+        forcing = forcing - _gram_change(C, data, x)
     return x, _between(sweeps, C, forcing)
 
 
@@ -190,10 +189,14 @@ def _project_jvp(primals, tangents):
     change = jnp.zeros_like(x) if dx is None else sweeps.project(C, dx)
     data = None if dC is None else dC.data
     if data is not None:
-        along = lambda z: jax.jvp(lambda data: _with(C, data) @ (_with(C, data).T @ z), (C.data,), (data,))[1]
-        first = along(_between(sweeps, C, x))
-        change = change + first - sweeps.project(C, first) + _between(sweeps, C, along(x - y))
+        first = _gram_change(C, data, _between(sweeps, C, x))
+        change = change + first - sweeps.project(C, first) + _between(sweeps, C, _gram_change(C, data, x - y))
     return y, change
+
+
+def _gram_change(C: SparseMatrix, data: Array, x: Array) -> Array:
+    """`d(C Cᵀ) x` for a change of C's entries."""
+    return jax.jvp(lambda entries: _with(C, entries) @ (_with(C, entries).T @ x), (C.data,), (data,))[1]
 
 
 def _with(C: SparseMatrix, data: Array) -> SparseMatrix:
