@@ -54,6 +54,29 @@ class Cholesky(eqx.Module):
 
 
 @jax.custom_jvp
+def gram(C: Float[Array, "m n"]) -> Float[Array, "m m"]:
+    """`C Cᵀ`."""
+    return _gram(C)
+
+
+@gram.defjvp
+def _gram_jvp(primals, tangents):
+    half = tangents[0] @ primals[0].T
+    return gram(*primals), half + half.T
+
+
+@custom_vmap
+def _gram(C):
+    # for few rows a fused sum beats the call of a matrix product (12 rows: 0.6 µs against 1.2 µs), but not in a batch
+    return jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SMALL else C @ C.T
+
+
+@_gram.def_vmap
+def _gram_batch(size, batched, C):
+    return C @ jnp.swapaxes(C, 1, 2), True
+
+
+@jax.custom_jvp
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of M."""
     return _cholesky(M)

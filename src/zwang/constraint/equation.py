@@ -13,14 +13,16 @@ absent, so that one compiled program serves all topologies.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.constraint.base import AbstractConstraint
+from zwang.constraint.pattern import dependencies, grouped
 from zwang.errors import ModelError
 from zwang.system import System
 
@@ -33,12 +35,14 @@ class Constraints(eqx.Module):
         sizes: rows of each; the rows of one that has several parts are theirs in turn.
         system: the system they act on.
         on: which rows are switched on, shape (m,); None where all are, always.
+        entries: where A can have entries.
     """
 
     members: tuple[AbstractConstraint, ...]
     sizes: tuple[int, ...]
     system: System
     on: Bool[Array, " m"] | None
+    entries: Entries = eqx.field(static=True)
 
     def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
         self.members, self.system, self.on = tuple(members), system, None
@@ -51,6 +55,7 @@ class Constraints(eqx.Module):
         kinds: list[Hashable] = [i if c.copies is None else (c.copies, c.level) for i, c in enumerate(self.members)]
         rows = {kind: _rows(c, system, p) for kind, c in dict(zip(kinds, self.members, strict=True)).items()}
         self.sizes = tuple(rows[kind] for kind in kinds)  # copies of one definition have as many rows each
+        self.entries = Entries(self, p)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,7 +120,7 @@ class Constraints(eqx.Module):
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""
-        A = _jacobian(lambda v: self.velocity_residual(q, v, t, p), v, len(self.velocity_rows))
+        A = _jacobian(lambda v: self.velocity_residual(q, v, t, p), v, self.entries)
         return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
 
     def product(self, q, v, t, p) -> Callable[[Float[Array, " nv"]], Float[Array, " m"]]:
@@ -155,20 +160,60 @@ class Constraints(eqx.Module):
         return jnp.concatenate([differentiated, *outright])[order]
 
 
-def _jacobian(f, v: Float[Array, " nv"], rows: int) -> Float[Array, "rows nv"]:
-    """`∂f/∂v`: row by row, in reverse, where rows are few; else column by column.
+class Entries:
+    """Where `∂ψ/∂v` has entries, and which of its columns are found together; worked out when first asked for.
 
-    What all rows need is held by a barrier, or the compiler computes it again for each of them. A loop whose length is not known
-    cannot be reversed; that, and anything else that reverse mode does not take, goes by columns.
+    It follows from the members and the system, so that it says nothing new to a compiled program that knows these: all are equal.
     """
-    if 3 * rows <= 2 * len(v):  # a row costs about half as much again as a column, and longer to compile
+
+    def __init__(self, constraints: Constraints, p):
+        self._constraints, self._p = constraints, jax.eval_shape(lambda p: p, p)
+
+    @cached_property
+    def pattern(self) -> Bool[np.ndarray, "rows nv"]:
+        """Which entries can differ from zero."""
+        c, system = self._constraints, self._constraints.system
+        q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+
+        def along(w, q, v, t, p):
+            return jax.jvp(lambda v: c.velocity_residual(q, v, t, p), (v,), (w,))[1]
+
+        try:
+            return dependencies(along, system.nv, q, v, t, self._p)
+        except Exception:  # an operation of the user's that cannot be followed costs speed only; its own errors come again
+            return np.ones((len(c.velocity_rows), system.nv), bool)
+
+    @cached_property
+    def group(self) -> Int[np.ndarray, " nv"]:
+        """For each column the number of its group."""
+        return grouped(self.pattern)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Entries)
+
+    def __hash__(self) -> int:
+        return hash(Entries)
+
+
+def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows nv"]:
+    """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of columns.
+
+    What all rows or groups need is held by a barrier, or the compiler computes it again for each of them. A loop whose length is
+    not known cannot be reversed; that, and anything else that reverse mode does not take, goes by columns.
+    """
+    rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
+    if 3 * rows <= 2 * groups:  # a row costs about half as much again as a column, and longer to compile
         try:
             _, pull = jax.vjp(f, v)
             (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))
             return A
         except Exception:  # an error of the user's own function comes again below
             pass
-    return jax.jacfwd(f)(v)
+    _, along = jax.linearize(f, v)
+    found = jax.vmap(along)(jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype))
+    i, j = np.nonzero(entries.pattern)
+    # written entry by entry, which the compiler does not merge with what comes next and compute again for each use of an entry
+    return jnp.zeros((rows, len(v)), found.dtype).at[i, j].set(found[entries.group[j], i], unique_indices=True)
 
 
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:

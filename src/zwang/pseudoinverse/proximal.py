@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.factor import SMALL, Cholesky
+from zwang.factor import Cholesky, gram
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 
 TINY = 1e-280
@@ -80,11 +80,10 @@ class Proximal(AbstractPseudoinverse):
 
     def factor(self, C):
         C = jax.lax.optimization_barrier(C)  # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
-        # for few rows a fused sum beats the call of a matrix product (12 rows: 0.6 µs against 1.2 µs)
-        gram = jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SMALL else C @ C.T
-        mu = self.damping * jnp.max(jnp.diag(gram), initial=TINY)
-        damped = Cholesky(gram + mu * jnp.eye(len(gram)))
-        return ProximalFactor(C, gram, damped, mu, self.sweeps, self.rank_threshold)
+        G = gram(C)
+        mu = self.damping * jnp.max(jnp.diag(G), initial=TINY)
+        damped = Cholesky(G + mu * jnp.eye(len(G)))
+        return ProximalFactor(C, G, damped, mu, self.sweeps, self.rank_threshold)
 
     def relaxed(self, violation):
         return Proximal(self.damping + self.relaxation * violation**2, self.sweeps, self.relaxation, self.rank_threshold)
