@@ -71,3 +71,20 @@ def test_wrong_input(change, says):
     given = {"q0": STARTS, "v0": np.zeros(2), "times": TIMES, **change}
     with pytest.raises(zw.ModelError, match=says):
         zw.batch(pendulum(), given.pop("q0"), given.pop("v0"), given.pop("times"), **given)
+
+
+def test_single_precision_states_its_violation():
+    """32-bit numbers keep 1e-7 of the rod's length, and the motion to some round-off per step."""
+    double, single = (zw.batch(pendulum(), STARTS[:2], np.zeros(2), TIMES, step=0.02, precision=p) for p in ("double", "single"))
+    assert not single.failures and single.q.dtype == np.float64
+    assert np.array_equal(single.q, single.q.astype(np.float32))
+    assert double.violation.max() < 1e-14 < 1e-9 < single.violation.max() < 1e-6
+    assert 1e-9 < np.max(np.abs(single.q - double.q)) < 1e-4
+    violation = np.abs(np.linalg.norm(single.q, axis=2) - 1)
+    assert np.ptp(single.violation / violation) < 1e-3 * np.max(single.violation / violation)  # a length apart
+
+
+@pytest.mark.parametrize("wrong", [{"precision": "single"}, {"precision": "half", "step": 0.1}])
+def test_what_single_precision_cannot_do_is_refused(wrong):
+    with pytest.raises(zw.ModelError, match="step=|expected 'double'"):
+        zw.batch(pendulum(), STARTS, np.zeros(2), TIMES, **wrong)

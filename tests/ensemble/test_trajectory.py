@@ -139,3 +139,14 @@ def test_through_singular_configurations(gradient):
     derivative = jax.grad if gradient == "reverse" else jax.jacfwd
     slope = jax.jit(derivative(lambda x: goal(x, gradient)))(x)
     assert np.max(np.abs(slope - expected)) < 1e-6 * np.max(np.abs(expected))
+
+
+def test_a_start_off_linear_constraints_is_refused():
+    """Linear constraints have no curvature to measure a violation with; the size of q takes its place."""
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
+    slope = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[0] - q[1], name="slope")])
+    on, off = (zw.trajectory(slope, [1.0, y], [0.0, 0.0], np.array([0.0, 0.1])) for y in (1.0, 1.1))
+    assert on.result == 0 and on.start_violation == 0
+    assert off.result == zw.Result.OFF_CONSTRAINTS and 0.01 < off.start_violation < 0.1
+    with pytest.raises(zw.ModelError, match="off"):
+        zw.simulate(slope, [1.0, 1.1], [0.0, 0.0], times=[0.1])

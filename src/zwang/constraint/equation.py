@@ -179,7 +179,8 @@ class Entries:
             return jax.jvp(lambda v: c.velocity_residual(q, v, t, p), (v,), (w,))[1]
 
         try:
-            return dependencies(along, system.nv, q, v, t, self._p)
+            with jax.enable_x64(True):
+                return dependencies(along, system.nv, q, v, t, self._p)
         except Exception:  # an operation of the user's that cannot be followed costs speed only; its own errors come again
             return np.ones((len(c.velocity_rows), system.nv), bool)
 

@@ -29,6 +29,7 @@ from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
 from zwang.integrate.loop import SMALLEST, error_ratio, step_growth
+from zwang.kernel import row_scale
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.start import START_TOLERANCE
@@ -257,13 +258,33 @@ def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
     A = fixed.matrix(at)
     moving = fixed.weighted(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
     slip, speed = jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)), jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v)))
-    before = jnp.maximum(
-        fixed.violation(fixed.position_residual(at)), jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0)
-    )
+    before = jnp.maximum(_violation_of_start(fixed, at, moving), jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0))
     nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
     found = Projection().settle(fixed, at, nothing, jnp.asarray(TARGET)).state
     s = State(given.q + _held(found.q - given.q), given.v + _held(found.v - given.v), given.t)
     return corrected(dynamics, s), before
+
+
+def _violation_of_start(dynamics: Dynamics, s: State, weighted) -> Float[Array, ""]:
+    """Violation of a position [dimensionless]; where all constraints are linear, which gives them no length, beside q itself."""
+    assert dynamics.scales is not None
+    phi = dynamics.position_residual(s)
+    scale = row_scale(dynamics.scales.row_length)[dynamics.constraints.position_rows]
+    distance = jnp.sqrt(jnp.sum((scale * phi) ** 2))
+    alike = len(s.q) == len(s.v)
+    own = jnp.sqrt(jnp.abs(s.q @ weighted.mass.apply(s.q))) if alike else jnp.max(jnp.abs(s.q)) * jnp.sqrt(
+        jnp.max(jax.vmap(lambda e: e @ weighted.mass.apply(e))(jnp.eye(len(s.v))))
+    )  # fmt: skip
+    beside_q = jnp.where(distance > 0, distance / (own + jnp.where(distance > 0, distance, 1.0)), 0.0)
+    return jnp.where(dynamics.scales.curvature > 0, dynamics.scales.curvature * distance, beside_q)
+
+
+def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:
+    """Position violation of a trajectory's samples [dimensionless], with the rows' lengths at its start."""
+    dynamics = model.dynamics(params)
+    start = State(jnp.asarray(q0), jnp.asarray(v0), found.t[0])
+    scaled = dataclasses.replace(dynamics, scales=_scales(dynamics, start))
+    return jax.vmap(lambda q, v, t: _violation(scaled, State(q, v, t)))(found.q, found.v, found.t)
 
 
 def _violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
