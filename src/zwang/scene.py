@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -102,8 +102,7 @@ class Scene:
         bars, plates, joints: what stands at the points.
         bodies: shapes carried by bodies, by name, in the order of `Seen.poses`.
         traces: points whose path is drawn.
-        forces: `(q (n, nq), constraint forces by name (n, nv))` → force of each joint in space [N], shape (n, joints, d); arrows are
-            drawn where it is given.
+        forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d); arrows are drawn where it is given.
         view: in space, azimuth and elevation of the eye [deg].
         unit: of lengths.
 
@@ -118,7 +117,7 @@ class Scene:
     joints: tuple[Mark, ...] = ()
     bodies: Mapping[str, tuple[Shape, ...]] = dataclasses.field(default_factory=dict)
     traces: tuple[str, ...] = ()
-    forces: Callable[[np.ndarray, Mapping[str, np.ndarray]], np.ndarray] | None = None
+    forces: Callable[[Any], np.ndarray] | None = None
     view: tuple[float, float] = (-60.0, 25.0)
     unit: str = "m"
 

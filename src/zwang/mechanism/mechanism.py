@@ -175,8 +175,7 @@ class Mechanism:
         """Coordinates and velocities of all bodies, as `maximal` has them."""
         if self._branches is None:
             return State(jnp.asarray(q), jnp.asarray(v), jnp.zeros(()))
-        places, rates = self._branches.body_state(q, v, self.params)
-        return State(jnp.asarray(places), jnp.asarray(rates), jnp.zeros(()))
+        return State(*self._branches.at_bodies(jnp.asarray(q), jnp.asarray(v), self.params), jnp.zeros(()))
 
     @cached_property
     def _efforts(self) -> Efforts:
@@ -197,7 +196,8 @@ class Mechanism:
 
     @cached_property
     def _servo(self) -> Servo | None:
-        return servo(self.servo, self.actuators, self._joints, (*self.joints, *self.drives), self._rate)
+        taken = (*self.joints, *self.drives)
+        return servo(self.servo, self.actuators, self._joints, taken, self._rate, lambda: self._bodies.system.nv)
 
     @cached_property
     def _bodies(self) -> PlanarBodies | RigidBodies | BodyTree:

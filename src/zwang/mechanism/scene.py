@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,12 @@ from zwang.mechanism.joints import KINDS
 from zwang.mechanism.layout import Layout
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.parts import Link
-from zwang.mechanism.reaction import reaction
+from zwang.mechanism.reaction import reactions
 from zwang.mechanism.rows import RATES
 from zwang.scene import Bar, Mark, Plate, Scene, Seen, Symbol
+
+if TYPE_CHECKING:
+    from zwang.run import Run
 
 SYMBOLS: dict[str, Symbol] = {
     "revolute": "pin", "cylindrical": "pin", "screw": "pin", "universal": "ball", "spherical": "ball", "fixed": "block",
@@ -59,25 +63,23 @@ def scene(m: Mechanism) -> Scene:
         joints=joints,
         bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
         traces=m.look.traces,
-        forces=(lambda q, by_constraint: joint_forces(m, q, by_constraint, tuple(marked)))
-        if m.coordinates == "maximal"
-        else None,
+        forces=lambda run: joint_forces(m, run, tuple(marked)),
         view=m.look.view,
     )
 
 
-def joint_forces(m: Mechanism, q: np.ndarray, by_constraint: Mapping[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
+def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.vmap(lambda q: m.frames(q).attitude)(np.asarray(q)))
-    made = []
+    attitude = np.asarray(jax.vmap(lambda q: m.frames(q).attitude)(run.q))
+    transmitted, made = reactions(m, run), []
     for name in names:
-        force, turned = reaction(m, q, by_constraint, name).force, attitude[:, m.ends(name).a]
+        force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
         if m.d == 2:
             c, s = np.cos(turned), np.sin(turned)
             made.append(np.stack([c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1))
         else:
             made.append(np.einsum("nij,nj->ni", turned, force))
-    return np.stack(made, axis=1) if made else np.zeros((len(q), 0, m.d))
+    return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
 
 
 def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
