@@ -50,6 +50,7 @@ def read(path: Path | str, **settings: float) -> Mechanism:
         raise ModelError(f"{path}: {error}.") from None
     try:
         values = parameter_values(content, settings)
+        _find_meshes(content, path.parent)
         return _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
         line = line_of(text, error.where)
@@ -86,6 +87,22 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         except ModelError as error:
             raise PartError(where, str(error)) from None
     return values
+
+
+def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
+    """Take the files of meshes from beside the mechanism's; what is no such table is told later.
+
+    Raises:
+        PartError: for a file that is not there.
+    """
+    bodies = content.get("bodies")
+    for name, body in bodies.items() if isinstance(bodies, dict) else ():
+        shapes = body.get("shapes") if isinstance(body, dict) else None
+        for shape in shapes if isinstance(shapes, list) else ():
+            if isinstance(shape, dict) and isinstance(shape.get("file"), str):
+                shape["file"] = str(folder / shape["file"])
+                if not Path(shape["file"]).is_file():
+                    raise PartError(("bodies", name, "shapes"), f"there is no file {shape['file']}.")
 
 
 def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
