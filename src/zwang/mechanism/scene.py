@@ -121,6 +121,7 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
     centers = [place[:, e.b] for e in ends]
     way = centers[1] - centers[0]
     apart = np.linalg.norm(way, axis=1, keepdims=True)
+    apart[apart == 0] = 1.0  # wheels on one axle: u is none
     u = way / apart
     across = np.stack([-u[:, 1], u[:, 0]], axis=1) if m.d == 2 else np.cross(attitude[:, ends[0].a, :, 2], u)
     cosine = np.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)  # a wheel inside the other has no strands to draw
