@@ -46,7 +46,12 @@ def test_cassie_drops_from_a_held_base_with_its_loops_closed():
     run = zw.simulate(robot.model, start.q, start.v, duration=1.0, rtol=1e-6, samples=51)
     data = run.dataset
     assert run.result is zw.Result.SUCCESS
-    assert set(data["rank"].values) <= {10, 11}  # each plantar linkage is plane up to its file's angles, and keeps one row by itself
+    assert set(data["rank"].values) <= {
+        10,
+        11,
+    }  # each plantar linkage is plane up to its file's angles, and keeps one row by itself
     assert float(data["violation"].max()) <= ROUNDED
     assert np.abs(run.q[-1] - run.q[0]).max() > 0.5
-    assert float(abs(data["energy_balance"]).max()) < 1e-2  # of a fall by some 100 J, steps of 1 ms and dampers summed over 51 samples
+    assert (
+        float(abs(data["energy_balance"]).max()) < 1e-2
+    )  # of a fall by some 100 J, steps of 1 ms and dampers summed over 51 samples

@@ -121,6 +121,9 @@ class Mechanism:
         rows = [*self.joints, *self.drives]
         if repeated := {name for name in rows if rows.count(name) > 1}:
             raise PartError(("drives", min(repeated)), "has the name of a joint; give each its own.")
+        for field, least in (("duration", 0.0), ("rtol", 0.0), ("samples", 1)):
+            if not least < (value := getattr(self.run, field)) < np.inf:
+                raise PartError(("run", field), f"is {value:g}, expected a number above {least:g}.")
         for i, point in enumerate(self.look.traces):
             self.layout.point(point, ("look", "traces", str(i)))
         for name, drive in self.drives.items():

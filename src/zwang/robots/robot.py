@@ -49,7 +49,10 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         from zwang.robots.sdf import read as reader
     else:
         from zwang.robots.compiled import read as reader
-    return Robot(reader(path, floating=floating))
+    description = reader(path, floating=floating)
+    if not any(b.joints for b in description.branches):
+        raise ModelError(f"{path}: no joint moves any of the bodies; give a joint, or floating=True.")
+    return Robot(description)
 
 
 class Robot:
