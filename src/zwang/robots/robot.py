@@ -71,7 +71,7 @@ class Robot:
         params: its parameters.
         actuators: names of the file's actuators.
         unsupported: what the file has and this model has not, a sentence each.
-        shapes: what bodies look like, `Shape`s by body.
+        shapes: what bodies look like, by body a tuple of `Shape`.
 
     Example:
         >>> arm = zw.robot("ur5.urdf")
