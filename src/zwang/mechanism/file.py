@@ -137,7 +137,7 @@ def _explained(found) -> PartError:
         return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
     if found["type"] in ("missing", "missing_argument"):
         few = isinstance(found["loc"][-1], int)
-        return PartError(where[:-1], "has too few entries." if few else f"{where[-1]} is missing.")
+        return PartError(where[:-1], "has too few entries." if few else f"{found['loc'][-1]} is missing.")
     if cause is not None:
         return PartError(known, str(cause))
     got = found["input"]

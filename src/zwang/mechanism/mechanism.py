@@ -178,7 +178,8 @@ class Mechanism:
         """Coordinates and velocities of all bodies, as `maximal` has them."""
         if self._branches is None:
             return State(jnp.asarray(q), jnp.asarray(v), jnp.zeros(()))
-        return State(*self._branches.at_bodies(jnp.asarray(q), jnp.asarray(v), self.params), jnp.zeros(()))
+        places, rates = self._branches.at_bodies(jnp.asarray(q), jnp.asarray(v), self.params)
+        return State(places, rates, jnp.zeros(()))
 
     @cached_property
     def _efforts(self) -> Efforts:

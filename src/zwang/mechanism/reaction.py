@@ -137,15 +137,15 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     A, system = m.model.constraints.matrix(Q, V, t, p), m.model.system
     made = {name: A[rows[name]].T @ multipliers[own[name]] for name in own}
     missing = system.mass_matrix(Q, t, p) * a - system.force(Q, V, t, p) - sum(made.values())  # M of bodies is diagonal
-    if m.model.servo is not None:
+    if m._servo is not None:
         missing -= m._servo.actuation_matrix(Q, t, p) @ control
     place, turned, force, torque = _in_space(Q, missing, m.d)
     carried, meets = jnp.asarray(branches.carried, float), jnp.asarray(branches.meets)[:, :, None]
     force, torque = carried @ force, carried @ (torque + jnp.cross(place, force))  # about the origin
     forces, torques = meets * force[:, None], meets * (torque[:, None] - jnp.cross(place, force[:, None]))
-    for step, *one in zip(branches.steps, forces, torques, strict=True):
+    for step, f, tau in zip(branches.steps, forces, torques, strict=True):
         if step.joint is not None:
-            made[step.joint] = _of_bodies(turned, *one, m.d)
+            made[step.joint] = _of_bodies(turned, f, tau, m.d)
     return Shares(Q, made)
 
 
