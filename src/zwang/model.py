@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.arrays import is_concrete, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
+from zwang.drift.consistent import measure
 from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
@@ -209,8 +210,11 @@ def motion(
         ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
     """
     dynamics = model.dynamics(params, pseudoinverse, formulation)
-    answer = motion_of(dynamics, model.state(q, v, t))
+    state = model.state(q, v, t)
+    answer = motion_of(dynamics, state)
     if throw and is_concrete(answer):
+        if Result(int(answer.result)) is Result.INCONSISTENT:  # or b is nothing but round-off, which the curvature tells
+            answer = motion_of(dynamics, state, curvature=measure(dynamics.passive, state).curvature)
         raise_on_failure(answer, model)
     return answer
 

@@ -10,8 +10,9 @@ joints are marks at points. A model that is no mechanism declares one in a few l
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -102,8 +103,7 @@ class Scene:
         bars, plates, joints: what stands at the points.
         bodies: shapes carried by bodies, by name, in the order of `Seen.poses`.
         traces: points whose path is drawn.
-        forces: `(q (n, nq), constraint forces by name (n, nv))` → force of each joint in space [N], shape (n, joints, d); arrows are
-            drawn where it is given.
+        forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d); arrows are drawn where it is given.
         view: in space, azimuth and elevation of the eye [deg].
         unit: of lengths.
 
@@ -118,7 +118,7 @@ class Scene:
     joints: tuple[Mark, ...] = ()
     bodies: Mapping[str, tuple[Shape, ...]] = dataclasses.field(default_factory=dict)
     traces: tuple[str, ...] = ()
-    forces: Callable[[np.ndarray, Mapping[str, np.ndarray]], np.ndarray] | None = None
+    forces: Callable[[Any], np.ndarray] | None = None
     view: tuple[float, float] = (-60.0, 25.0)
     unit: str = "m"
 
@@ -195,3 +195,45 @@ def bars_scene(
 
     bars = tuple(Bar((f"{name}.start", f"{name}.end"), name) for name in names)
     return Scene(points, seen, bars, traces=traces, **options)
+
+
+def particles_scene(
+    places: Callable[[np.ndarray], np.ndarray], names: tuple[str, ...], *, along: tuple[str, ...] = (), **options
+) -> Scene:
+    """A scene of particles alone, each with its path.
+
+    Args:
+        places: one configuration (nq,) → place of each particle, shape (particles, d).
+        names: of the particles.
+        along: of each particle the constraint that colors it; none unless given.
+        options: further fields of `Scene`.
+    """
+    marks = tuple(Mark(x, x, "contact", constraints=along[i : i + 1]) for i, x in enumerate(names))
+
+    def seen(q):
+        return Seen(np.stack([np.asarray(places(x), float) for x in q]))
+
+    return Scene(names, seen, joints=marks, traces=names, **options)
+
+
+def bodies_scene(
+    shapes: Mapping[str, tuple[Shape, ...]], points: Mapping[str, tuple[str, Sequence[float]]] = MappingProxyType({}), **options
+) -> Scene:
+    """A scene of rigid bodies in space whose coordinates are those of `zwang.bodies.RigidBodies`.
+
+    Args:
+        shapes: of each body, in order.
+        points: body and place in its axes [m] of further points, by name; a body's own name is its center.
+        options: further fields of `Scene`.
+    """
+    order = list(shapes)
+
+    def seen(q):
+        poses = np.asarray(q, float).reshape(len(q), len(order), 7)
+        carriers = [order.index(body) for body, _ in points.values()]
+        offsets = np.array([offset for _, offset in points.values()], float).reshape(-1, 3)
+        w, r = poses[:, carriers, 3:4], poses[:, carriers, 4:]
+        turned = offsets + 2 * np.cross(r, np.cross(r, offsets) + w * offsets)
+        return Seen(np.concatenate([poses[..., :3], poses[:, carriers, :3] + turned], axis=1), poses=poses)
+
+    return Scene((*order, *points), seen, bodies=shapes, **options)

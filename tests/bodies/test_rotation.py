@@ -10,11 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from zwang.bodies import rotation
 
-conjugate, exponential, moved, product, rate_map, rotation_matrix, rotation_vector = map(
+conjugate, exponential, moved, product, quaternion, rate_map, rotation_matrix, rotation_vector = map(
     jax.jit,
     (
-        rotation.conjugate, rotation.exponential, rotation.moved, rotation.product, rotation.rate_map, rotation.rotation_matrix,
-        rotation.rotation_vector,
+        rotation.conjugate, rotation.exponential, rotation.moved, rotation.product, rotation.quaternion,
+        rotation.rate_map, rotation.rotation_matrix, rotation.rotation_vector,
     ),
 )  # fmt: skip
 rate_of_matrix = jax.jit(lambda q, w: jax.jvp(rotation.rotation_matrix, (q,), (rotation.rate_map(q) @ w,))[1])
@@ -34,6 +34,13 @@ def test_rotation_matrix_is_a_rotation_for_every_length_of_the_quaternion(q):
 @given(quaternions)
 def test_rotation_matrix_agrees_with_scipy(q):
     assert np.allclose(rotation_matrix(q), Rotation.from_quat(np.roll(q, -1)).as_matrix(), atol=ROUND_OFF)
+
+
+@given(quaternions)
+def test_quaternion_is_that_of_the_matrix_up_to_its_sign(q):
+    unit = q / np.linalg.norm(q)
+    found = quaternion(rotation_matrix(q))
+    assert np.allclose(found * np.sign(found @ unit), unit, atol=ROUND_OFF)
 
 
 @given(quaternions, quaternions)

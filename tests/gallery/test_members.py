@@ -70,6 +70,14 @@ def test_every_coordinate_has_a_unit(name):
     assert all(system.units) and all(system.velocity_units)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_there_is_something_to_see_of_every_member(name):
+    member = example(name)
+    seen = member.scene.at(member.q0[None])
+    assert np.ptp(seen.places.reshape(-1, 3), axis=0).max() > 0 or member.scene.traces
+    assert {x for mark in member.scene.joints for x in mark.constraints} <= set(member.model.constraints.names)
+
+
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG_TO_COMPILE else n for n in NAMES])
 def test_figures_have_labels_with_units(name):
     figures = example(name).figures

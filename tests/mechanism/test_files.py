@@ -49,6 +49,12 @@ WRONG = {
     "a formula with an unknown name": ("2*t", "2*s", "line 17: drives.motor.rate: '2*s' uses 's'"),
     "a formula with code in it": ("2*t", "__import__('os').getcwd()", "not allowed"),
     "a place of three numbers": ("[[1, 0], [1, 2]]", "[[1, 0, 0], [1, 2, 0]]", "line 10: bodies.rocker.guess: each place has 3 numbers"),
+    "a number for a list": ("[[1, 0], [1, 2]]", "1", "line 10: bodies.rocker.guess: expected a list in brackets, got 1."),
+    "a text for a table": ("[drives]", "E = 'revolute'\n[drives]", "line 16: joints.E: expected a table"),
+    "an infinite length": ("length = 2.5", "length = inf", "line 8: bodies.rocker.length: is inf, expected a positive number"),
+    "a name that stands twice": ("B = {", "A = {", "a name may stand only once in a table"),
+    "a run of no length": ("[drives]", "[run]\nduration = 0\n[drives]", "line 17: run.duration: is 0, expected a number above 0"),
+    "a mesh that is not there": ("mass = 2.5", 'mass = 2.5\nshapes = [{ kind = "mesh", file = "no.stl" }]', "no.stl"),
     "a parameter that is none": ("l = 1.0", "l = true", "line 2: parameters.l: expected a number or a formula"),
 }  # fmt: skip
 
@@ -63,6 +69,14 @@ def test_a_wrong_file_is_told_in_one_sentence_with_the_line(what, tmp_path):
     with pytest.raises(zw.ModelError) as told:
         read(path)
     assert says in str(told.value) and "machine.toml" in str(told.value) and "\n" not in str(told.value)
+
+
+def test_a_mesh_lies_beside_its_mechanism(tmp_path):
+    (tmp_path / "hand.stl").write_text("solid hand\nendsolid hand\n")
+    (tmp_path / "machine.toml").write_text(
+        textwrap.dedent(GOOD).replace("mass = 2.5", 'mass = 2.5\nshapes = [{ kind = "mesh", file = "hand.stl" }]')
+    )
+    assert read(tmp_path / "machine.toml").bodies["rocker"].shapes[0].file == str(tmp_path / "hand.stl")
 
 
 def test_parameters_change_what_is_built(tmp_path):

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import zwang as zw
 from zwang.drift.consistent import pieces
 from zwang.drift.metric import dense_mass
-from zwang.mechanism import Force, Joint, Link, Mechanism, Point, Spring
+from zwang.mechanism import KINDS, Drive, Force, Joint, Link, Mechanism, Point, Spring, reaction, shares
 from zwang.state import State
 
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
@@ -104,6 +104,41 @@ def test_accelerations_are_alike_in_both_coordinates(seed, world):
     ends = [joint.body_state(system.move(state.q, h * jnp.asarray(v), 0.0, p), v + h * rate).v for h in (step, -step)]
     got = np.asarray(ends[0] - ends[1]) / (2 * step)
     np.testing.assert_allclose(got, accelerated(maximal), atol=1e-6 * np.abs(got).max())  # of the difference, O(step²)
+
+
+def transmitted_alike(m: Mechanism) -> None:
+    """Forces and torques of all joints and drives, in both coordinates, at the start."""
+    joint = dataclasses.replace(m, coordinates="joint")
+    state = joint.start_state
+    at = joint.body_state(state.q, state.v)
+    got = shares(joint, state.q, state.v, 0.0, zw.motion(joint.model, state.q, state.v))
+    expected = zw.motion(m.model, at.q, at.v).by_constraint
+    for name in (*(n for n, x in m.joints.items() if not KINDS[x.kind].couples), *m.drives):
+        mine, theirs = reaction(m, *got, name), reaction(m, at.q, expected, name)
+        size = max(np.abs(theirs.force).max(), np.abs(theirs.torque).max())
+        np.testing.assert_allclose(mine.force, theirs.force, atol=AGREEMENT * max(size, 1.0))
+        np.testing.assert_allclose(mine.torque, theirs.torque, atol=AGREEMENT * max(size, 1.0))
+
+
+def test_joints_transmit_alike_in_both_coordinates():
+    rods = {name: Link(1.0, length=1.0, at=(x, 0.0), angular_velocity=2.0) for name, x in (("upper", 0.5), ("lower", 1.5))}
+    joints = {
+        "shoulder": Joint("revolute", ("ground", "upper.start")),
+        "elbow": Joint("revolute", ("lower.start", "upper.end")),  # met from its second body
+    }
+    transmitted_alike(Mechanism(rods, joints, drives={"motor": Drive("elbow", rate="2*t")}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed, world", [(0, "plane"), (1, "plane"), (2, "space"), (3, "space"), (4, "space")])
+def test_joints_of_random_trees_transmit_alike_in_both_coordinates(seed, world):
+    transmitted_alike(random_tree(seed, world))
+
+
+def test_forces_of_joints_are_asked_for_in_the_coordinates_of_bodies():
+    rod = Mechanism({"rod": Link(length=1.0)}, {"pin": Joint("revolute", ("ground", "rod.start"))}, coordinates="joint")
+    with pytest.raises(zw.ModelError, match=r"take reactions\(mechanism, run\)"):
+        reaction(rod, np.zeros(1), {}, "pin")
 
 
 @pytest.mark.slow

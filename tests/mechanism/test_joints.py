@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.mechanism import KINDS, Joint, Link, Mechanism, reaction
+from zwang.mechanism import KINDS, Force, Joint, Link, Mechanism, reaction
 from zwang.mechanism.rows import RATES
 
 from .machines import HOLDS_ONE, ROWS, evaluated, every_joint
@@ -99,6 +99,33 @@ def test_a_clamped_beam_needs_its_weight_and_the_moment_of_its_weight():
     got = reaction(beam, s.q, zw.motion(beam.model, s.q, s.v).by_constraint, "wall")
     assert np.allclose(got.force, [0.0, 2.0 * 9.81], atol=1e-12)
     assert got.torque == pytest.approx(2.0 * 9.81 * 0.6, abs=1e-12)
+
+
+def test_couplings_and_rolling_transmit_what_their_wheels_need():
+    """A torque T turns wheels, and a weight pulls along x: a = T/ΣI with inertias as the first wheel feels them, and I a − T from the
+    coupling; a disk rolls under g with x″ = m g/(m + I/r²), held back by I x″/r² at its rim."""
+    T, I, other, m, r, g = 1.5, 0.1, 0.3, 2.0, 0.2, 2.0
+    bodies, joints, forces = {"disk": Link(m, I, at=(0.0, r))}, {"rolling": Joint("rolling", ("ground", "disk"), radius=r)}, {}
+    for kind, own in (
+        ("gear", {"ratio": (20, 30)}), ("belt", {"ratio": (20, 30)}), ("rack", {"radius": r}), ("cam", {"lift": f"{r}*angle"}),
+    ):  # fmt: skip
+        slides = kind in ("rack", "cam")
+        bodies |= {f"{kind} 1": Link(1.0, I), f"{kind} 2": Link(m, other)}
+        joints[f"axle of {kind}"] = Joint("revolute", ("ground", f"{kind} 1"))
+        joints[f"far {kind}"] = Joint("prismatic" if slides else "revolute", ("ground", f"{kind} 2"))
+        joints[kind] = Joint(kind, joints=(f"axle of {kind}", f"far {kind}"), **own)
+        forces[kind] = Force(T, joint=f"axle of {kind}")
+    machine = Mechanism(bodies, joints, forces=forces, gravity=(g, -9.0))
+    q = machine.layout.q
+    by_constraint = zw.motion(machine.model, q, np.zeros(len(q))).by_constraint
+    turned = {kind: T / (I + other * (20 / 30) ** 2) for kind in ("gear", "belt")}
+    pushed = {kind: (T + m * g * r) / (I + m * r**2) for kind in ("rack", "cam")}
+    for kind, acceleration in (turned | pushed).items():
+        got = reaction(machine, q, by_constraint, kind)
+        assert got.torque == pytest.approx(I * acceleration - T, abs=1e-12) and np.allclose(got.force, 0.0, atol=1e-12)
+    back = -I / r**2 * m * g / (m + I / r**2)
+    got = reaction(machine, q, by_constraint, "rolling")
+    assert np.allclose(got.force, [back, m * 9.0], atol=1e-12) and got.torque == pytest.approx(r * back, abs=1e-12)
 
 
 @pytest.mark.slow

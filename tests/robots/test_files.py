@@ -173,6 +173,9 @@ def test_loops_of_an_sdf_are_closed_by_joints(tmp_path):
     ("<sdf><model name='m'><link name='a'/><joint name='j' type='ball'><parent>b</parent><child>a</child></joint></model></sdf>",
      "bad.sdf", "there is no parent link 'b'"),
     ("", "bad.step", "no robot file"),
+    ("<sdf version='new'><model name='m'><link name='a'/></model></sdf>", "bad.sdf", "version: 'new', expected 1 finite number"),
+    ("<robot name='r'><link name='a'/></robot>", "bad.urdf", "no joint moves any of the bodies"),
+    (URDF.replace('mimic joint="j1"', 'mimic joint="j9"'), "bad.urdf", "'j2' mimics 'j9', which is no joint"),
 ])  # fmt: skip
 def test_a_bad_file_gives_one_sentence(tmp_path, text, name, sentence):
     with pytest.raises(zw.ModelError, match=sentence) as caught:

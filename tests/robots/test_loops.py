@@ -10,6 +10,9 @@ from .files import example_robot, gripper
 
 pytestmark = [pytest.mark.robots, pytest.mark.slow]
 VIOLATION = 1e-12
+ROUNDED = 2e-11
+"""Cassie's file rounds angles to five digits, which leaves hinges that are meant to be parallel 5e-11 rad apart: a plane linkage of links
+of 0.5 m closes no better [m]."""
 
 
 def finger_law(q, v, t, p):
@@ -40,7 +43,15 @@ def test_cassie_drops_from_a_held_base_with_its_loops_closed():
     robot = zw.robot(example_robot("cassie_description/robots/cassie_v2.sdf"), floating=False)
     start = robot.start_state
     assert len(robot.description.loops) == 4 and robot.model.constraints.m == 12
-    run = zw.simulate(robot.model, start.q, start.v, duration=0.2, rtol=1e-6, samples=21)
-    assert set(run.dataset["rank"].values) == {10}  # each plantar linkage is plane, and keeps one row by itself
-    assert float(run.dataset["violation"].max()) <= VIOLATION
-    assert np.abs(run.q[-1] - run.q[0]).max() > 0.01
+    run = zw.simulate(robot.model, start.q, start.v, duration=1.0, rtol=1e-6, samples=51)
+    data = run.dataset
+    assert run.result is zw.Result.SUCCESS
+    assert set(data["rank"].values) <= {
+        10,
+        11,
+    }  # each plantar linkage is plane up to its file's angles, and keeps one row by itself
+    assert float(data["violation"].max()) <= ROUNDED
+    assert np.abs(run.q[-1] - run.q[0]).max() > 0.3
+    assert (
+        float(abs(data["energy_balance"]).max()) < 1e-2
+    )  # of a fall by some 100 J, steps of 1 ms and dampers summed over 51 samples

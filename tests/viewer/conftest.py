@@ -54,6 +54,6 @@ def pendulum():
     scene = Scene(
         ("pivot", "mass", "aside"), swung, (Bar(("pivot", "mass"), "rod"), Bar(("pivot", "aside"), kind="spring")),
         (Plate(("pivot", "mass", "aside"), "rod"),), (Mark("hinge", "pivot", grounded=True), Mark("rod", "mass", "ball")), traces=("mass",),
-        forces=lambda q, by_constraint: np.stack([-by_constraint["rod"], by_constraint["rod"]], axis=1),
+        forces=lambda run: np.stack([sign * run.dataset["constraint_force"].sel(constraint="rod") for sign in (-1, 1)], axis=1),
     )  # fmt: skip
     return zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=2.0, rtol=1e-8, samples=41), scene

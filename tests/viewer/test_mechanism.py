@@ -10,6 +10,7 @@ import pytest
 import zwang as zw
 from tests.cli.command_line import zwang
 from tests.mechanism.machines import every_joint
+from tests.mechanism.test_trains import train
 from zwang.mechanism import KINDS, read
 from zwang.mechanism.scene import SYMBOLS, joint_forces, scene
 from zwang.scene import Bar
@@ -80,13 +81,28 @@ def test_a_newcomers_four_bar_opens_in_the_browser(browser, tmp_path):
 
 
 @pytest.mark.slow
-def test_forces_in_space_move_the_coupler(tmp_path):
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_forces_in_space_move_the_coupler(coordinates, tmp_path):
     """Newton: the pins and the weight give the coupler its acceleration."""
     file = tmp_path / "mine.toml"
-    file.write_text(textwrap.dedent(FOUR_BAR))
+    file.write_text(f'coordinates = "{coordinates}"\n' + textwrap.dedent(FOUR_BAR))
     m = read(file)
     run = zw.simulate(m.model, m.start_state.q, m.start_state.v, duration=1.0, samples=11)
-    data = run.dataset["constraint_force"]
-    forces = joint_forces(m, run.q, {str(n): data.sel(constraint=n).values for n in data["constraint"].values}, ("B", "C"))
-    acceleration = run.dataset["acceleration"].values.reshape(11, 3, 3)[:, 1, :2]
-    assert np.allclose(forces[:, 0] - forces[:, 1], 3.0 * (acceleration + [0.0, 9.81]), atol=1e-9)
+    forces = joint_forces(m, run, ("B", "C"))
+    ahead = 1e-4
+    speeds = [m.body_state(*run.at(run.t[5] + h)).v.reshape(3, 3)[1, :2] for h in (ahead, -ahead)]
+    acceleration = np.asarray(speeds[0] - speeds[1]) / (2 * ahead)
+    assert np.allclose(forces[5, 0] - forces[5, 1], 3.0 * (acceleration + [0.0, 9.81]), atol=1e-5)  # of the difference, O(ahead²)
+
+
+def test_a_belt_touches_its_wheels():
+    m = train("belt", (0.4, 0.1))
+    made = scene(m)
+    seen = made.at(np.stack([m.layout.q]))
+    at = {name: seen.places[0, i] for i, name in enumerate(made.points)}
+    strands = [bar.ends for bar in made.bars if bar.body == "ca"]
+    assert len(strands) == 2
+    for first, second in strands:
+        way = at[second] - at[first]
+        assert np.isclose(np.linalg.norm(at[first] - at["c"]), 0.4) and np.isclose(np.linalg.norm(at[second] - at["a"]), 0.1)
+        assert abs(way @ (at[first] - at["c"])) < 1e-14 and abs(way @ (at[second] - at["a"])) < 1e-14  # along a tangent of both

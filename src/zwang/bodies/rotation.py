@@ -35,6 +35,18 @@ def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
     return R / (w * w + x * x + y * y + z * z)[..., None, None]
 
 
+def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
+    """A unit quaternion of a rotation matrix, the inverse of `rotation_matrix` up to the sign: the longest column of q qᵀ."""
+    trace = jnp.trace(R, axis1=-2, axis2=-1)[..., None, None]
+    axis = jnp.stack([R[..., k, j] - R[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))], axis=-1)[..., None]
+    spatial = R + jnp.swapaxes(R, -1, -2) + (1 - trace) * jnp.eye(3)
+    square = jnp.concatenate(
+        [jnp.concatenate([1 + trace, axis], axis=-2), jnp.concatenate([jnp.swapaxes(axis, -1, -2), spatial], axis=-2)], axis=-1
+    )  # 4 q qᵀ
+    longest = jnp.argmax(jnp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
+    return normalized(jnp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
+
+
 def product(a: Float[Array, "... 4"], b: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
     """`a ∘ b`: first the rotation b, then a; R(a ∘ b) = R(a) R(b)."""
     aw, ax, ay, az = jnp.moveaxis(jnp.asarray(a), -1, 0)

@@ -50,7 +50,7 @@ class Trajectory(eqx.Module):
     Attributes:
         t: sample times [s], shape (samples,).
         q, v: shapes (samples, nq) and (samples, nv).
-        violation: largest |φ| over the rows, dimensionless (`Scales`), at each sample, shape (samples,).
+        violation: largest absolute φ over the rows, dimensionless (`Scales`), at each sample, shape (samples,).
         start_violation: the same of the start as given; position, or velocity relative to the speed.
         steps, rejected: number of steps, and of those repeated.
         result: a `Result` code.

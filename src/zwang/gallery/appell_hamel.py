@@ -19,6 +19,7 @@ from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import particles_scene
 from zwang.simulation import Stop
 from zwang.system import System
 
@@ -57,6 +58,7 @@ def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:
         description=f"A particle that must go {direction} at 1/{ratio:g} of its ground speed, which turns at {turning:g} rad/s.",
         figures={"Path from above": curve("x", "y", equal=True), "Height": curve("x", "z")},
         exact=exact,
+        scene=particles_scene(lambda q: q[None], ("particle",), along=("climb",)),
         simulate={"stop": [Stop(lambda q, v, t, p: v[2] - way * 1e-6, name="the particle is at rest")]},
     )
 

@@ -13,11 +13,12 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipkinc
 
-from zwang.bodies import Body, RigidBodies
+from zwang.bodies import Body, RigidBodies, Shape
 from zwang.errors import ModelError
 from zwang.gallery.drawing import axes_of, styled
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import bodies_scene
 
 
 def build(*, inertia, spin, mass) -> Example:
@@ -28,6 +29,7 @@ def build(*, inertia, spin, mass) -> Example:
             f"free-body got principal moments {list(J)}; each must be positive and at most the sum of the other two."
         )
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
+    edges = np.sqrt(np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass))  # of a box with these moments
     names = ("body.qw", "body.qx", "body.qy", "body.qz")
     return Example(
         Model(bodies.system, [], bodies.params, name="free-body"),
@@ -37,6 +39,7 @@ def build(*, inertia, spin, mass) -> Example:
         description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns freely.",
         figures={"Polhode": _polhode, "Angular velocity": _angular_velocity},
         exact=lambda t: dict(zip(names, attitude(J, start, t), strict=True)),
+        scene=bodies_scene({"body": (Shape("box", tuple(edges)),)}, {"corner": ("body", 0.5 * edges)}, traces=("corner",)),
     )
 
 

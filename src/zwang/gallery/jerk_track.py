@@ -15,6 +15,7 @@ import numpy as np
 from zwang.gallery.drawing import axes_of, curve, styled
 from zwang.gallery.example import Example
 from zwang.orders import HigherOrder, Relation
+from zwang.scene import particles_scene
 
 
 def build(*, radius, distance, time) -> Example:
@@ -52,6 +53,7 @@ def build(*, radius, distance, time) -> Example:
         description=f"A tram moves {distance:g} m along a circle in {time:g} s, from rest to rest, by a programme of its jerk.",
         figures={"Path": curve("x", "y", equal=True), "Speed and acceleration": _picture},
         exact=exact,
+        scene=particles_scene(lambda q: q[[0, 2]][None], ("tram",)),
     )
 
 

@@ -17,6 +17,10 @@ from zwang.constraint import Nonholonomic
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import bars_scene
+
+BLADE = 0.3
+"""Length that is drawn [m]."""
 
 
 def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Example:
@@ -41,7 +45,15 @@ def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Examp
         description=f"A blade that cannot slide sideways, {offset:g} m behind the center of mass, on a slope of {slope:g}°.",
         figures={"Path": paths(lambda q: _points(q, offset), ["edge", "center of mass"])},
         exact=exact,
+        scene=bars_scene(lambda q: _drawn(q, offset), ("blade", "arm"), traces=("arm.start", "arm.end")),
     )
+
+
+def _drawn(q, offset):
+    """The blade, and the arm from its middle to the center of mass, shape (2, 2, 2)."""
+    ahead = np.array([np.cos(q[2]), np.sin(q[2])])
+    edge = q[:2] - offset * ahead
+    return np.array([[edge - BLADE / 2 * ahead, edge + BLADE / 2 * ahead], [edge, q[:2]]])
 
 
 def _points(q, offset):

@@ -16,6 +16,7 @@ from zwang.constraint import Holonomic
 from zwang.gallery.drawing import axes_of, styled
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import particles_scene
 from zwang.system import System
 
 
@@ -46,6 +47,7 @@ def build(*, mass, gravity) -> Example:
         description="A particle is driven inward along a logarithmic spiral; two constraints on two coordinates fix the motion.",
         figures={"Path": _path},
         exact=lambda t: {"r": np.exp(3 - t / 10), "theta": 30 - t},
+        scene=particles_scene(lambda q: q[0] * np.array([[np.cos(q[1]), np.sin(q[1])]]), ("particle",), along=("spiral",)),
     )
 
 

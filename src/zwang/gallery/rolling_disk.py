@@ -13,13 +13,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.bodies import Body, RigidBodies
+from zwang.bodies import Body, RigidBodies, Shape
 from zwang.bodies.rotation import from_axis_angle, product, rotation_matrix
 from zwang.constraint import Holonomic, Nonholonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import axes_of, paths, styled
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import Mark, bodies_scene
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -59,6 +60,12 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
             "Height of the center": _height,
         },
         exact=exact if wobble == 0 else None,
+        scene=bodies_scene(
+            {"disk": (Shape("cylinder", (radius, 0.05 * radius)),)},
+            {"rim": ("disk", (radius, 0.0, 0.0))},
+            traces=("disk", "rim"),
+            joints=(Mark("contact", "disk", "none", constraints=("contact", "rolling")),),
+        ),
     )
 
 

@@ -19,6 +19,7 @@ from zwang.constraint.nonideal import coulomb
 from zwang.gallery.drawing import axes_of, curve, styled
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import particles_scene
 from zwang.simulation import Stop
 from zwang.system import System
 
@@ -56,6 +57,7 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
         ),
         figures={"Path": curve("x", "y", equal=True), "Speed": _speed},
         exact=exact,
+        scene=particles_scene(lambda q: q[None], ("bead",), along=("ring",)),
         simulate={"stop": [at_rest]},
     )
 

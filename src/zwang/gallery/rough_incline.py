@@ -16,6 +16,7 @@ from zwang.constraint.nonideal import coulomb
 from zwang.gallery.drawing import axes_of, curve, styled
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import particles_scene
 from zwang.simulation import Stop
 from zwang.system import System
 
@@ -51,6 +52,7 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
         description=f"A particle slides on a plane of {angle:g}° with friction {mu:g}; the run ends if it comes to rest.",
         figures={"Path": curve("x", "y", equal=True), "Normal force and friction": _forces},
         exact=exact,
+        scene=particles_scene(lambda q: q[None], ("particle",), along=("plane",)),
         simulate={"stop": [at_rest]},
     )
 

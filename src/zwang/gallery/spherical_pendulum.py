@@ -19,6 +19,7 @@ from zwang.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import bars_scene
 
 
 def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) -> Example:
@@ -44,6 +45,7 @@ def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) 
         description=f"A rod on a ball joint, started {angle:g}° from hanging down with {speed:g} m/s sideways.",
         figures={"Path from above": curve("rod.x", "rod.y", equal=True), "Height": curve("rod.x", "rod.z", equal=True)},
         exact=exact if spin == 0 and 0 < abs(h) and k > 0 else None,
+        scene=bars_scene(lambda q: np.stack([np.zeros(3), q[:3]])[None], ("rod",), traces=("rod.end",)),
     )
 
 

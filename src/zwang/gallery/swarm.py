@@ -22,6 +22,7 @@ from zwang.errors import ModelError
 from zwang.gallery.drawing import axes_of, paths, styled
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.scene import particles_scene
 from zwang.system import System
 
 PLACES = np.array([[4.0, 3.0], [-3.0, 5.0], [-5.0, -2.0], [2.0, -4.0], [6.0, -1.0]])
@@ -61,6 +62,7 @@ def build(*, mass, start, pull) -> Example:
             "Paths (Figure 7)": paths(lambda q: q.reshape(-1, n, 2).transpose(1, 2, 0), [f"robot {i + 1}" for i in range(n)]),
             "Error of the swarm (Figure 8)": _error,
         },
+        scene=particles_scene(lambda q: q.reshape(n, 2), tuple(c.name for c in robots), along=tuple(c.name for c in robots)),
         simulate={} if start == "consistent" else {"drift": Stabilized(BaumgarteGains(pull, 0.0)), "start_tolerance": np.inf},
     )
 

@@ -37,3 +37,5 @@ from zwang.mechanism.parts import Settings as Settings
 from zwang.mechanism.parts import Spring as Spring
 from zwang.mechanism.reaction import Reaction as Reaction
 from zwang.mechanism.reaction import reaction as reaction
+from zwang.mechanism.reaction import reactions as reactions
+from zwang.mechanism.reaction import shares as shares

@@ -25,6 +25,7 @@ def servo(
     joints: Joints,
     taken: tuple[str, ...],
     rate: Callable,
+    nv: Callable[[], int],
 ) -> Servo | None:
     """The servo of a mechanism, or None if it has no servo constraint.
 
@@ -34,6 +35,7 @@ def servo(
         joints: the mechanism's joints.
         taken: names of its passive constraints.
         rate: `(q, v, t, p)` → q̇.
+        nv: number of velocities, asked for when a force is first computed.
 
     Raises:
         PartError: for a part that makes no sense, naming it.
@@ -52,7 +54,7 @@ def servo(
         def rates(v):
             return jnp.stack([along(lambda q, x=x: x(q, p), q, rate(q, v, t, p))[1] for x in coordinates])
 
-        return jax.jacrev(rates)(jnp.zeros(_nv(joints))).T
+        return jax.jacrev(rates)(jnp.zeros(nv())).T
 
     limits = {side: np.array([getattr(a, side) for a in actuators.values()], float) for side in ("lower", "upper")}
     return Servo(
@@ -63,10 +65,6 @@ def servo(
         gains={name: part.gain for name, part in wanted.items()},
         limits=Limits(**limits) if np.isfinite([*limits.values()]).any() else None,
     )
-
-
-def _nv(joints: Joints) -> int:
-    return len(joints.layout.bodies) * 3 * (joints.layout.d - 1)
 
 
 def _actuated(name: str, actuator: Actuator, joints: Joints) -> Ends:

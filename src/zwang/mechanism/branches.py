@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
-from zwang.bodies.rotation import rotation_matrix
+from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import motion
 from zwang.mechanism.layout import Layout
 from zwang.mechanism.pairs import frames, pair
@@ -84,9 +85,26 @@ class Branches:
         self.steps = self._spanned()
         self._points = np.array([_motion(o, a) for o, a in zip(layout.offset, layout.orientation, strict=True)])
         self.tree: BodyTree = build(self._branches())
-        self._moving = jax.jit(lambda q, v, p: (self.tree.poses(q, p), self.tree.twists(q, v, p)))
+        self.at_bodies = jax.jit(self.body_state)
         order = {self.layout.bodies[step.body].name: i for i, step in enumerate(self.steps)}
         self.order = np.array([order[body.name] for body in layout.bodies])
+
+    @property
+    def carried(self) -> np.ndarray:
+        """Whether the joint of step i carries body j, shape (steps, nb)."""
+        on = np.eye(len(self.order), dtype=bool)
+        for step in reversed(self.steps):
+            if step.parent < len(on):
+                on[step.parent] |= on[step.body]
+        return on[[step.body for step in self.steps]]
+
+    @property
+    def meets(self) -> np.ndarray:
+        """1 where the joint of step i carries body j itself, −1 where it stands on it, shape (steps, nb)."""
+        ends = np.zeros((len(self.steps), len(self.order) + 1))
+        for i, step in enumerate(self.steps):
+            ends[i, [step.body, step.parent]] = 1.0, -1.0
+        return ends[:, :-1]
 
     @property
     def carrying(self) -> set[str]:
@@ -160,9 +178,9 @@ class Branches:
         for step in self.steps:
             for name, value in self._read(step, np.asarray(state.q), at).items():
                 q[tree.coordinate(name)] = value
-        J = np.stack([self._moving(q, v, tree.params)[1] for v in np.eye(tree.system.nv)], axis=-1)
+        J = jax.jit(jax.vmap(lambda v: tree.twists(jnp.asarray(q), v, tree.params), out_axes=-1))(jnp.eye(tree.system.nv))
         twists = self._body_twists(state)[[step.body for step in self.steps]]
-        v = np.linalg.lstsq(J.reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[0]
+        v = np.linalg.lstsq(np.asarray(J).reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[0]
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
 
     def _read(self, step: Step, q: np.ndarray, at) -> dict[str, object]:
@@ -175,9 +193,7 @@ class Branches:
         gap, turn = (np.asarray(x)[0] for x in pair(at, np.array([a]), np.array([b])))
         kind = self.joints[step.joint].kind
         if kind == "spherical":
-            from scipy.spatial.transform import Rotation
-
-            return {step.joint: np.roll(Rotation.from_matrix(turn.T if step.reverse else turn).as_quat(), 1)}
+            return {step.joint: np.asarray(quaternion(jnp.asarray(turn.T if step.reverse else turn)))}
         return {f"{step.joint}{name}": value for name, value in _values(kind, gap, turn).items()}
 
     def _body_twists(self, state: State) -> np.ndarray:
@@ -191,18 +207,15 @@ class Branches:
             spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(jnp.asarray(q[:, 3:]))), spin)
         return np.hstack([speed - np.cross(spin, place), spin])
 
-    def body_state(self, q, v, p) -> tuple[np.ndarray, np.ndarray]:
+    def body_state(self, q, v, p) -> tuple[Array, Array]:
         """Coordinates and velocities of all bodies, as `PlanarBodies` and `RigidBodies` have them."""
-        from scipy.spatial.transform import Rotation
-
-        q, v = jnp.asarray(q), jnp.asarray(v)
-        at, twists = (np.asarray(x)[self.order] for x in self._moving(q, v, p))
-        speed = twists[:, :3] + np.cross(twists[:, 3:], at[:, :3, 3])
+        at, twists = (x[self.order] for x in (self.tree.poses(q, p), self.tree.twists(q, v, p)))
+        place, R, turning = at[:, :3, 3], at[:, :3, :3], twists[:, 3:]
+        speed = twists[:, :3] + jnp.cross(turning, place)
         if self.layout.d == 2:
-            return np.asarray(self.poses(q, p)), np.hstack([speed[:, :2], twists[:, 5:]]).ravel()
-        turn = np.roll(Rotation.from_matrix(at[:, :3, :3]).as_quat(), 1, axis=1)
-        spin = np.einsum("nji,nj->ni", at[:, :3, :3], twists[:, 3:])
-        return np.hstack([at[:, :3, 3], turn]).ravel(), np.hstack([speed, spin]).ravel()
+            return self.poses(q, p), jnp.hstack([speed[:, :2], turning[:, 2:]]).ravel()
+        spin = jnp.einsum("nji,nj->ni", R, turning)
+        return jnp.hstack([place, quaternion(R)]).ravel(), jnp.hstack([speed, spin]).ravel()
 
 
 def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:

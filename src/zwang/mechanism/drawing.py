@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.scene import outline
+from zwang.mechanism.scene import belt, outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,6 +149,9 @@ def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = Fals
         if names:
             axes.annotate(name, corners[:-1].mean(axis=0) if len(points) > 2 else corners.mean(axis=0), color=BODY, fontsize=8)
     for name, joint in m.joints.items():
+        if joint.kind == "belt":
+            strands = _seen(m, belt(m, name, place[None], attitude[None])[0])
+            axes.plot(*strands[:2].T, *strands[2:].T, color=BODY, lw=1.2, ls="-", alpha=shade)
         if KINDS[joint.kind].couples:
             continue
         ends = m.ends(name)

@@ -21,6 +21,12 @@ HOLDS = {
     "forces": parts.Force, "start": parts.Begin, "actuators": parts.Actuator, "servo": parts.ServoConstraint,
 }  # fmt: skip
 """Tables of named parts."""
+EXPECTED = {
+    "dataclass": "expected a table, {{ field = value, ... }}", "dict": "expected a table", "tuple": "expected a list in brackets",
+    "too_long": "expected at most {max_length} entries", "string": "expected text in quotes", "int": "expected a whole number",
+    "float": "expected a number",
+}  # fmt: skip
+"""What a value should have been, by what pydantic calls the mistake."""
 _HEADER, _KEY = (
     re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),
     re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*="),
@@ -47,9 +53,11 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     except UnicodeDecodeError:
         raise ModelError(f"{path} is not a text file in UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
-        raise ModelError(f"{path}: {error}.") from None
+        twice = "; a name may stand only once in a table" if "overwrite" in str(error) or "twice" in str(error) else ""
+        raise ModelError(f"{path}: {error}{twice}.") from None
     try:
         values = parameter_values(content, settings)
+        _find_meshes(content, path.parent)
         return _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
         line = line_of(text, error.where)
@@ -88,6 +96,22 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
     return values
 
 
+def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
+    """Take the files of meshes from beside the mechanism's; what is no such table is told later.
+
+    Raises:
+        PartError: for a file that is not there.
+    """
+    bodies = content.get("bodies")
+    for name, body in bodies.items() if isinstance(bodies, dict) else ():
+        shapes = body.get("shapes") if isinstance(body, dict) else None
+        for shape in shapes if isinstance(shapes, list) else ():
+            if isinstance(shape, dict) and isinstance(shape.get("file"), str):
+                shape["file"] = str(folder / shape["file"])
+                if not Path(shape["file"]).is_file():
+                    raise PartError(("bodies", name, "shapes"), f"there is no file {shape['file']}.")
+
+
 def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
     import pydantic
 
@@ -112,11 +136,14 @@ def _explained(found) -> PartError:
         names = [f.name for f in dataclasses.fields(fields)] if fields else []
         return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
     if found["type"] in ("missing", "missing_argument"):
-        return PartError(where[:-1], f"{found['loc'][-1]} is missing.")
+        few = isinstance(found["loc"][-1], int)
+        return PartError(where[:-1], "has too few entries." if few else f"{found['loc'][-1]} is missing.")
+    if cause is not None:
+        return PartError(known, str(cause))
     got = found["input"]
-    shown = f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ""
-    said = str(cause) if cause is not None else found["msg"][:1].lower() + found["msg"][1:]
-    return PartError(known, said if cause is not None else f"{said}{shown}.")
+    shown = f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ", got a table"
+    said = next((x for kind, x in EXPECTED.items() if kind in found["type"]), found["msg"].replace("Input should be", "expected"))
+    return PartError(known, f"{said.format(**found.get('ctx', {}))}{shown}.")
 
 
 def line_of(text: str, where: tuple[str, ...]) -> int | None:

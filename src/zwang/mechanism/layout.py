@@ -109,11 +109,13 @@ def _vector(value, size: int, where, what: str) -> np.ndarray:
     array = np.asarray(value, float)
     if array.shape != (size,):
         raise PartError(where, f"{what} has {array.size} numbers, expected {size}.")
+    if not np.all(np.isfinite(array)):
+        raise PartError(where, f"{what} is {value}, expected finite numbers.")
     return array
 
 
 def _positive(value: float, where) -> float:
-    if not value > 0:
+    if not 0 < value < np.inf:
         raise PartError(where, f"is {value:g}, expected a positive number.")
     return float(value)
 
@@ -127,7 +129,7 @@ def _inertia(link: Link, d: int, where):
             raise PartError(
                 (*where, "inertia"), f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}."
             )
-        if np.any(given <= 0):
+        if not np.all((given > 0) & (given < np.inf)):
             raise PartError((*where, "inertia"), "is not positive.")
         return float(given) if d == 2 else tuple(given)
     if d == 2:

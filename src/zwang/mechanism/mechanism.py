@@ -121,6 +121,9 @@ class Mechanism:
         rows = [*self.joints, *self.drives]
         if repeated := {name for name in rows if rows.count(name) > 1}:
             raise PartError(("drives", min(repeated)), "has the name of a joint; give each its own.")
+        for field, least in (("duration", 0.0), ("rtol", 0.0), ("samples", 1)):
+            if not least < (value := getattr(self.run, field)) < np.inf:
+                raise PartError(("run", field), f"is {value:g}, expected a number above {least:g}.")
         for i, point in enumerate(self.look.traces):
             self.layout.point(point, ("look", "traces", str(i)))
         for name, drive in self.drives.items():
@@ -175,8 +178,8 @@ class Mechanism:
         """Coordinates and velocities of all bodies, as `maximal` has them."""
         if self._branches is None:
             return State(jnp.asarray(q), jnp.asarray(v), jnp.zeros(()))
-        places, rates = self._branches.body_state(q, v, self.params)
-        return State(jnp.asarray(places), jnp.asarray(rates), jnp.zeros(()))
+        places, rates = self._branches.at_bodies(jnp.asarray(q), jnp.asarray(v), self.params)
+        return State(places, rates, jnp.zeros(()))
 
     @cached_property
     def _efforts(self) -> Efforts:
@@ -197,7 +200,8 @@ class Mechanism:
 
     @cached_property
     def _servo(self) -> Servo | None:
-        return servo(self.servo, self.actuators, self._joints, (*self.joints, *self.drives), self._rate)
+        taken = (*self.joints, *self.drives)
+        return servo(self.servo, self.actuators, self._joints, taken, self._rate, lambda: self._bodies.system.nv)
 
     @cached_property
     def _bodies(self) -> PlanarBodies | RigidBodies | BodyTree:

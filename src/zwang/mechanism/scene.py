@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,12 @@ from zwang.mechanism.joints import KINDS
 from zwang.mechanism.layout import Layout
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.parts import Link
-from zwang.mechanism.reaction import reaction
+from zwang.mechanism.reaction import reactions
 from zwang.mechanism.rows import RATES
 from zwang.scene import Bar, Mark, Plate, Scene, Seen, Symbol
+
+if TYPE_CHECKING:
+    from zwang.run import Run
 
 SYMBOLS: dict[str, Symbol] = {
     "revolute": "pin", "cylindrical": "pin", "screw": "pin", "universal": "ball", "spherical": "ball", "fixed": "block",
@@ -49,38 +53,38 @@ def scene(m: Mechanism) -> Scene:
         for part in _lines(layout, i, name, link, names, [e.b if layout.carrier[e.b] == i else e.a for e in marked.values()])
     ]
     rods = [Bar((names[e.a], names[e.b]), kind="rod") for name, e in marked.items() if m.joints[name].kind == "rod"]
+    belts = [name for name, joint in m.joints.items() if joint.kind == "belt"]
+    strands = [Bar((f"{name}.{i}", f"{name}.{i + 1}"), name, "rod") for name in belts for i in (0, 2)]
     springs = [Bar(x.between, kind="spring") for x in [*m.springs.values(), *m.bushings.values()] if x.between is not None]
     cylinders = [Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None]
     return Scene(
-        points=tuple(layout.index),
-        seen=_seen(m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked]),
-        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *springs, *cylinders),
+        points=(*layout.index, *(f"{name}.{i}" for name in belts for i in range(4))),
+        seen=_seen(m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked], belts),
+        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *strands, *springs, *cylinders),
         plates=tuple(x for x in links if isinstance(x, Plate)),
         joints=joints,
         bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
         traces=m.look.traces,
-        forces=(lambda q, by_constraint: joint_forces(m, q, by_constraint, tuple(marked)))
-        if m.coordinates == "maximal"
-        else None,
+        forces=lambda run: joint_forces(m, run, tuple(marked)),
         view=m.look.view,
     )
 
 
-def joint_forces(m: Mechanism, q: np.ndarray, by_constraint: Mapping[str, np.ndarray], names: tuple[str, ...]) -> np.ndarray:
+def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.vmap(lambda q: m.frames(q).attitude)(np.asarray(q)))
-    made = []
+    attitude = np.asarray(jax.vmap(lambda q: m.frames(q).attitude)(run.q))
+    transmitted, made = reactions(m, run), []
     for name in names:
-        force, turned = reaction(m, q, by_constraint, name).force, attitude[:, m.ends(name).a]
+        force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
         if m.d == 2:
             c, s = np.cos(turned), np.sin(turned)
             made.append(np.stack([c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1))
         else:
             made.append(np.einsum("nij,nj->ni", turned, force))
-    return np.stack(made, axis=1) if made else np.zeros((len(q), 0, m.d))
+    return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
 
 
-def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
+def _seen(m: Mechanism, firsts: list[int], kinds: list[str], belts: list[str]):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others turn about z of theirs."""
     at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
     slides = np.array([SYMBOLS[kind] == "slide" for kind in kinds], bool)
@@ -88,6 +92,7 @@ def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
     def seen(q):
         found, bodies = at(np.asarray(q))
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
+        place = np.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
         if m.d == 3:
             return Seen(place, attitude[:, firsts][..., 2], np.asarray(bodies).reshape(len(q), -1, 7))
         angle = attitude[:, firsts]
@@ -95,6 +100,33 @@ def _seen(m: Mechanism, firsts: list[int], kinds: list[str]):
         return Seen(place, axes, np.asarray(bodies).reshape(len(q), -1, 3))
 
     return seen
+
+
+def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:
+    """Ends of a belt's two straight strands, one after the other: where it leaves its wheels, shape (n, 4, d).
+
+        n = u cos θ ± u⊥ sin θ,    cos θ = (r₁ − r₂)/|c₂ − c₁|,    ends cᵢ + rᵢ n
+
+    u points from center to center, u⊥ is across it in the plane of the first wheel; r₂ < 0 where the wheels turn against each other
+    and the belt is crossed. The radii are those of the bodies; one without a radius is a point.
+
+    Args:
+        place, attitude: of all points of `layout`, with a leading axis.
+    """
+    joint, layout = m.joints[name], m.layout
+    assert joint.joints is not None and joint.ratio is not None
+    ends, links = [m.ends(x) for x in joint.joints], list(m.bodies.values())
+    radii = [links[layout.carrier[e.b]].radius or 0.0 if layout.carrier[e.b] < len(links) else 0.0 for e in ends]
+    radii[1] *= np.sign(joint.ratio[0] * joint.ratio[1])
+    centers = [place[:, e.b] for e in ends]
+    way = centers[1] - centers[0]
+    apart = np.linalg.norm(way, axis=1, keepdims=True)
+    apart[apart == 0] = 1.0  # wheels on one axle: u is none
+    u = way / apart
+    across = np.stack([-u[:, 1], u[:, 0]], axis=1) if m.d == 2 else np.cross(attitude[:, ends[0].a, :, 2], u)
+    cosine = np.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)  # a wheel inside the other has no strands to draw
+    normals = [u * cosine + side * across * np.sqrt(1 - cosine**2) for side in (1, -1)]
+    return np.stack([c + r * n for n in normals for c, r in zip(centers, radii, strict=True)], axis=1)
 
 
 def _shapes(link: Link, d: int) -> tuple[Shape, ...]:

@@ -49,7 +49,10 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         from zwang.robots.sdf import read as reader
     else:
         from zwang.robots.compiled import read as reader
-    return Robot(reader(path, floating=floating))
+    description = reader(path, floating=floating)
+    if not any(b.joints for b in description.branches):
+        raise ModelError(f"{path}: no joint moves any of the bodies; give a joint, or floating=True.")
+    return Robot(description)
 
 
 class Robot:
@@ -68,7 +71,7 @@ class Robot:
         params: its parameters.
         actuators: names of the file's actuators.
         unsupported: what the file has and this model has not, a sentence each.
-        shapes: what bodies look like, `Shape`s by body.
+        shapes: what bodies look like, by body a tuple of `Shape`.
 
     Example:
         >>> arm = zw.robot("ur5.urdf")

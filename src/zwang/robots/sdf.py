@@ -49,7 +49,7 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
 
 class _Reading:
     def __init__(self, path: Path, root: Element, model: Element, floating: bool | None):
-        self.path, self.version = path, float(root.get("version") or 1.6)
+        self.path, self.version = path, numbers(root.get("version"), 1, f"{path}: version", (1.6,))[0]
         static = (model.findtext("static") or "").strip() in ("1", "true")
         self.floating = not static if floating is None else floating
         gravity = root.findtext("world/gravity")
@@ -218,9 +218,10 @@ class _Reading:
         made = self.description
         made.leave_out("contacts of bodies", [n for n, x in self.links.items() if x.find("collision") is not None])
         made.leave_out("joint limits", [n for n, j in joints.items() if j.find("axis/limit") is not None])
-        made.leave_out(
-            "dry friction in joints", [n for n, j in joints.items() if float(j.findtext("axis/dynamics/friction") or 0)]
-        )
+        friction = {
+            n: numbers(j.findtext("axis/dynamics/friction"), 1, f"{self.path}: joint {n!r}", (0,)) for n, j in joints.items()
+        }
+        made.leave_out("dry friction in joints", [n for n, x in friction.items() if np.any(x)])
         made.leave_out(
             "joints of an unknown type", [f"{n} ({j.get('type')})" for n, j in joints.items() if j.get("type") not in KINDS]
         )

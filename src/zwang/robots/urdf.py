@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+import numpy as np
+
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.robots.description import Description
@@ -24,11 +26,29 @@ def add_urdf(root: Element, made: Description, path: Path) -> None:
     joints = root.findall("joint")
     made.leave_out("contacts of bodies", [x.get("name") for x in root.findall("link") if x.find("collision") is not None])
     made.leave_out(
-        "limits of speed", [j.get("name") for j in joints for x in j.findall("limit") if float(x.get("velocity") or 0)]
+        "limits of speed",
+        [
+            j.get("name")
+            for j in joints
+            for x in j.findall("limit")
+            if np.any(numbers(x.get("velocity"), 1, f"{path}: limit", (0,)))
+        ],
     )
+    _tell_mimics(joints, made, path)
     made.leave_out("safety controllers", [j.get("name") for j in joints if j.find("safety_controller") is not None])
     made.leave_out("transmissions (take Robot.actuation)", [x.get("name") for x in root.findall("transmission")])
     made.leave_out("elements for other programs", [x.tag for x in root if x.tag not in (*KNOWN, "transmission")])
+
+
+def _tell_mimics(joints: list[Element], made: Description, path: Path) -> None:
+    """Name the joints that are to follow another and do not: MuJoCo drops these."""
+    names, following = {j.get("name") for j in joints}, {n for c in made.couplings.values() for n in c.first}
+    for joint in joints:
+        mimic = joint.find("mimic")
+        if mimic is not None and mimic.get("joint") not in names:
+            raise ModelError(f"{path}: joint {joint.get('name')!r} mimics {mimic.get('joint')!r}, which is no joint of the file.")
+    dropped = [j.get("name") for j in joints if j.find("mimic") is not None and j.get("name") not in following]
+    made.leave_out("mimics of or by joints that neither turn nor slide", dropped)
 
 
 def _shape(visual: Element, where: str, colors: dict, path: Path) -> Shape | None:

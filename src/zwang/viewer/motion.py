@@ -61,8 +61,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         "forces": None,
     }
     if scene.forces is not None and scene.joints:
-        data = run.dataset["constraint_force"]
-        forces = scene.forces(run.q, {str(n): data.sel(constraint=n).values for n in data["constraint"].values})
+        forces = np.asarray(scene.forces(run))
         lifted = np.zeros((*forces.shape[:2], 3))
         lifted[..., : forces.shape[2]] = forces
         made["forces"] = _floats(lifted)

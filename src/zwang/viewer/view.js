@@ -56,7 +56,8 @@
     own = Math.max(own, span(machine));
   }
   const { low, high } = room, middle = low.clone().add(high).multiplyScalar(0.5), whole_ = Math.max(span(room), 1e-6);
-  const travels = movers.length > 0 && own < 0.5 * whole_, size = travels ? own : whole_, thick = 0.008 * size;
+  const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i))); // by a point at rest: it swings, and does not travel
+  const travels = movers.length > 0 && !held && own < 0.5 * whole_, size = travels ? own : whole_, thick = 0.008 * size;
 
   // --- parts ---
   const lit = (color, opacity = 1) => new THREE.MeshLambertMaterial({ color, transparent: opacity < 1, opacity, side: THREE.DoubleSide });

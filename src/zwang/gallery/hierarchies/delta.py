@@ -20,6 +20,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, frame, module, point, rigid_body
 from zwang.hierarchy import Hierarchy, Module
 from zwang.model import Model
+from zwang.scene import Bar, Mark, Plate, Scene, Seen
 from zwang.system import System
 
 ARMS, RODS = ("arm 1", "arm 2", "arm 3"), ("rod a", "rod b")
@@ -78,6 +79,30 @@ def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, a
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),
         },
+        scene=_scene(base, arm, rod, radial, vertices),
+    )  # fmt: skip
+
+
+def _scene(base, arm, rod, radial, vertices) -> Scene:
+    """Arms from the base to their ends, rods along their third axes, and the platform through its joints."""
+    rods = [f"{limb}.{name}" for limb in ARMS for name in RODS]
+    corners = tuple(f"{x}.low" for x in rods)
+    points = (*(f"{x}.base" for x in ARMS), *(f"{x}.end" for x in ARMS), *(f"{x}.high" for x in rods), *corners, "platform")
+
+    def seen(q):
+        limbs, plate = np.asarray(q)[:, :-7].reshape(len(q), 3, 15), np.asarray(q)[:, None, -7:]
+        down, poses = limbs[..., :1], limbs[..., 1:].reshape(len(q), 6, 7)
+        ends = (base + arm * np.cos(down)) * radial - arm * np.sin(down) * Z
+        high = np.asarray(point(poses, 0.5 * rod * Z))
+        bases = np.broadcast_to(base * radial, ends.shape)
+        return Seen(np.concatenate([bases, ends, high, np.asarray(point(plate, vertices)), plate[..., :3]], axis=1))
+
+    return Scene(
+        points, seen,
+        (*(Bar((f"{x}.base", f"{x}.end"), x) for x in ARMS), *(Bar((f"{x}.high", f"{x}.low"), x, "rod") for x in rods)),
+        (Plate(corners, "platform"),), traces=("platform",),
+        joints=(*(Mark(f"{x}.base", f"{x}.base", "ball", True, ()) for x in ARMS),
+                *(Mark(x, x, "ball", constraints=("wrists",)) for x in corners)),
     )  # fmt: skip
 
 

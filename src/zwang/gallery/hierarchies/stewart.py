@@ -17,6 +17,7 @@ from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body
 from zwang.hierarchy import Hierarchy, Module
+from zwang.scene import Bar, Mark, Plate, Scene, Seen
 
 LEGS = tuple(f"leg {i + 1}" for i in range(6))
 LOWER = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
@@ -81,6 +82,30 @@ def build(*, base, top, height, platform_mass, leg_mass, stiffness, speed, spin,
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),
         },
+        scene=_scene(lower, upper),
+    )  # fmt: skip
+
+
+def _scene(lower, upper) -> Scene:
+    """Cylinders and pistons along the third axes of their bodies, and the platform through its joints."""
+    ends = [(f"{leg}.{part}", f"{leg}.{end}") for leg in LEGS for part, end in (("base", "cylinder"), ("piston", "top"))]
+    names, joints = tuple(x for pair in ends for x in pair), [*(f"joint {i + 1}" for i in range(6))]
+
+    def seen(q):
+        poses = np.asarray(q).reshape(len(q), -1, 7)
+        legs, plate = poses[:, :12], poses[:, 12:]
+        axes = HALF * np.asarray(direction(legs, Z))
+        both = np.stack([legs[..., :3] - axes, legs[..., :3] + axes], axis=2).reshape(len(q), -1, 3)
+        return Seen(
+            np.concatenate([both, np.asarray(point(plate, upper)), np.tile(lower, (len(q), 1, 1)), plate[..., :3]], axis=1)
+        )
+
+    bars = tuple(Bar(pair, leg, kind) for pair, leg, kind in zip(ends, np.repeat(LEGS, 2), ("bar", "rod") * 6, strict=True))
+    return Scene(
+        (*names, *joints, *(f"base {i + 1}" for i in range(6)), "platform"), seen, bars,
+        (Plate(tuple(joints), "platform"),), traces=("platform",),
+        joints=(*(Mark(x, x, "ball", constraints=("ball joints",)) for x in joints),
+                *(Mark(f"base {i + 1}", f"base {i + 1}", "ball", True, ("universal joints",)) for i in range(6))),
     )  # fmt: skip
 
 

@@ -37,5 +37,5 @@ def assembled(mechanism: Mechanism) -> Example:
         figures={"At the start": start_picture(mechanism), "Motion": motion_picture(mechanism)},
         simulate={"samples": run.samples},
         scene=scene(mechanism),
-        reactions=(lambda run: reactions(mechanism, run)) if mechanism.coordinates == "maximal" else None,
+        reactions=lambda run: reactions(mechanism, run),
     )

@@ -23,6 +23,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
+from zwang.scene import bars_scene
 from zwang.servo import Servo
 from zwang.system import System
 
@@ -94,7 +95,15 @@ def build(
             "Motor torques": controls("torque [N m]"),
         },
         exact=exact,
+        scene=bars_scene(lambda q: _drawn(q, length, center[1]), ("link 1", "link 2"), traces=("link 2.end",)),
     )
+
+
+def _drawn(q, length, center):
+    """Both links hanging from the origin, the second one as long as twice the way to its center of mass, shape (2, 2, 2)."""
+    hanging = lambda angle: np.array([np.sin(angle), -np.cos(angle)])
+    elbow = length * hanging(q[0])
+    return np.array([[[0.0, 0.0], elbow], [elbow, elbow + 2 * center * hanging(q[0] + q[1])]])
 
 
 def _links(xp, q, p):

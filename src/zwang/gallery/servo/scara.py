@@ -23,6 +23,7 @@ from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.model import Model
+from zwang.scene import bars_scene
 from zwang.servo import SecondOrder, Servo
 from zwang.system import System
 
@@ -102,6 +103,7 @@ def build(*, mass, length, center, inertia, radius, middle, period, climb, dampi
             "Force of the lift": controls("force [N]", ["lift"]),
         },
         exact=exact,
+        scene=bars_scene(lambda q: _drawn(q, length), ("column", "upper arm", "forearm", "lift", "hand"), traces=("lift.end",)),
         simulate={"samples": SAMPLES},
     )
 
@@ -143,6 +145,17 @@ def _hand(q, length):
     l1, l2 = length
     x, y = -l1 * np.sin(q[0]) - l2 * np.sin(q[0] + q[1]), l1 * np.cos(q[0]) + l2 * np.cos(q[0] + q[1])
     return np.stack([x, y, q[0] + q[1] + q[2], q[3]])
+
+
+def _drawn(q, length):
+    """Column, both arms, the lift down to the hand, and the hand, which shows its attitude, shape (5, 2, 3)."""
+    ahead = lambda angle, way: way * np.array([-np.sin(angle), np.cos(angle), 0.0])
+    top = np.array([0.0, 0.0, sum(length) / 2])
+    elbow = top + ahead(q[0], length[0])
+    wrist = elbow + ahead(q[0] + q[1], length[1])
+    hand = np.array([*wrist[:2], q[3]])
+    finger = hand + ahead(q[0] + q[1] + q[2], 0.2 * length[1])
+    return np.array([[0 * top, top], [top, elbow], [elbow, wrist], [wrist, hand], [hand, finger]])
 
 
 def _joints(hand, length, side):

@@ -19,6 +19,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.model import Model
+from zwang.scene import Bar, Mark, Scene, Seen
 from zwang.servo import Servo
 from zwang.system import System
 
@@ -70,7 +71,12 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
             "Force on mass 1": controls("force [N]"),
             "Masses": over_time("position [m]", lambda run: {"x1": run.q[:, 0], "x2": run.q[:, 1]}),
         },
-        exact=exact,
+        scene=Scene(
+            ("mass 1", "mass 2"),
+            lambda q: Seen(np.stack([q, 0 * q], axis=-1)),
+            bars=(Bar(("mass 1", "mass 2"), kind="spring"),),
+            joints=(Mark("mass 1", "mass 1", "block", constraints=()), Mark("mass 2", "mass 2", "block", constraints=())),
+        ),
     )
 
 
