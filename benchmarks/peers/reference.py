@@ -1,0 +1,2 @@
+import numpy as np
+ENDS = np.zeros((10,3))
