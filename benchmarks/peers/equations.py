@@ -6,6 +6,8 @@ x, y alone of a point mass; the far end of each rod of a chain, where M is const
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from benchmarks.peers.problems import GROUND, Linkage, Problem, RodChain
@@ -21,10 +23,11 @@ class Equations:
 
     n: int
     m: int
-    M: np.ndarray
     q0: np.ndarray
     v0: np.ndarray
 
+    @property
+    def M(self) -> np.ndarray: ...
     def force(self, t, q, v) -> np.ndarray: ...
     def phi(self, q) -> np.ndarray: ...
     def A(self, q) -> np.ndarray: ...
@@ -59,7 +62,6 @@ class LinkageEquations(Equations):
         self.n, self.m = 3 * bodies, 2 * len(x.pins)
         self.problem = x
         self.mass = np.stack([x.mass, x.mass, x.inertia], axis=1).ravel()
-        self.M = np.diag(self.mass)
         self.weight = np.zeros(self.n)
         self.weight[1::3] = -x.gravity * x.mass
         self.q0, self.v0 = x.pose.ravel().copy(), x.rate.ravel().copy()
@@ -75,9 +77,18 @@ class LinkageEquations(Equations):
         self.at = np.array([e[3] for e in ends], float)
         # Each pin has at most two ends on bodies, added one after the other: plain indexing is faster than np.add.at.
         self.parts = [np.flatnonzero(self.sign == s) for s in (1.0, -1.0)]
-        self.constant = np.zeros((self.m, self.n))
+
+    @cached_property
+    def M(self):
+        return np.diag(self.mass)
+
+    @cached_property
+    def constant(self):
+        """Entries of A that do not change; only made for those who take all of A."""
+        out = np.zeros((self.m, self.n))
         for k in (0, 1):
-            self.constant[2 * self.row + k, 3 * self.body + k] = self.sign
+            out[2 * self.row + k, 3 * self.body + k] = self.sign
+        return out
 
     def arms(self, q):
         """Arms from the centers to the pins, in space, shape (ends, 2)."""
@@ -130,10 +141,14 @@ class PendulumEquations(Equations):
     """A point mass: φ = x² + y² − l²."""
 
     def __init__(self, x: Linkage):
-        self.n, self.m, self.M, self.mass = 2, 1, np.eye(2) * x.mass[0], np.full(2, x.mass[0])
+        self.n, self.m, self.mass = 2, 1, np.full(2, x.mass[0])
         self.weight = np.array([0.0, -x.gravity * x.mass[0]])
         self.q0, self.v0 = x.pose[0, :2].copy(), x.rate[0, :2].copy()
         self.square = self.q0 @ self.q0
+
+    @cached_property
+    def M(self):
+        return np.diag(self.mass)
 
     def force(self, t, q, v):
         return self.weight
@@ -170,7 +185,7 @@ class RodChainEquations(Equations):
                 ends[i - 1, i - 1] += x.mass / 3
                 ends[i - 1, i] += x.mass / 6
                 ends[i, i - 1] += x.mass / 6
-        self.M = np.kron(ends, np.eye(3))
+        self.ends = ends
         load = np.full(N, x.mass)
         load[-1] = x.mass / 2
         self.weight = np.stack([0 * load, 0 * load, -x.gravity * load], axis=1).ravel()
@@ -178,6 +193,10 @@ class RodChainEquations(Equations):
         self.q0 = np.stack([at, 0 * at, 0 * at], axis=1).ravel()
         self.v0 = np.stack([0 * at, x.spin * at, 0 * at], axis=1).ravel()
         self.difference = np.eye(N) - np.eye(N, k=-1)
+
+    @cached_property
+    def M(self):
+        return np.kron(self.ends, np.eye(3))
 
     def force(self, t, q, v):
         return self.weight

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.peers.equations import equations
-from benchmarks.peers.peer import STEPS, Outcome, Peer, steps
+from benchmarks.peers.peer import STEPS, Outcome, Peer, steps, timed
 from benchmarks.peers.problems import SAMPLES, Problem, instants
 
 RCOND = 1e-10
@@ -67,6 +67,10 @@ class Rk4(Peer):
 
     def settings(self, problem):
         return STEPS
+
+    def evaluation(self, problem):
+        e, f = acceleration(problem, 0.0)
+        return "acceleration", timed(lambda: f(0.0, e.q0, e.v0))
 
     def prepare(self, problem, setting):
         e, f = acceleration(problem, self.frequency)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, turned
+from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, timed, turned
 from benchmarks.peers.problems import GROUND, Linkage, RodChain, instants
 
 THIN = 1e-3
@@ -20,22 +20,9 @@ class Drake(Peer):
         return STEPS
 
     def prepare(self, problem, setting):
-        from pydrake.math import RigidTransform, RotationMatrix
-        from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
         from pydrake.systems.analysis import Simulator
-        from pydrake.systems.framework import DiagramBuilder
 
-        _, h = steps(problem, setting)
-        builder = DiagramBuilder()
-        plant = builder.AddSystem(MultibodyPlant(h))
-        plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
-        if isinstance(problem, RodChain):
-            bodies, start = _chain(plant, problem, RigidTransform)
-        else:
-            bodies, start = _linkage(plant, problem, RigidTransform, RotationMatrix)
-        plant.Finalize()
-        _motors(builder, plant, problem)
-        diagram = builder.Build()
+        diagram, plant, bodies, start = self.built(problem, steps(problem, setting)[1])
         times = instants(problem)
         read = _ends if isinstance(problem, RodChain) else _poses
 
@@ -55,6 +42,37 @@ class Drake(Peer):
             return coordinates(problem, turned(places, problem.pose), rates)
 
         return go
+
+    def built(self, problem, h):
+        """Diagram, plant, bodies and what sets the start."""
+        from pydrake.math import RigidTransform, RotationMatrix
+        from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
+        from pydrake.systems.framework import DiagramBuilder
+
+        builder = DiagramBuilder()
+        plant = builder.AddSystem(MultibodyPlant(h))
+        plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSap)
+        if isinstance(problem, RodChain):
+            bodies, start = _chain(plant, problem, RigidTransform)
+        else:
+            bodies, start = _linkage(plant, problem, RigidTransform, RotationMatrix)
+        plant.Finalize()
+        _motors(builder, plant, problem)
+        return builder.Build(), plant, bodies, start
+
+    def evaluation(self, problem):
+        from pydrake.systems.analysis import Simulator
+
+        diagram, *_ = self.built(problem, 1e-3)
+        simulator = Simulator(diagram)
+        simulator.Initialize()
+        done = [0]
+
+        def step():
+            done[0] += 1
+            simulator.AdvanceTo(1e-3 * done[0])
+
+        return "step of 1 ms", timed(step)
 
 
 def _linkage(plant, problem: Linkage, RigidTransform, RotationMatrix):  # noqa: N803

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, turned
+from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, timed, turned
 from benchmarks.peers.problems import GROUND, SAMPLES, Linkage, RodChain
 
 THIN = 1e-3
@@ -22,11 +22,10 @@ class MujocoDefault(Peer):
     def settings(self, problem):
         return STEPS
 
-    def prepare(self, problem, setting):
+    def model(self, problem, h):
+        """The compiled model at its start."""
         import mujoco
-        from mujoco import rollout
 
-        count, h = steps(problem, setting)
         spec = chain(problem) if isinstance(problem, RodChain) else linkage(problem)
         spec.option.timestep, spec.option.integrator = h, mujoco.mjtIntegrator.mjINT_RK4
         if self.stiff:
@@ -37,6 +36,14 @@ class MujocoDefault(Peer):
         model = spec.compile()
         data = mujoco.MjData(model)
         data.qvel[:] = _start(problem, model)
+        return model, data
+
+    def prepare(self, problem, setting):
+        import mujoco
+        from mujoco import rollout
+
+        count, h = steps(problem, setting)
+        model, data = self.model(problem, h)
         size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         start, sines = np.zeros(size), getattr(problem, "sines", ())
         mujoco.mj_getState(model, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -61,6 +68,12 @@ class MujocoStiff(MujocoDefault):
     key, title = "mujoco-stiff", "MuJoCo, stiffest"
     how = "solref (2 step, 1), solimp 0.9999, Newton to 1e-15, Runge-Kutta of order 4, its compiled rollout"
     stiff = True
+
+    def evaluation(self, problem):
+        import mujoco
+
+        model, data = self.model(problem, 1e-3)
+        return "acceleration", timed(lambda: mujoco.mj_forward(model, data))
 
 
 def linkage(problem: Linkage):

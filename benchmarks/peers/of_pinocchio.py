@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, turned
+from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, timed, turned
 from benchmarks.peers.problems import GROUND, SAMPLES, Linkage, RodChain
 
 MU, ACCURACY, SWEEPS = 1e-10, 1e-14, 20
@@ -41,6 +41,10 @@ class Pinocchio(Peer):
             return out
 
         return go
+
+    def evaluation(self, problem):
+        of, q, v, _ = linkage(problem)
+        return "acceleration", timed(lambda: of(0.0, q, v))
 
     def extra(self, problem, setting):
         begun = time.perf_counter()

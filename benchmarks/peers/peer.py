@@ -6,6 +6,7 @@ import abc
 import dataclasses
 import importlib.metadata
 import importlib.util
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -63,13 +64,17 @@ class Peer(abc.ABC):
     def prepare(self, problem: Problem, setting: float) -> Callable[[], Outcome]:
         """Everything that is done once for many runs, and a call that runs."""
 
+    def evaluation(self, problem: Problem) -> tuple[str, Callable[[], float]] | None:
+        """What it does again and again, in words, and a call that returns the seconds of one; None if it has no such part."""
+        return None
+
     def extra(self, problem: Problem, setting: float) -> dict[str, Any]:
         """What else there is to say of the last run that `prepare` made, in numbers."""
         return {}
 
 
-STEPS = (1e-2, 4e-3, 2e-3, 1e-3, 4e-4, 2e-4, 1e-4)
-"""Step lengths [s] of which each problem's sampling interval is a multiple."""
+STEPS = (2e-2, 1e-2, 4e-3, 2e-3, 1e-3, 4e-4, 1e-4)
+"""Step lengths [s], before they are made to divide a sampling interval."""
 
 
 def steps(problem: Problem, step: float) -> tuple[int, float]:
@@ -90,3 +95,23 @@ def coordinates(problem: Linkage, poses: np.ndarray, rates: np.ndarray) -> Outco
     """Poses and rates of all bodies, shapes (samples, bodies, 3), as coordinates of `equations.py`."""
     keep = 2 if problem.point_mass else 3
     return Outcome(poses[:, :, :keep].reshape(len(poses), -1), rates[:, :, :keep].reshape(len(rates), -1))
+
+
+ENOUGH = 0.2
+"""Seconds after which calls are counted."""
+
+
+def timed(call: Callable[[], Any]) -> Callable[[], float]:
+    """Seconds of one call, from as many as fill some tenths of a second."""
+    call()
+    begun = time.perf_counter()
+    call()
+    count = max(1, int(ENOUGH / max(time.perf_counter() - begun, 1e-7)))
+
+    def once() -> float:
+        begun = time.perf_counter()
+        for _ in range(count):
+            call()
+        return (time.perf_counter() - begun) / count
+
+    return once

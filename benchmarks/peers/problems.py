@@ -34,6 +34,10 @@ class Pin:
     second: int
     at_second: tuple[float, float]
 
+    def turned(self) -> Pin:
+        """The same pin, named from the other body."""
+        return Pin(self.second, self.at_second, self.first, self.at_first)
+
 
 @dataclasses.dataclass(frozen=True)
 class Linkage:
@@ -69,20 +73,33 @@ class Linkage:
         return out
 
     def tree(self) -> tuple[list[tuple[int, Pin]], list[Pin]]:
-        """Pins that carry a body each, ordered from the ground with the body they carry, and the pins that close loops."""
-        carried, left, tree = {GROUND}, list(self.pins), []
-        found = True
-        while found:
-            found = False
-            for pin in left:
-                if (pin.first in carried) != (pin.second in carried):
-                    pin_ = pin if pin.first in carried else Pin(pin.second, pin.at_second, pin.first, pin.at_first)
-                    tree.append((pin_.second, pin_))
-                    carried.add(pin_.second)
-                    left.remove(pin)
-                    found = True
-                    break
-        return tree, left
+        """A spanning tree from the ground: each body with the pin that carries it; and the pins that close loops.
+
+        A body's branches follow it at once, as Pinocchio expects without saying so: in another order its mass matrix has zeros.
+        """
+        at: dict[int, list[int]] = {body: [] for body in range(GROUND, len(self.mass))}
+        for i, p in enumerate(self.pins):
+            at[p.first].append(i)
+            at[p.second].append(i)
+        carriers: dict[int, list[Pin]] = {GROUND: []}
+        used, ring = set(), [GROUND]
+        while ring:  # one ring of bodies after the other, so that branches stay short
+            outer = []
+            for body in ring:
+                for i in at[body]:
+                    p = self.pins[i] if self.pins[i].first == body else self.pins[i].turned()
+                    if p.second not in carriers:
+                        carriers[p.second] = []
+                        carriers[body].append(p)
+                        used.add(i)
+                        outer.append(p.second)
+            ring = outer
+        ordered, waiting = [], carriers[GROUND][::-1]
+        while waiting:
+            pin = waiting.pop()
+            ordered.append((pin.second, pin))
+            waiting += carriers[pin.second][::-1]
+        return ordered, [p for i, p in enumerate(self.pins) if i not in used]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +221,16 @@ def platform() -> Linkage:
         "3rrr", masses, inertia, np.array([*poses, place]), np.array([*rates, rate]), tuple(pins), 2.0,
         lambda t, q: float(np.max(np.abs(q[-1, 18:] - exact))), gravity=0.0, sines=sines,
     )  # fmt: skip
+
+
+def plane_chain(rods: int) -> Linkage:
+    """A straight chain of 1 m and 1 kg in the plane, from rest on the side: for counting bodies, not for accuracy."""
+    l = m = 1.0 / rods
+    at = (np.arange(rods) + 0.5) * l
+    pins = [Pin(i - 1, (l / 2 if i else 0.0, 0.0), i, (-l / 2, 0.0)) for i in range(rods)]
+    pose = np.stack([at, 0 * at, 0 * at], axis=1)
+    mass = np.full(rods, m)
+    return Linkage(f"rods-{rods}", mass, mass * l * l / 12, pose, 0 * pose, tuple(pins), 1.0, lambda t, q: np.nan)
 
 
 def rod_chain(rods: int = 10) -> RodChain:
