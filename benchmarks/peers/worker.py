@@ -1,58 +1,66 @@
-"""One peer, one problem, one setting, in a process of its own: `python -m benchmarks.peers.worker PEER PROBLEM SETTING FOLDER …`.
+"""What runs in a process of its own: `python -m benchmarks.peers.worker run|evaluate PEER PROBLEM … FOLDER`.
 
-Writes `first.npz` when the first result is there, and `times.json` when it has run again. The parent knows when it started the process.
+`run` writes `first.npz` when the first result is there and `times.json` when it has run again; the parent knows when it started the process.
+`evaluate` writes `times.json`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
+from benchmarks.peers import Peer, by_key
+from benchmarks.peers.problems import PROBLEMS, four_bars, plane_chain
+from benchmarks.peers.process import limit_memory, peak_megabytes
+
+FAMILIES = {"ladder": four_bars, "chain": plane_chain}
 
 
-def main(key: str, name: str, setting: str, folder: str, repeats: str, seconds: str) -> None:
-    """Run once, then again `repeats` times as far as `seconds` allow."""
-    from benchmarks.peers import by_key
-    from benchmarks.peers.problems import PROBLEMS
-
-    peer, problem = by_key(key), PROBLEMS[name]()
-    begun = time.perf_counter()
-    go = peer.prepare(problem, float(setting))
-    prepared = time.perf_counter() - begun
+def run(peer: Peer, name: str, setting: float, folder: Path, repeats: int, seconds: float) -> None:
+    """Run once, then again, at least once and at most `repeats` times, as far as `seconds` allow."""
+    problem = PROBLEMS[name]()
+    go = peer.prepare(problem, setting)
     begun = time.perf_counter()
     outcome = go()
-    first = time.perf_counter() - begun
-    ready = time.time()
-    np.savez(Path(folder) / "first.npz", q=outcome.q, v=outcome.v)
+    first, ready = time.perf_counter() - begun, time.time()
+    given = {"t": outcome.t} if outcome.t is not None else {}
+    np.savez(folder / "first.npz", q=outcome.q, v=outcome.v, **given)
     again: list[float] = []
-    while len(again) < int(repeats) and (len(again) + 1) * (again or [first])[0] < float(seconds):
+    while len(again) < repeats and (not again or (len(again) + 1) * again[0] < seconds):
         begun = time.perf_counter()
         go()
         again.append(time.perf_counter() - begun)
-    times = {
-        "ready": ready, "prepare": prepared, "first": first, "again": again or [first], "peak_mb": _peak(), "version": peer.version(),
-        **peer.extra(problem, float(setting)),
-    }  # fmt: skip
-    (Path(folder) / "times.json").write_text(json.dumps(times))
+        times = {"ready": ready, "first": first, "again": again, "peak_mb": peak_megabytes(), "version": peer.version()}
+        _write(folder, {**times, **peer.extra(problem, setting)})
 
 
-def _peak() -> float:
-    """Largest memory of this process [MB]. `ru_maxrss` would count that of the parent that forked it."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(x.split()[1]) / 1e3 for x in lines if x.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        import resource
+def evaluate(peer: Peer, family: str, size: int, folder: Path, repeats: int) -> None:
+    """One evaluation, `repeats` times."""
+    begun = time.perf_counter()
+    found = peer.evaluation(FAMILIES[family](size))
+    assert found is not None
+    what, once = found
+    ready = time.perf_counter() - begun
+    again = []
+    for _ in range(repeats):
+        again.append(once())
+        _write(folder, {"what": what, "ready": ready, "again": again, "peak_mb": peak_megabytes(), "version": peer.version()})
 
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+def _write(folder: Path, times: dict) -> None:
+    new = folder / "times.new"
+    new.write_text(json.dumps(times))
+    new.replace(folder / "times.json")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    limit_memory()
+    action, key, name, number, place, *rest = sys.argv[1:]
+    if action == "run":
+        run(by_key(key), name, float(number), Path(place), int(rest[0]), float(rest[1]))
+    else:
+        evaluate(by_key(key), name, int(number), Path(place), int(rest[0]))
