@@ -26,11 +26,11 @@ from benchmarks.peers.of_drake import Drake
 from benchmarks.peers.of_exudyn import ExudynExplicit, ExudynGeneralizedAlpha
 from benchmarks.peers.of_mujoco import MujocoDefault, MujocoStiff
 from benchmarks.peers.of_pinocchio import Pinocchio
-from benchmarks.peers.ours import Zwang
+from benchmarks.peers.ours import Zwang, ZwangCompiled
 from benchmarks.peers.peer import Peer as Peer
 
 ALL_PEERS: tuple[Peer, ...] = (
-    Zwang(), Dop853(), Rk4(), Ida(), Pinocchio(), ExudynGeneralizedAlpha(), ExudynExplicit(), MujocoStiff(), MujocoDefault(), Drake(),
+    Zwang(), ZwangCompiled(), Dop853(), Rk4(), Ida(), Pinocchio(), ExudynGeneralizedAlpha(), ExudynExplicit(), MujocoStiff(), MujocoDefault(), Drake(),
 )  # fmt: skip
 
 

@@ -66,7 +66,9 @@ class LinkageEquations(Equations):
         self.weight[1::3] = -x.gravity * x.mass
         self.q0, self.v0 = x.pose.ravel().copy(), x.rate.ravel().copy()
         # Ends of pins on bodies, the ground's left out: sign, row pair, body, place in its axes.
-        ends = [(1.0, i, p.first, p.at_first) for i, p in enumerate(x.pins)] + [(-1.0, i, p.second, p.at_second) for i, p in enumerate(x.pins)]
+        ends = [(1.0, i, p.first, p.at_first) for i, p in enumerate(x.pins)] + [
+            (-1.0, i, p.second, p.at_second) for i, p in enumerate(x.pins)
+        ]
         self.fixed = np.zeros((len(x.pins), 2))
         for sign, pin, body, at in ends:
             if body == GROUND:

@@ -31,7 +31,9 @@ def shape(family: str, size: int) -> tuple[int, int]:
     return (6 * size + 2, 6 * size + 3) if family == "ladder" else (2 * size, 3 * size)
 
 
-def measure(families: Sequence[str], peers: Sequence[Peer], found: dict, save: Callable[[dict], None], sizes: dict = SIZES) -> dict:
+def measure(
+    families: Sequence[str], peers: Sequence[Peer], found: dict, save: Callable[[dict], None], sizes: dict = SIZES
+) -> dict:
     """Measure, put records into `found` by `family/peer/size`, save after each."""
     with tempfile.TemporaryDirectory() as cache:
         for family in families:

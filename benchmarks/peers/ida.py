@@ -78,7 +78,13 @@ class Ida(Peer):
 
         def go():
             solver = IDA(
-                residual, jacfn=jacfn, rtol=setting, atol=atol, algebraic_idx=np.arange(2 * n, size), max_num_steps=100_000, **options
+                residual,
+                jacfn=jacfn,
+                rtol=setting,
+                atol=atol,
+                algebraic_idx=np.arange(2 * n, size),
+                max_num_steps=100_000,
+                **options,
             )
             out = solver.solve(times, y0, yp0)
             if not out.success or len(out.t) < len(times):

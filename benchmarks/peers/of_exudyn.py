@@ -122,7 +122,9 @@ def linkage(exu, problem: Linkage):
         return _point_mass(exu, item, mbs, ground, problem)
     nodes, bodies = [], {GROUND: ground}
     for i, (mass, J) in enumerate(zip(problem.mass, problem.inertia, strict=True)):
-        nodes.append(mbs.AddNode(item.NodeRigidBody2D(referenceCoordinates=list(problem.pose[i]), initialVelocities=list(problem.rate[i]))))
+        nodes.append(
+            mbs.AddNode(item.NodeRigidBody2D(referenceCoordinates=list(problem.pose[i]), initialVelocities=list(problem.rate[i])))
+        )
         bodies[i] = mbs.AddObject(item.RigidBody2D(nodeNumber=nodes[i], physicsMass=mass, physicsInertia=J))
         center = mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=bodies[i], localPosition=[0, 0, 0]))
         if problem.gravity:
@@ -156,7 +158,9 @@ def _coordinate_sensors(exu, item, mbs, nodes):
 
 def _point_mass(exu, item, mbs, ground, problem):
     """A mass point on a connector of constant length."""
-    node = mbs.AddNode(item.NodePoint2D(referenceCoordinates=list(problem.pose[0, :2]), initialVelocities=list(problem.rate[0, :2])))
+    node = mbs.AddNode(
+        item.NodePoint2D(referenceCoordinates=list(problem.pose[0, :2]), initialVelocities=list(problem.rate[0, :2]))
+    )
     body = mbs.AddObject(item.MassPoint2D(nodeNumber=node, physicsMass=problem.mass[0]))
     ends = [
         mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0])), mbs.AddMarker(item.MarkerNodePosition(nodeNumber=node))
@@ -193,7 +197,9 @@ def hinge(exu, problem: Linkage):
     def read():
         t, angle, rate = mbs.GetSensorStoredData(sensors[0][0])[:, 0], *(stored(mbs, s)[:, 0, 0] for s in sensors)
         a, l = angle + pose[2], np.hypot(*arm)
-        return Outcome(l * np.stack([np.cos(a), np.sin(a)], axis=1), l * rate[:, None] * np.stack([-np.sin(a), np.cos(a)], axis=1), t)
+        return Outcome(
+            l * np.stack([np.cos(a), np.sin(a)], axis=1), l * rate[:, None] * np.stack([-np.sin(a), np.cos(a)], axis=1), t
+        )
 
     return mbs, read
 
@@ -214,12 +220,15 @@ def chain(exu, problem: RodChain):
             initialVelocity=list(np.cross(spin, center)), initialAngularVelocity=list(spin), gravity=[0, 0, -problem.gravity],
         )  # fmt: skip
         ends = [
-            mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=b, localPosition=p)) for b, p in ((before, place_before), (body, [-l / 2, 0, 0]))
+            mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=b, localPosition=p))
+            for b, p in ((before, place_before), (body, [-l / 2, 0, 0]))
         ]
         mbs.AddObject(item.SphericalJoint(markerNumbers=ends))
         for k, kind in enumerate((exu.OutputVariableType.Position, exu.OutputVariableType.Velocity)):
             sensors[k].append(
-                mbs.AddSensor(item.SensorBody(bodyNumber=body, localPosition=[l / 2, 0, 0], storeInternal=True, outputVariableType=kind))
+                mbs.AddSensor(
+                    item.SensorBody(bodyNumber=body, localPosition=[l / 2, 0, 0], storeInternal=True, outputVariableType=kind)
+                )
             )
         before, place_before, at = body, [l / 2, 0, 0], at + l
     mbs.Assemble()

@@ -118,7 +118,12 @@ def chain(problem: RodChain):
     body, J = spec.worldbody, m * l * l / 12
     for i in range(problem.rods):
         body = body.add_body(
-            name=f"rod {i}", pos=[l if i else 0.0, 0, 0], mass=m, ipos=[l / 2, 0, 0], inertia=[THIN * J, J, J], explicitinertial=True
+            name=f"rod {i}",
+            pos=[l if i else 0.0, 0, 0],
+            mass=m,
+            ipos=[l / 2, 0, 0],
+            inertia=[THIN * J, J, J],
+            explicitinertial=True,
         )
         body.add_joint(type=mujoco.mjtJoint.mjJNT_BALL)
     return spec

@@ -67,7 +67,9 @@ def tree(problem: Linkage):
     for body, pin_ in carried:
         at = placement(body) * _placement((*pin_.at_second, 0.0))
         origin[body] = _placement((*at.translation[:2], problem.pose[body][2]))
-        index = model.addJoint(joint[pin_.first], pin.JointModelRZ(), origin[pin_.first].inverse() * origin[body], f"hinge {body}")
+        index = model.addJoint(
+            joint[pin_.first], pin.JointModelRZ(), origin[pin_.first].inverse() * origin[body], f"hinge {body}"
+        )
         center = -np.array([*pin_.at_second, 0.0])
         inertia = pin.Inertia(problem.mass[body], center, np.diag([0.0, 0.0, problem.inertia[body]]))
         model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
@@ -85,7 +87,10 @@ def closures(model, joint, hinge, loops):
 
     constraints = pin.StdVec_RigidConstraintModel()
     for p in loops:
-        ends = [pin.SE3(np.eye(3), np.array([*at, 0.0]) + hinge.get(b, 0.0)) for b, at in ((p.first, p.at_first), (p.second, p.at_second))]
+        ends = [
+            pin.SE3(np.eye(3), np.array([*at, 0.0]) + hinge.get(b, 0.0))
+            for b, at in ((p.first, p.at_first), (p.second, p.at_second))
+        ]
         c = pin.RigidConstraintModel(
             pin.ContactType.CONTACT_3D, model, joint[p.first], ends[0], joint[p.second], ends[1], pin.ReferenceFrame.LOCAL
         )
@@ -144,7 +149,9 @@ def chain(problem: RodChain):
         parent = model.addJoint(parent, pin.JointModelSpherical(), at, f"ball {i}")
         transverse = m * l * l / 12
         model.appendBodyToJoint(
-            parent, pin.Inertia(m, np.array([l / 2, 0, 0]), np.diag([1e-3 * transverse, transverse, transverse])), pin.SE3.Identity()
+            parent,
+            pin.Inertia(m, np.array([l / 2, 0, 0]), np.diag([1e-3 * transverse, transverse, transverse])),
+            pin.SE3.Identity(),
         )
     data, torque = model.createData(), np.zeros(model.nv)
     v0 = np.zeros(model.nv)
@@ -175,7 +182,10 @@ def _placement(pose):
 def _quaternion_rate(q, v):
     """q̇ = ½ q ∘ (ω, 0), ω in the body's axes; `pin.integrate` between stages would make the method one of order 2."""
     (x, y, z, w), (a, b, c) = q.reshape(-1, 4).T, v.reshape(-1, 3).T
-    return 0.5 * np.stack([w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a, -x * a - y * b - z * c], axis=1).ravel()
+    return (
+        0.5
+        * np.stack([w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a, -x * a - y * b - z * c], axis=1).ravel()
+    )
 
 
 def _unit(q):

@@ -69,6 +69,39 @@ class Zwang(Peer):
         return {"steps": int(self.last.attrs["steps_accepted"]), "rejected": int(self.last.attrs["steps_rejected"])}
 
 
+class ZwangCompiled(Zwang):
+    key, title = "zwang-compiled", "zwang, compiled whole"
+    how = "jax.jit of zw.trajectory, for many runs of one model: start, tolerance and loop in one program, the start moved but not examined"
+
+    def settings(self, problem):
+        return (1e-6, 1e-8, 1e-10)
+
+    def prepare(self, problem, setting):
+        import jax
+        import zwang as zw
+        from zwang.cli.startup import start_jax
+
+        start_jax()
+        model, e = model_of(problem), equations(problem)
+        times = instants(problem)
+        program = jax.jit(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol))
+
+        def go():
+            self.last = program(e.q0, e.v0, setting)
+            result = zw.errors.Result(int(self.last.result))
+            if result.is_failure:
+                raise RuntimeError(result.sentence)
+            return Outcome(np.asarray(self.last.q), np.asarray(self.last.v))
+
+        return go
+
+    def evaluation(self, problem):
+        return None
+
+    def extra(self, problem, setting):
+        return {"steps": int(self.last.steps), "rejected": int(self.last.rejected)}
+
+
 def model_of(problem: Problem):
     """The model, written as a user would."""
     import jax.numpy as jnp
@@ -115,7 +148,9 @@ def _pins(problem: Linkage):
         pose = q.reshape(-1, 3)
         pose = jnp.concatenate([pose, jnp.zeros((1, 3))]) if grounded else pose
         c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
-        place = lambda i, at: pose[i, :2] + jnp.stack([c[i] * at[:, 0] - s[i] * at[:, 1], s[i] * at[:, 0] + c[i] * at[:, 1]], axis=1)
+        place = lambda i, at: (
+            pose[i, :2] + jnp.stack([c[i] * at[:, 0] - s[i] * at[:, 1], s[i] * at[:, 0] + c[i] * at[:, 1]], axis=1)
+        )
         return (place(first, at_first) - place(second, at_second)).ravel()
 
     return phi

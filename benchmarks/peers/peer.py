@@ -87,7 +87,9 @@ def steps(problem: Problem, step: float) -> tuple[int, float]:
 def turned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Poses (samples, bodies, 3) with angles made continuous from those of the start."""
     out = poses.copy()
-    out[:, :, 2] = start[None, :, 2] + np.unwrap(np.concatenate([0 * start[None, :, 2], poses[:, :, 2] - start[None, :, 2]]), axis=0)[1:]
+    out[:, :, 2] = (
+        start[None, :, 2] + np.unwrap(np.concatenate([0 * start[None, :, 2], poses[:, :, 2] - start[None, :, 2]]), axis=0)[1:]
+    )
     return out
 
 

@@ -33,7 +33,12 @@ DIFFERENT = 0.1
 
 
 def measure(
-    problems: Sequence[str], peers: Sequence[Peer], found: dict, save: Callable[[dict], None], every: int = 1, folder: Path | None = None
+    problems: Sequence[str],
+    peers: Sequence[Peer],
+    found: dict,
+    save: Callable[[dict], None],
+    every: int = 1,
+    folder: Path | None = None,
 ) -> dict:
     """Measure, put runs into `found` by `problem/peer/setting`, save after each.
 
@@ -127,7 +132,11 @@ def cold_again(name: str, peers: Sequence[Peer], found: dict, cache: Path, save)
 
 def reaching(found: dict, problem: str, peer: str, error: float) -> dict | None:
     """The quickest run of a peer with at most this error."""
-    runs = [r for r in found.values() if r["problem"] == problem and r["peer"] == peer and r["status"] == "ran" and r["error"] <= error]
+    runs = [
+        r
+        for r in found.values()
+        if r["problem"] == problem and r["peer"] == peer and r["status"] == "ran" and r["error"] <= error
+    ]
     return min(runs, key=lambda r: r["warm"]["median"], default=None)
 
 
@@ -146,5 +155,3 @@ def said(record: dict) -> str:
         f"warm {x['median'] * 1e3:9.2f} ms ({x['min'] * 1e3:.2f} … {x['max'] * 1e3:.2f})  cold {record['cold'][0] if record['cold'] else np.nan:6.2f} s  "
         f"{record['peak_mb']:5.0f} MB{'' if record['status'] == 'ran' else '  ' + record['status']}"
     )
-
-

@@ -174,14 +174,24 @@ def five_bar() -> Linkage:
     theta = np.pi / 4
     c, s = np.cos(theta), np.sin(theta)
     pose = np.array([[x + c / 2, s / 2, theta] for x in (0.0, 1.0, 2.0)] + [[1 + c, s, 0.0]])
-    pins = [Pin(GROUND, (float(j), 0.0), j, (-0.5, 0.0)) for j in range(3)] + [Pin(j, (0.5, 0.0), 3, (j - 1.0, 0.0)) for j in range(3)]
+    pins = [Pin(GROUND, (float(j), 0.0), j, (-0.5, 0.0)) for j in range(3)] + [
+        Pin(j, (0.5, 0.0), 3, (j - 1.0, 0.0)) for j in range(3)
+    ]
 
     def error(t, q):
         exact = _swing(3.5 / 3.05 * GRAVITY, theta + np.pi / 2, 0.0, t) - np.pi / 2
         return _angles(q[:, [2, 5, 8]], exact[:, None])
 
     return Linkage(
-        "five-bar", np.array([1, 1, 1, 2.0]), np.array([0.1, 0.1, 0.1, 0.2]), pose, np.zeros((4, 3)), tuple(pins), 10.0, error, redundant=True
+        "five-bar",
+        np.array([1, 1, 1, 2.0]),
+        np.array([0.1, 0.1, 0.1, 0.2]),
+        pose,
+        np.zeros((4, 3)),
+        tuple(pins),
+        10.0,
+        error,
+        redundant=True,
     )
 
 

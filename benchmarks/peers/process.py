@@ -22,7 +22,12 @@ def run(arguments: list[str], seconds: float, environment: dict[str, str] | None
     env = {**os.environ, **single, "BENCHMARK_MEMORY": str(MEMORY), **(environment or {})}
     started = time.time()
     job = subprocess.Popen(
-        [sys.executable, "-m", *arguments], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", *arguments],
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     try:
         _, said = job.communicate(timeout=seconds)
