@@ -111,25 +111,22 @@ def targets(found: dict) -> list[list[str]]:
         if mine is None or theirs is None:
             continue
         times = theirs["warm"]["median"] / mine["warm"]["median"]
-        names = [found["peers"][r["peer"]]["title"] for r in (mine, theirs)]
-        rows.append([
-            f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least {digits(wanted)} times as fast as the best peer",
-            f"{ratio(times)}: {names[0]} {seconds(mine['warm']['median'])}, {names[1]} {seconds(theirs['warm']['median'])}", verdict(times >= wanted),
-        ])  # fmt: skip
+        target = (
+            f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least {digits(wanted)} times as fast as the best peer"
+        )
+        each = (f"{found['peers'][r['peer']]['title']} {seconds(r['warm']['median'])}" for r in (mine, theirs))
+        rows.append([target, f"{ratio(times)}: {', '.join(each)}", verdict(times >= wanted)])
     mine, theirs = (best(runs, "a02-2", p, TARGET_ERROR) for p in (("zwang",), ("exudyn-alpha",)))
-    if mine and theirs and mine["cold"] and theirs["cold"]:
-        cold = [float(np.median(r["cold"])) for r in (mine, theirs)]
+    target = f"the same, start of the process to result: at most {digits(COLD_TARGET)} times Exudyn's"
+    if mine and mine["cold"]:
+        own = float(np.median(mine["cold"]))
         empty = [r["cold_empty_cache"] for r in runs.values() if r["problem"] == "a02-2" and r.get("cold_empty_cache")]
-        first = f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else ""
-        rows.append([
-            f"the same, start of the process to result: at most {digits(COLD_TARGET)} times Exudyn's",
-            f"{ratio(cold[0] / cold[1])}: zwang {seconds(cold[0])}{first}, Exudyn {seconds(cold[1])}", verdict(cold[0] <= COLD_TARGET * cold[1]),
-        ])  # fmt: skip
-    elif mine and mine["cold"]:
-        rows.append([
-            f"the same, start of the process to result: at most {digits(COLD_TARGET)} times Exudyn's",
-            f"zwang {seconds(float(np.median(mine['cold'])))}; Exudyn did not reach that error in the time it had", verdict(True),
-        ])  # fmt: skip
+        said = f"zwang {seconds(own)}" + (f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else "")
+        if theirs and theirs["cold"]:
+            cold = float(np.median(theirs["cold"]))
+            rows.append([target, f"{ratio(own / cold)}: {said}, Exudyn {seconds(cold)}", verdict(own <= COLD_TARGET * cold)])
+        else:
+            rows.append([target, f"{said}; Exudyn did not reach that error in the time it had", verdict(True)])
     return rows
 
 

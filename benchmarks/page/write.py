@@ -87,8 +87,8 @@ def _more(results: dict) -> str:
 
 TOP = """# Performance
 
-Every figure of this page comes from `performance.json` beside it, which the benchmarks write; `python -m benchmarks page` makes the page from
-it. Times are medians with the smallest and largest in brackets, all of one machine: {machine}.
+Every figure of this page comes from `performance.json` beside it, which the benchmarks write; `python -m benchmarks page` makes the
+page from it. Times are medians with the smallest and largest in brackets, all of one machine: {machine}.
 """
 
 AHEAD = """## Where others are ahead
@@ -109,10 +109,10 @@ singular configuration, where the linkages A02 and five-bar lose rank, is part o
 
 ONE = """## One evaluation, and many bodies
 
-One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution; NumPy by hand has A and b written out;
-Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward) are called from Python, some half a microsecond
-a call; Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer unknowns than the coordinates of all bodies, which zwang and
-Exudyn use here: on a tree an algorithm that follows the branches needs no constraint at all.
+One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution; NumPy by hand has A and b written
+out; Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward) are called from Python, which costs each
+call little; Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer unknowns than the coordinates of all bodies,
+which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no constraint at all.
 
 """
 

@@ -30,8 +30,18 @@ from benchmarks.peers.ours import Zwang, ZwangCompiled
 from benchmarks.peers.peer import Peer as Peer
 
 ALL_PEERS: tuple[Peer, ...] = (
-    Zwang(), ZwangCompiled(), Dop853(), Rk4(), Ida(), Pinocchio(), ExudynGeneralizedAlpha(), ExudynExplicit(), MujocoStiff(), MujocoDefault(), Drake(),
-)  # fmt: skip
+    Zwang(),
+    ZwangCompiled(),
+    Dop853(),
+    Rk4(),
+    Ida(),
+    Pinocchio(),
+    ExudynGeneralizedAlpha(),
+    ExudynExplicit(),
+    MujocoStiff(),
+    MujocoDefault(),
+    Drake(),
+)
 
 
 def by_key(key: str) -> Peer:

@@ -70,8 +70,8 @@ def said(record: dict) -> str:
     if record["status"] != "ran":
         return f"{head}  {record['status']}: {record['sentence']}"
     x = record["seconds"]
-    per = 1e6 / record["bodies"]
+    low, middle, high = (x[k] * 1e6 / record["bodies"] for k in ("min", "median", "max"))
     return (
-        f"{head}  {record['what']:13s} {x['median'] * 1e6:12.1f} µs, per body {x['median'] * per:8.3f} ({x['min'] * per:.3f} … {x['max'] * per:.3f}), "
+        f"{head}  {record['what']:13s} {x['median'] * 1e6:12.1f} µs, per body {middle:8.3f} ({low:.3f} … {high:.3f}), "
         f"ready in {record['ready']:5.1f} s, {record['peak_mb']:5.0f} MB"
     )

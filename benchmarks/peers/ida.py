@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.peers.equations import equations
 from benchmarks.peers.peer import Outcome, Peer
-from benchmarks.peers.problems import Problem, instants
+from benchmarks.peers.problems import instants
 
 EPSILON = 1e-10
 """Compliance of the constraints where Newton's matrix would be singular: moves a pin by 1e-10 m for a multiplier μ of one."""

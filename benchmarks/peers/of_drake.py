@@ -75,7 +75,7 @@ class Drake(Peer):
         return "step of 1 ms", timed(step)
 
 
-def _linkage(plant, problem: Linkage, RigidTransform, RotationMatrix):  # noqa: N803
+def _linkage(plant, problem: Linkage, RigidTransform, RotationMatrix):
     """A body for each bar, framed at its center of mass; joints at the start's angles are zero."""
     from pydrake.multibody.tree import RevoluteJoint, SpatialInertia, UnitInertia
 
@@ -87,11 +87,10 @@ def _linkage(plant, problem: Linkage, RigidTransform, RotationMatrix):  # noqa: 
     for body, pin in carried:
         m, J = problem.mass[body], problem.inertia[body]
         bodies[body] = plant.AddRigidBody(f"body {body}", SpatialInertia(m, np.zeros(3), UnitInertia(J / m, J / m, J / m)))
-        joint = plant.AddJoint(RevoluteJoint(
-            f"hinge {body}",
-            plant.AddFrame(_frame(f"P{body}", bodies[pin.first], RigidTransform(RotationMatrix.MakeZRotation(angle(body) - angle(pin.first)), [*pin.at_first, 0.0]))),
-            plant.AddFrame(_frame(f"C{body}", bodies[body], RigidTransform([*pin.at_second, 0.0]))), [0, 0, 1],
-        ))  # fmt: skip
+        turned_by = RotationMatrix.MakeZRotation(angle(body) - angle(pin.first))
+        on_parent = _frame(f"P{body}", bodies[pin.first], RigidTransform(turned_by, [*pin.at_first, 0.0]))
+        on_body = _frame(f"C{body}", bodies[body], RigidTransform([*pin.at_second, 0.0]))
+        joint = plant.AddJoint(RevoluteJoint(f"hinge {body}", plant.AddFrame(on_parent), plant.AddFrame(on_body), [0, 0, 1]))
         if any(body == b for b, *_ in problem.sines):
             plant.AddJointActuator(f"motor {body}", joint)
         start.append((joint.set_angular_rate, rate(body) - rate(pin.first)))
@@ -106,7 +105,7 @@ def _frame(name, body, X):
     return FixedOffsetFrame(name, body, X)
 
 
-def _chain(plant, problem: RodChain, RigidTransform):  # noqa: N803
+def _chain(plant, problem: RodChain, RigidTransform):
     """Rods framed at their joints."""
     from pydrake.multibody.tree import BallRpyJoint, SpatialInertia, UnitInertia
 

@@ -114,7 +114,7 @@ def stored(mbs, sensors) -> np.ndarray:
 
 def linkage(exu, problem: Linkage):
     """Bodies of the plane with joints, or a point mass with a distance."""
-    import exudyn.itemInterface as item
+    import exudyn.itemInterface as item  # noqa: N813
 
     mbs = exu.SystemContainer().AddSystem()
     ground = mbs.AddObject(item.ObjectGround())
@@ -161,10 +161,9 @@ def _point_mass(exu, item, mbs, ground, problem):
     node = mbs.AddNode(
         item.NodePoint2D(referenceCoordinates=list(problem.pose[0, :2]), initialVelocities=list(problem.rate[0, :2]))
     )
-    body = mbs.AddObject(item.MassPoint2D(nodeNumber=node, physicsMass=problem.mass[0]))
-    ends = [
-        mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0])), mbs.AddMarker(item.MarkerNodePosition(nodeNumber=node))
-    ]  # fmt: skip
+    mbs.AddObject(item.MassPoint2D(nodeNumber=node, physicsMass=problem.mass[0]))
+    fixed = mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0]))
+    ends = [fixed, mbs.AddMarker(item.MarkerNodePosition(nodeNumber=node))]
     mbs.AddLoad(item.Force(markerNumber=ends[1], loadVector=[0, -problem.mass[0] * problem.gravity, 0]))
     mbs.AddObject(item.DistanceConstraint(markerNumbers=ends, distance=float(np.hypot(*problem.pose[0, :2]))))
     sensors = _coordinate_sensors(exu, item, mbs, [node])
@@ -179,18 +178,26 @@ def _point_mass(exu, item, mbs, ground, problem):
 
 def hinge(exu, problem: Linkage):
     """One body on one hinge as a tree in joint coordinates, the only problem here that needs no constraint."""
-    import exudyn.itemInterface as item
+    import exudyn.itemInterface as item  # noqa: N813
 
     mbs = exu.SystemContainer().AddSystem()
-    ground = mbs.AddObject(item.ObjectGround())
     pin, pose = problem.pins[0], problem.pose[0]
     arm = -np.asarray(pin.at_second)
-    node = mbs.AddNode(item.NodeGenericODE2(referenceCoordinates=[pose[2]], initialCoordinates=[0.0], initialCoordinates_t=[problem.rate[0, 2]], numberOfODE2Coordinates=1))  # fmt: skip
-    mbs.AddObject(item.ObjectKinematicTree(
-        nodeNumber=node, jointTypes=[exu.JointType.RevoluteZ], linkParents=[-1], jointTransformations=exu.Matrix3DList([np.eye(3)]),
-        jointOffsets=exu.Vector3DList([[*pin.at_first, 0.0]]), linkInertiasCOM=exu.Matrix3DList([np.diag([0.0, 0.0, problem.inertia[0]])]),
-        linkCOMs=exu.Vector3DList([[*arm, 0.0]]), linkMasses=[problem.mass[0]], baseOffset=[0.0, 0.0, 0.0], gravity=[0.0, -problem.gravity, 0.0],
-    ))  # fmt: skip
+    angle = item.NodeGenericODE2(
+        referenceCoordinates=[pose[2]],
+        initialCoordinates=[0.0],
+        initialCoordinates_t=[problem.rate[0, 2]],
+        numberOfODE2Coordinates=1,
+    )
+    node = mbs.AddNode(angle)
+    matrices, vectors = exu.Matrix3DList, exu.Vector3DList
+    tree = item.ObjectKinematicTree(
+        nodeNumber=node, jointTypes=[exu.JointType.RevoluteZ], linkParents=[-1], jointTransformations=matrices([np.eye(3)]),
+        jointOffsets=vectors([[*pin.at_first, 0.0]]), linkInertiasCOM=matrices([np.diag([0.0, 0.0, problem.inertia[0]])]),
+        linkCOMs=vectors([[*arm, 0.0]]), linkMasses=[problem.mass[0]], baseOffset=[0.0, 0.0, 0.0],
+        gravity=[0.0, -problem.gravity, 0.0],
+    )  # fmt: skip
+    mbs.AddObject(tree)
     sensors = _coordinate_sensors(exu, item, mbs, [node])
     mbs.Assemble()
 
@@ -206,7 +213,7 @@ def hinge(exu, problem: Linkage):
 
 def chain(exu, problem: RodChain):
     """Rigid bodies with Euler parameters on spherical joints."""
-    import exudyn.itemInterface as item
+    import exudyn.itemInterface as item  # noqa: N813
     from exudyn.rigidBodyUtilities import RigidBodyInertia
 
     mbs, l, m = exu.SystemContainer().AddSystem(), problem.length, problem.mass

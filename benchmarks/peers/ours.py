@@ -16,6 +16,7 @@ class Zwang(Peer):
     key, title, package, module = "zwang", "zwang", "zwang", "zwang"
     how = "zw.simulate with its defaults (Dopri8, projection of every stage), constraints as plain functions"
     knob = "rtol"
+    compiles = True
 
     def settings(self, problem):
         return (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -39,6 +40,7 @@ class Zwang(Peer):
         """A, b by automatic differentiation, their factor and v̇, compiled; the path is the one it chooses by itself."""
         import equinox as eqx
         import jax
+
         from zwang.cli.startup import start_jax
 
         start_jax()
@@ -78,6 +80,7 @@ class ZwangCompiled(Zwang):
 
     def prepare(self, problem, setting):
         import jax
+
         import zwang as zw
         from zwang.cli.startup import start_jax
 

@@ -33,6 +33,7 @@ class Peer(abc.ABC):
         package: the distribution it needs; empty for none.
         module: what is imported to see whether it is there.
         how: a sentence on the setting.
+        compiles: it compiles programs and keeps them for later processes.
         knob: what the numbers of a setting are, with unit.
     """
 
@@ -42,6 +43,7 @@ class Peer(abc.ABC):
     module: str = ""
     how: str
     knob: str
+    compiles: bool = False
 
     def missing(self) -> str:
         """A sentence if it is not installed."""

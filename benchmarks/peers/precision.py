@@ -90,8 +90,9 @@ def ladder(name: str, problem: Problem, peer: Peer, every: int, cache: Path):
 def one(name: str, problem: Problem, peer: Peer, setting: float, cache: Path, seconds: float, repeats: int = REPEATS) -> dict:
     """One process."""
     record = {"problem": name, "peer": peer.key, "setting": setting}
-    empty = peer.key == "zwang" and not (cache / name).exists()
-    environment = {"ZWANG_CACHE": str(cache / name)}
+    own = cache / name / peer.key
+    empty = peer.compiles and not own.exists()
+    environment = {"ZWANG_CACHE": str(own)}
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["run", peer.key, name, str(setting), folder, str(repeats), str(WARM_SECONDS)]
         started, sentence = run_process(["benchmarks.peers.worker", *arguments], seconds, environment)
@@ -149,9 +150,10 @@ def said(record: dict) -> str:
     head = f"{record['problem']:9s} {record['peer']:15s} {record['setting'] if record['setting'] is not None else '':>8}"
     if "warm" not in record:
         return f"{head}  {record['status']}: {record['sentence']}"
-    x = record["warm"]
+    x, error = record["warm"], record["error"] if np.isfinite(record["error"] or 0) else np.nan
+    low, middle, high = (x[k] * 1e3 for k in ("min", "median", "max"))
+    cold = record["cold"][0] if record["cold"] else np.nan
     return (
-        f"{head}  error {record['error'] if record['error'] is not None else np.nan:8.1e}  violation {record['violation']:7.1e}  "
-        f"warm {x['median'] * 1e3:9.2f} ms ({x['min'] * 1e3:.2f} … {x['max'] * 1e3:.2f})  cold {record['cold'][0] if record['cold'] else np.nan:6.2f} s  "
-        f"{record['peak_mb']:5.0f} MB{'' if record['status'] == 'ran' else '  ' + record['status']}"
+        f"{head}  error {error:8.1e}  violation {record['violation']:7.1e}  warm {middle:9.2f} ms ({low:.2f} … {high:.2f})  "
+        f"cold {cold:6.2f} s  {record['peak_mb']:5.0f} MB{'' if record['status'] == 'ran' else '  ' + record['status']}"
     )

@@ -1,7 +1,7 @@
 """What runs in a process of its own: `python -m benchmarks.peers.worker run|evaluate PEER PROBLEM … FOLDER`.
 
-`run` writes `first.npz` when the first result is there and `times.json` when it has run again; the parent knows when it started the process.
-`evaluate` writes `times.json`.
+`run` writes `first.npz` when the first result is there and `times.json` when it has run again; the parent knows when it started the
+process. `evaluate` writes `times.json`.
 """
 
 from __future__ import annotations
