@@ -38,7 +38,7 @@ class ExudynGeneralizedAlpha(Peer):
         exu = load()
         mbs, _ = linkage(exu, problem)
         settings = settings_for(exu, problem, 1e-3)
-        settings.solutionSettings.sensorsStoreAndWriteFiles = False
+        settings.solution.sensors.active = False
 
         def seconds(count: int) -> float:
             settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = count, count * 1e-3
@@ -96,14 +96,14 @@ def settings_for(exu, problem: Problem, step: float):
     x.timeIntegration.verboseMode = 0
     x.timeIntegration.generalizedAlpha.spectralRadius = 0.9
     x.timeIntegration.newton.useModifiedNewton = True
-    x.solutionSettings.writeSolutionToFile = False
-    x.solutionSettings.sensorsWritePeriod = problem.duration / SAMPLES
+    x.solution.file.write = False
+    x.solution.sensors.writePeriod = problem.duration / SAMPLES
     x.parallel.numberOfThreads = 1
     bodies = problem.rods if isinstance(problem, RodChain) else len(problem.mass)
-    x.linearSolverType = exu.LinearSolverType.EigenSparse if bodies >= SPARSE else exu.LinearSolverType.EXUdense
+    x.linearSolver.solverType = exu.LinearSolverType.EigenSparse if bodies >= SPARSE else exu.LinearSolverType.EXUdense
     if problem.redundant:
-        x.linearSolverType = exu.LinearSolverType.EigenDense
-        x.linearSolverSettings.ignoreSingularJacobian = True
+        x.linearSolver.solverType = exu.LinearSolverType.EigenDense
+        x.linearSolver.ignoreSingularJacobian = True
     return x
 
 
@@ -125,7 +125,7 @@ def linkage(exu, problem: Linkage):
         nodes.append(
             mbs.AddNode(item.NodeRigidBody2D(referenceCoordinates=list(problem.pose[i]), initialVelocities=list(problem.rate[i])))
         )
-        bodies[i] = mbs.AddObject(item.RigidBody2D(nodeNumber=nodes[i], physicsMass=mass, physicsInertia=J))
+        bodies[i] = mbs.AddObject(item.RigidBody2D(nodeNumber=nodes[i], mass=mass, inertia=J))
         center = mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=bodies[i], localPosition=[0, 0, 0]))
         if problem.gravity:
             mbs.AddLoad(item.Force(markerNumber=center, loadVector=[0, -mass * problem.gravity, 0]))
@@ -161,7 +161,7 @@ def _point_mass(exu, item, mbs, ground, problem):
     node = mbs.AddNode(
         item.NodePoint2D(referenceCoordinates=list(problem.pose[0, :2]), initialVelocities=list(problem.rate[0, :2]))
     )
-    mbs.AddObject(item.MassPoint2D(nodeNumber=node, physicsMass=problem.mass[0]))
+    mbs.AddObject(item.MassPoint2D(nodeNumber=node, mass=problem.mass[0]))
     fixed = mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0]))
     ends = [fixed, mbs.AddMarker(item.MarkerNodePosition(nodeNumber=node))]
     mbs.AddLoad(item.Force(markerNumber=ends[1], loadVector=[0, -problem.mass[0] * problem.gravity, 0]))
