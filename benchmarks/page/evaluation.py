@@ -6,7 +6,7 @@ from benchmarks.limits import chain_bytes, operations
 from benchmarks.page.precision import verdict
 from benchmarks.page.words import digits, ratio, seconds, table
 
-FAMILIES = {"ladder": "N four-bar loops", "chain": "a chain of rods"}
+FAMILIES = {"ladder": "N four-bar loops", "rods": "a chain of rods"}
 GROWTH_TARGET, PER_BODY_TARGET = 1.4, 1.2e-6
 """From 1000 to 100 000 rods; seconds per rod."""
 SMALL_TARGET, SVD_TARGET = 5e-6, 0.3
@@ -72,7 +72,7 @@ def _memory(found, seen, sizes) -> str:
 def targets(results: dict) -> list[list[str]]:
     """Rows of (target, measured, verdict)."""
     rows = []
-    ours = _of(results["peers"], "chain").get("zwang", {}) if "peers" in results else {}
+    ours = _of(results["peers"], "rods").get("zwang", {}) if "peers" in results else {}
     per = {b: r["seconds"]["median"] / b for b, r in ours.items() if r["status"] == "ran"}
     if {1000, 100_000} <= set(per):
         growth, most = per[100_000] / per[1000], max(x for b, x in per.items() if b >= 1000)
@@ -118,7 +118,7 @@ def limit(results: dict) -> str:
             rows.append(
                 _limit_row(f"{r['rows']} × {r['coordinates']}, dense", work / peak, data / stream, r["seconds"]["median"])
             )
-    for bodies, r in sorted(_of(found, "chain").get("zwang", {}).items()):
+    for bodies, r in sorted(_of(found, "rods").get("zwang", {}).items()):
         if r["status"] == "ran" and bodies >= 1000:
             rows.append(_limit_row(f"{bodies} rods, sparse", None, chain_bytes(bodies) / stream, r["seconds"]["median"]))
     return text + "\n" + table(["one acceleration", "its operations", "its bytes", "measured", "beside the limit"], rows)

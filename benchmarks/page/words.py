@@ -27,7 +27,9 @@ def ratio(x: float) -> str:
 
 
 def spread(x: dict) -> str:
-    """Median with smallest and largest."""
+    """Median with smallest and largest, of one run the time alone."""
+    if x["runs"] == 1:
+        return seconds(x["median"])
     return f"{seconds(x['median'])} ({seconds(x['min'])} … {seconds(x['max'])})"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import store
 from benchmarks.page import evaluation, precision
-from benchmarks.page.words import seconds, table
+from benchmarks.page.words import digits, seconds, table
 
 DOCS = Path("docs")
 KEPT = DOCS / "performance.json"
@@ -46,7 +46,10 @@ def text(results: dict) -> str:
     found = results.get("peers", {"peers": {}, "runs": {}, "evaluations": {}})
     machine = results.get("machine", {})
     sections = [
-        TOP.format(machine=", ".join(f"{k} {v}" for k, v in machine.items() if v is not None) or "nothing measured yet"),
+        TOP.format(
+            machine=", ".join(f"{k} {v if k != 'load' else digits(v)}" for k, v in machine.items() if v is not None)
+            or "nothing measured yet"
+        ),
         "## Targets\n\n" + (table(["target", "measured", ""], targets(results)) or "Nothing measured yet.\n"),
         AHEAD + precision.ahead(found) if found["runs"] else "",
         BESIDE + precision.section(found),
@@ -147,7 +150,7 @@ AGAIN = """## Measure again
 `make bench` takes minutes; `make bench-all` installs the other programs and takes half an hour. Parts by themselves:
 
     python -m benchmarks peers --problem a02 --peer exudyn
-    python -m benchmarks peers --problem ladder --problem chain
+    python -m benchmarks peers --problem ladder --problem rods
     python -m benchmarks limits startup
     python -m benchmarks page
 

@@ -14,9 +14,9 @@ from benchmarks.peers import Peer
 from benchmarks.peers.precision import spread
 from benchmarks.peers.process import run as run_process
 
-SIZES = {"ladder": (1, 2, 4, 8, 16, 32, 100, 1000, 10_000), "chain": (10, 100, 1000, 10_000, 100_000)}
+SIZES = {"ladder": (1, 2, 4, 8, 16, 32, 100, 1000, 10_000), "rods": (10, 100, 1000, 10_000, 100_000)}
 """Loops; rods."""
-SHORT = {"ladder": (1, 4, 16), "chain": (10, 100)}
+SHORT = {"ladder": (1, 4, 16), "rods": (10, 100)}
 SECONDS = 90.0
 """Of one process; a peer that does not finish one size is not asked for the next."""
 REPEATS = 7

@@ -20,7 +20,7 @@ class ExudynGeneralizedAlpha(Peer):
     knob = "step [s]"
 
     def settings(self, problem):
-        return STEPS
+        return (*STEPS, 5e-5)  # of order 2, so that it needs one more than those of order 4
 
     def prepare(self, problem, setting):
         exu = load()

@@ -20,10 +20,10 @@ from benchmarks.peers.process import run as run_process
 
 REPEATS, WARM_SECONDS = 5, 3.0
 """Runs after the first: at most so many, and no more than fit into so many seconds."""
-LONGEST, LONGEST_LARGE = 15.0, 60.0
+LONGEST, LONGEST_LARGE = 20.0, 40.0
 """Seconds that one run may be expected to take before a finer setting is left out: usually, and with 40 loops."""
-STARTING = 45.0
-"""Seconds that a process has for starting and compiling, beside its runs."""
+STARTING, COMPILING = 15.0, 90.0
+"""Seconds that a process has for starting, and for compiling, beside twice the longest run."""
 TARGET_ERROR = 1e-6
 COLD_PROCESSES = 3
 """Processes, beside the first, that measure the spread of a cold start where a target speaks of one."""
@@ -79,7 +79,7 @@ def ladder(name: str, problem: Problem, peer: Peer, every: int, cache: Path):
         if expected > longest:
             yield {**blank, "setting": setting, "status": "left out", "sentence": f"would take about {expected:.0f} s"}
             return
-        record = one(name, problem, peer, setting, cache, STARTING + 3 * longest)
+        record = one(name, problem, peer, setting, cache, _patience(peer, longest))
         yield record
         if record["status"] == "failed" and record["sentence"].startswith("not done"):
             return
@@ -109,6 +109,11 @@ def one(name: str, problem: Problem, peer: Peer, setting: float, cache: Path, se
     return record
 
 
+def _patience(peer: Peer, longest: float) -> float:
+    """Seconds after which a process is ended."""
+    return (COMPILING if peer.compiles else STARTING) + 2 * longest
+
+
 def judged(problem: Problem, result) -> dict:
     """Error, violation and energy drift of what a run found."""
     e, q, v = equations(problem), result["q"], result["v"]
@@ -124,9 +129,9 @@ def cold_again(name: str, peers: Sequence[Peer], found: dict, cache: Path, save)
     """More processes at each peer's coarsest setting that reaches the target's error."""
     for peer in peers:
         record = reaching(found, name, peer.key, TARGET_ERROR)
-        if record is not None and record["cold"][0] < 3 * LONGEST:
+        if record is not None and record["cold"][0] < LONGEST_LARGE:
             for _ in range(COLD_PROCESSES):
-                more = one(name, PROBLEMS[name](), peer, record["setting"], cache, STARTING + 3 * LONGEST_LARGE, 1)
+                more = one(name, PROBLEMS[name](), peer, record["setting"], cache, _patience(peer, LONGEST_LARGE), 1)
                 record["cold"] += more.get("cold", [])
             save(found)
 

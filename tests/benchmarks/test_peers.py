@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.peers import ALL_PEERS, by_key, chosen, process
 from benchmarks.peers.equations import equations
 from benchmarks.peers.handwritten import acceleration
@@ -61,8 +60,9 @@ def test_spanning_tree_carries_every_body_once_with_its_branches_next_to_it(prob
 
 @pytest.mark.parametrize("name", ["five-bar", pytest.param("chain", marks=pytest.mark.slow)])
 def test_handwritten_acceleration_is_that_of_zwang(name):
-    import zwang as zw
     from benchmarks.peers.ours import model_of
+
+    import zwang as zw
 
     e, f = acceleration(PROBLEMS[name](), 0.0)
     found = zw.motion(model_of(PROBLEMS[name]()), e.q0, e.v0).acceleration
