@@ -29,6 +29,21 @@ def section(found: dict) -> str:
     return "\n".join(parts)
 
 
+def loop_in_python(found: dict) -> str:
+    """What of Pinocchio's time is Python's, since it has no loop of its own; nothing if it was not measured."""
+    shares = []
+    for problem, title in TITLES.items():
+        record = reaching(found["runs"], problem, "pinocchio", TARGET_ERROR)
+        if record is not None and "share_outside" in record:
+            shares.append(f"{max(record['share_outside'], 0.0):.0%} ({title})")
+    if not shares:
+        return ""
+    return (
+        "Pinocchio has no compiled loop for constrained motion, so that its Runge-Kutta steps are Python; outside its own evaluations is, at "
+        f"an error of {small(TARGET_ERROR)}, this share of its time: {', '.join(shares)}.\n\n"
+    )
+
+
 def best(runs: dict, problem: str, peers, error: float) -> dict | None:
     """The quickest run of some peers that reaches an error."""
     return min(filter(None, (reaching(runs, problem, p, error) for p in peers)), key=lambda r: r["warm"]["median"], default=None)

@@ -44,15 +44,11 @@ def main(arguments: list[str]) -> int:
 def text(results: dict) -> str:
     """The page."""
     found = results.get("peers", {"peers": {}, "runs": {}, "evaluations": {}})
-    machine = results.get("machine", {})
     sections = [
-        TOP.format(
-            machine=", ".join(f"{k} {v if k != 'load' else digits(v)}" for k, v in machine.items() if v is not None)
-            or "nothing measured yet"
-        ),
+        TOP.format(machine=_machine(results.get("machine", {}))),
         "## Targets\n\n" + (table(["target", "measured", ""], targets(results)) or "Nothing measured yet.\n"),
         AHEAD + precision.ahead(found) if found["runs"] else "",
-        BESIDE + precision.section(found),
+        BESIDE + precision.loop_in_python(found) + precision.section(found),
         ONE + evaluation.section(found),
         LIMIT + evaluation.limit(results),
         _startup(results.get("startup")),
@@ -68,6 +64,12 @@ def text(results: dict) -> str:
 def targets(results: dict) -> list[list[str]]:
     beside = precision.targets(results["peers"]) if "peers" in results else []
     return [*beside, *evaluation.targets(results)]
+
+
+def _machine(machine: dict) -> str:
+    """The machine in words, with the load that it had when measuring began."""
+    given = {k: digits(v) if k == "load" else v for k, v in machine.items() if v is not None}
+    return ", ".join(f"{k} {v}" for k, v in given.items()) or "nothing measured yet"
 
 
 def _startup(found: dict | None) -> str:
