@@ -39,8 +39,8 @@ def loop_in_python(found: dict) -> str:
     if not shares:
         return ""
     return (
-        "Pinocchio has no compiled loop for constrained motion, so that its Runge-Kutta steps are Python; outside its own evaluations is, at "
-        f"an error of {small(TARGET_ERROR)}, this share of its time: {', '.join(shares)}.\n\n"
+        "Pinocchio has no compiled loop for constrained motion, so that its Runge-Kutta steps are Python; outside its own evaluations is, "
+        f"at an error of {small(TARGET_ERROR)}, this share of its time: {', '.join(shares)}.\n\n"
     )
 
 
