@@ -7,6 +7,7 @@ import argparse
 from benchmarks import store
 from benchmarks.peers import ALL_PEERS, Peer, chosen, evaluation, precision
 from benchmarks.peers.problems import PROBLEMS
+from benchmarks.peers.process import end_with_children
 
 SHORT_PROBLEM, SHORT_EVERY = "a02-2", 2
 """Of the short run: one problem, every second setting."""
@@ -34,6 +35,7 @@ def main(arguments: list[str]) -> int:
 
 def measure(names: list[str], peers: list[Peer], every: int = 1, sizes: dict = evaluation.SIZES) -> None:
     """Both measures for what is named, saved as they come."""
+    end_with_children()
     store.save("machine", store.machine())
     found = store.read().get("peers", {})
     runs, evaluations = found.get("runs", {}), found.get("evaluations", {})

@@ -42,6 +42,15 @@ def run(arguments: list[str], seconds: float, environment: dict[str, str] | None
     return started, "" if job.returncode == 0 else _last_line(said)
 
 
+def end_with_children() -> None:
+    """Let a polite end of this process (`kill`, `timeout`) end its worker too, which has a session of its own."""
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+
+
 def _stop(job) -> None:
     if hasattr(os, "killpg"):
         os.killpg(job.pid, signal.SIGKILL)
