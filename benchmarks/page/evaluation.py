@@ -47,6 +47,22 @@ def section(found: dict) -> str:
     return "\n".join(parts)
 
 
+def ahead(found: dict) -> str:
+    """Sizes at which another program takes less time for an acceleration."""
+    rows = []
+    for family, title in FAMILIES.items():
+        seen = _of(found, family)
+        for bodies, ours in sorted(seen.get("zwang", {}).items()):
+            others = [of[bodies] for key, of in seen.items() if key != "zwang" and bodies in of]
+            others = [r for r in others if r["status"] == "ran" and r["what"] == "acceleration"]
+            best = min(others, key=lambda r: r["seconds"]["median"], default=None)
+            if best is None or ours["status"] != "ran" or best["seconds"]["median"] >= ours["seconds"]["median"]:
+                continue
+            beside = ratio(ours["seconds"]["median"] / best["seconds"]["median"])
+            rows.append([title, f"{bodies}", found["peers"][best["peer"]]["title"], seconds(best["seconds"]["median"]), beside])
+    return table(["system", "bodies", "quickest", "its time", "zwang's beside it"], rows) or "None.\n"
+
+
 def _cell(record, ours, key: str) -> str:
     if record is None:
         return ""

@@ -48,6 +48,7 @@ def text(results: dict) -> str:
         TOP.format(machine=_machine(results.get("machine", {}))),
         "## Targets\n\n" + (table(["target", "measured", ""], targets(results)) or "Nothing measured yet.\n"),
         AHEAD + precision.ahead(found) if found["runs"] else "",
+        EVALUATE_AHEAD + evaluation.ahead(found) if found["evaluations"] else "",
         BESIDE + precision.loop_in_python(found) + precision.section(found),
         ONE + evaluation.section(found),
         LIMIT + evaluation.limit(results),
@@ -102,6 +103,10 @@ At these errors, the quickest other program takes less time than zwang once both
 
 """
 
+EVALUATE_AHEAD = """The quickest other program for one acceleration, where it takes less time than zwang:
+
+"""
+
 BESIDE = """## Beside other programs
 
 One problem, several programs, each set up as its experts would (the settings stand at the end), each setting in a process of its own on one
@@ -115,8 +120,8 @@ singular configuration, where the linkages A02 and five-bar lose rank, is part o
 ONE = """## One evaluation, and many bodies
 
 One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution; NumPy by hand has A and b written
-out; Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward) are called from Python, which costs each
-call little; Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer unknowns than the coordinates of all bodies,
+out; Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward, no warm start) are called from Python,
+which costs each call little; Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer unknowns than the coordinates of all bodies,
 which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no constraint at all.
 
 """
