@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.page import precision, words, write
+from benchmarks.page import evaluation, precision, words, write
 from benchmarks.page.pictures import draw
 
 from benchmarks import store
@@ -67,3 +67,13 @@ def test_a_part_measured_again_leaves_the_others(tmp_path):
 @pytest.mark.parametrize(("x", "said"), [(0.0331, "33 ms"), (1.26e-6, "1.3 µs"), (2.0, "2.0 s"), (0.9999, "1.0 s"), (None, "–")])
 def test_durations_are_written_in_the_unit_that_suits(x, said):
     assert words.seconds(x) == said
+
+
+def test_accelerations_that_others_find_sooner_are_said():
+    run = lambda peer, seconds, what="acceleration": {
+        "family": "rods", "peer": peer, "bodies": 10, "status": "ran", "what": what, "seconds": {"median": seconds},
+    }  # fmt: skip
+    found = {"peers": {k: {"title": k.upper()} for k in ("zwang", "tree", "steps")}}
+    found["evaluations"] = {"1": run("zwang", 6e-6), "2": run("tree", 2e-6), "3": run("steps", 1e-6, "step of 1 ms")}
+    assert "| TREE | 2.0 µs | 3.0 × |" in evaluation.ahead(found)
+    assert "STEPS" not in evaluation.ahead(found)
