@@ -48,6 +48,8 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as temporary:
         cache = Path(folder or temporary) / "cache"
+        for peer in peers:  # read from disk once, so that no cold start counts that
+            run_process(["benchmarks.peers.worker", "import", peer.key], STARTING)
         for name in problems:
             problem = PROBLEMS[name]()
             for peer in peers:

@@ -1,11 +1,12 @@
 """What runs in a process of its own: `python -m benchmarks.peers.worker run|evaluate PEER PROBLEM … FOLDER`.
 
 `run` writes `first.npz` when the first result is there and `times.json` when it has run again; the parent knows when it started the
-process. `evaluate` writes `times.json`.
+process. `evaluate` writes `times.json`; `import PEER` does that and no more.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
@@ -67,8 +68,13 @@ def _write(folder: Path, times: dict) -> None:
 
 if __name__ == "__main__":
     limit_memory()
-    action, key, name, number, place, *rest = sys.argv[1:]
-    if action == "run":
-        run(by_key(key), name, float(number), Path(place), int(rest[0]), float(rest[1]))
+    action, key, *given = sys.argv[1:]
+    if action == "import":
+        if not by_key(key).missing() and by_key(key).module:
+            importlib.import_module(by_key(key).module)
+    elif action == "run":
+        name, setting, place, repeats, most = given
+        run(by_key(key), name, float(setting), Path(place), int(repeats), float(most))
     else:
-        evaluate(by_key(key), name, int(number), Path(place), int(rest[0]))
+        family, size, place, repeats = given
+        evaluate(by_key(key), family, int(size), Path(place), int(repeats))
