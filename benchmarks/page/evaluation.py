@@ -37,7 +37,7 @@ def section(found: dict) -> str:
             what = next((r["what"] for r in of.values() if "what" in r), "")
             rows.append(
                 [
-                    f"{found['peers'][key]['title']}, {what}".rstrip(", "),
+                    f"{program(found, key)}, {what}".rstrip(", "),
                     *(_cell(of.get(b), seen.get("zwang", {}).get(b), key) for b in sizes),
                 ]
             )
@@ -45,6 +45,11 @@ def section(found: dict) -> str:
         parts += [f"### {title[0].upper()}{title[1:]}\n", f"![Time per body, {title}](_static/performance/{family}.svg)\n"]
         parts += [table(["program", *head], rows), _memory(found, seen, sizes)]
     return "\n".join(parts)
+
+
+def program(found: dict, key: str) -> str:
+    """A peer's title without its integrator, which has no part in one evaluation."""
+    return found["peers"][key]["title"].split(",")[0]
 
 
 def ahead(found: dict) -> str:
@@ -59,7 +64,7 @@ def ahead(found: dict) -> str:
             if best is None or ours["status"] != "ran" or best["seconds"]["median"] >= ours["seconds"]["median"]:
                 continue
             beside = ratio(ours["seconds"]["median"] / best["seconds"]["median"])
-            rows.append([title, f"{bodies}", found["peers"][best["peer"]]["title"], seconds(best["seconds"]["median"]), beside])
+            rows.append([title, f"{bodies}", program(found, best["peer"]), seconds(best["seconds"]["median"]), beside])
     return table(["system", "bodies", "quickest", "its time", "zwang's beside it"], rows) or "None.\n"
 
 
@@ -79,9 +84,7 @@ def _memory(found, seen, sizes) -> str:
     for key, of in seen.items():
         ran = [b for b in sizes if b in of and of[b]["status"] == "ran"]
         if ran:
-            rows.append(
-                [found["peers"][key]["title"], f"{ran[-1]}", f"{of[ran[-1]]['peak_mb']:.0f} MB", seconds(of[ran[-1]]["ready"])]
-            )
+            rows.append([program(found, key), f"{ran[-1]}", f"{of[ran[-1]]['peak_mb']:.0f} MB", seconds(of[ran[-1]]["ready"])])
     return table(["program", "bodies, at most", "memory of the process there", "time to be ready"], rows)
 
 

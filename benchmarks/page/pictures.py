@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.page.evaluation import FAMILIES
+from benchmarks.page.evaluation import FAMILIES, program
 from benchmarks.page.precision import TITLES
 
 STYLES = {
@@ -82,7 +82,7 @@ def _bodies(found, of, title, path: Path) -> Path:
             continue
         bodies = np.array([r["bodies"] for r in runs])
         per = np.array([[r["seconds"][k] for k in ("median", "min", "max")] for r in runs]).T / bodies * 1e6
-        label = f"{found['peers'][key]['title']}, {runs[0]['what']}"
+        label = f"{program(found, key)}, {runs[0]['what']}"
         axes.errorbar(
             bodies, per[0], yerr=np.abs(per[1:] - per[0]), color=color, marker=marker, lw=width, ms=4, elinewidth=0.6, label=label
         )
