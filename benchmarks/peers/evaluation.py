@@ -17,8 +17,8 @@ from benchmarks.peers.process import run as run_process
 SIZES = {"ladder": (1, 2, 4, 8, 16, 32, 100, 1000, 10_000), "rods": (10, 100, 1000, 10_000, 100_000)}
 """Loops; rods."""
 SHORT = {"ladder": (1, 4, 16), "rods": (10, 100)}
-SECONDS = 90.0
-"""Of one process; a peer that does not finish one size is not asked for the next."""
+SECONDS, COMPILING = 30.0, 120.0
+"""Of one process, and of one that compiles; a peer that does not finish one size is not asked for the next."""
 REPEATS = 7
 
 
@@ -56,7 +56,7 @@ def _growing(family: str, peer: Peer, sizes: Sequence[int], cache: str):
             return
         with tempfile.TemporaryDirectory() as folder:
             arguments = ["benchmarks.peers.worker", "evaluate", peer.key, family, str(size), folder, str(REPEATS)]
-            _, sentence = run_process(arguments, SECONDS, {"ZWANG_CACHE": cache})
+            _, sentence = run_process(arguments, COMPILING if peer.compiles else SECONDS, {"ZWANG_CACHE": cache})
             times = Path(folder) / "times.json"
             if not times.exists():
                 yield {**record, "status": "failed", "sentence": sentence}
