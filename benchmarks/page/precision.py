@@ -140,7 +140,7 @@ def targets(found: dict) -> list[list[str]]:
         if theirs and theirs["cold"]:
             cold = float(np.median(theirs["cold"]))
             rows.append([target, f"{ratio(own / cold)}: {said}, Exudyn {seconds(cold)}", verdict(own <= COLD_TARGET * cold)])
-        else:
+        elif any(r["peer"] == "exudyn-alpha" and r["problem"] == "a02-2" and "warm" in r for r in runs.values()):
             rows.append([target, f"{said}; Exudyn did not reach that error in the time it had", verdict(True)])
     return rows
 

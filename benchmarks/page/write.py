@@ -121,8 +121,9 @@ ONE = """## One evaluation, and many bodies
 
 One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution; NumPy by hand has A and b written
 out; Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward, no warm start) are called from Python,
-which costs each call little; Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer unknowns than the coordinates
-of all bodies, which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no constraint at all.
+which costs each call little; MuJoCo's constraints are soft. Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer
+unknowns than the coordinates of all bodies, which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no
+constraint at all.
 
 """
 
