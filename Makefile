@@ -24,7 +24,7 @@ VIEWER := src/zwang/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
-.PHONY: help setup debian-packages run test test-slow test-robots check bench docs pictures three clean
+.PHONY: help setup debian-packages run test test-slow test-robots check bench bench-all docs pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,8 +70,15 @@ check: setup ## style, types, layers
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest tests/architecture
 
-bench: setup ## time the pseudoinverses and the acceleration
+bench: setup ## time everything that takes minutes, into results/benchmarks.json
 	$(BIN)/python -m benchmarks
+
+bench-all: setup ## the same beside other programs (installs 0.6 GB of them), and docs/performance.md; half an hour
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[bench-drake]' \
+		|| echo "Drake has no wheel for this system; it is left out."
+	$(BIN)/python -m benchmarks all || echo "Some parts failed; the page is made from the others."
+	$(BIN)/python -m benchmarks page
 
 docs: setup $(MATHJAX) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -1,49 +1,87 @@
-"""`python -m benchmarks [name ...]`: run the benchmarks of `NAMES`, all or some, print tables, write `results/benchmarks.json`."""
+"""`python -m benchmarks [name ...]`: run the benchmarks of `NAMES`, all or some, print tables, write `results/benchmarks.json`.
+
+| command | what |
+|---|---|
+| `python -m benchmarks` | the short ones (`make bench`) |
+| `python -m benchmarks all` | everything, which takes half an hour (`make bench-all`) |
+| `python -m benchmarks acceleration startup` | some, by name |
+| `python -m benchmarks peers --problem a02 --peer exudyn` | beside other programs, a part |
+| `python -m benchmarks page` | `docs/performance.md` with its pictures from what was measured |
+
+Each part that is measured again replaces itself in the file and leaves the others.
+"""
 
 from __future__ import annotations
 
-import json
+import importlib
 import os
-import platform
 import sys
-from pathlib import Path
+import time
+import traceback
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core, for NumPy too; read when it is first imported
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # one core, for NumPy too; read when it is first imported
 
-NAMES = ("acceleration", "control", "crossing", "compile", "startup", "hierarchy", "modules", "robots", "sparse")
+NAMES = (
+    "limits",
+    "acceleration",
+    "control",
+    "crossing",
+    "compile",
+    "startup",
+    "hierarchy",
+    "modules",
+    "robots",
+    "sparse",
+    "peers",
+)
+SHORT = ("limits", "acceleration", "control", "crossing", "startup", "peers")
+"""What runs when nothing is named: minutes."""
+WHOLE = "all"
 
 
 def main(names: list[str]) -> int:
-    unknown = [n for n in names if n not in NAMES]
-    if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}.", file=sys.stderr)
-        return 2
-    import importlib
+    if names[:1] == ["page"]:
+        from benchmarks.page.write import main as write_page
 
+        return write_page(names[1:])
+    if names[:1] == ["peers"]:
+        from benchmarks.peers.command import main as measure_peers
+
+        return measure_peers(names[1:])
+    unknown = [n for n in names if n not in (*NAMES, WHOLE)]
+    if unknown:
+        print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}, {WHOLE}, page.", file=sys.stderr)
+        return 2
     import jax
-    import numpy as np
+
+    from benchmarks import store
 
     jax.config.update("jax_enable_x64", True)
-    machine = {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
-    machine |= {"jax": jax.__version__, "numpy": np.__version__}
+    machine = store.machine()
+    store.save("machine", machine)
     print(", ".join(f"{k} {v}" for k, v in machine.items()), end="\n\n")
-    results = {"machine": machine}
-    for name in names or NAMES:
-        results[name] = importlib.import_module(f"benchmarks.{name}").run()
-        print()
-    path = Path("results/benchmarks.json")
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=1))
-    print(f"written to {path}")
-    return 0
+    failed = []
+    for name in NAMES if WHOLE in names else names or SHORT:
+        begun = time.perf_counter()
+        try:
+            if name == "peers":
+                _peers(WHOLE in names)
+            else:
+                store.save(name, importlib.import_module(f"benchmarks.{name}").run())
+        except Exception:  # one part that fails must not cost the others
+            traceback.print_exc()
+            failed.append(name)
+        print(f"({name}: {time.perf_counter() - begun:.0f} s)\n", flush=True)
+    print(f"written to {store.RESULTS}" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+def _peers(whole: bool) -> None:
+    from benchmarks.peers import command
+
+    command.main([]) if whole else command.run()
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

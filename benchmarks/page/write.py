@@ -1,0 +1,166 @@
+"""`python -m benchmarks page`: takes over what was measured, then writes the page and its pictures from it.
+
+python -m benchmarks page           results/benchmarks.json → docs/performance.json → docs/performance.md, pictures
+python -m benchmarks page --again   the page and pictures from docs/performance.json as it is
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks import store
+from benchmarks.page import evaluation, precision
+from benchmarks.page.words import digits, seconds, table
+
+DOCS = Path("docs")
+KEPT = DOCS / "performance.json"
+"""What the page is made from; committed."""
+PAGE = DOCS / "performance.md"
+
+
+def main(arguments: list[str]) -> int:
+    from benchmarks.page.pictures import draw
+
+    if arguments not in ([], ["--again"]):
+        print("python -m benchmarks page [--again]", file=sys.stderr)
+        return 2
+    if not arguments:
+        measured = store.read()
+        if not measured:
+            print(f"nothing was measured yet: there is no {store.RESULTS}", file=sys.stderr)
+            return 2
+        for part, found in measured.items():
+            store.save(part, found, KEPT)
+    results = store.read(KEPT)
+    PAGE.write_text(text(results))
+    drawn = draw(results, DOCS / "_static" / "performance")
+    print(f"{PAGE} and {len(drawn)} pictures")
+    for line in targets(results):
+        print("  " + ", ".join(line).replace("**", ""))
+    return 0
+
+
+def text(results: dict) -> str:
+    """The page."""
+    found = results.get("peers", {"peers": {}, "runs": {}, "evaluations": {}})
+    sections = [
+        TOP.format(machine=_machine(results.get("machine", {}))),
+        "## Targets\n\n" + (table(["target", "measured", ""], targets(results)) or "Nothing measured yet.\n"),
+        AHEAD + precision.ahead(found) if found["runs"] else "",
+        EVALUATE_AHEAD + evaluation.ahead(found) if found["evaluations"] else "",
+        BESIDE + precision.loop_in_python(found) + precision.section(found),
+        ONE + evaluation.section(found),
+        LIMIT + evaluation.limit(results),
+        _startup(results.get("startup")),
+        _more(results),
+        MANY,
+        SETTINGS
+        + table(["program", "version", "settings"], [[x["title"], x["version"], x["how"]] for x in found["peers"].values()]),
+        AGAIN,
+    ]
+    return "\n".join(part.rstrip("\n") + "\n" for part in sections if part)
+
+
+def targets(results: dict) -> list[list[str]]:
+    beside = precision.targets(results["peers"]) if "peers" in results else []
+    return [*beside, *evaluation.targets(results)]
+
+
+def _machine(machine: dict) -> str:
+    """The machine in words, with the load that it had when measuring began."""
+    given = {k: digits(v) if k == "load" else v for k, v in machine.items() if v is not None}
+    return ", ".join(f"{k} {v}" for k, v in given.items()) or "nothing measured yet"
+
+
+def _startup(found: dict | None) -> str:
+    if not found:
+        return ""
+    names = {
+        "help": "`zwang --help`", "first": "`zwang run five-bar`, nothing compiled yet", "warm": "the same, compiled before",
+        "warm without report": "the same, `--no-report`",
+    }  # fmt: skip
+    return "## Starting\n\n" + table(
+        ["whole process", "time"], [[name, seconds(found[k])] for k, name in names.items() if k in found]
+    )
+
+
+def _more(results: dict) -> str:
+    """Tables that other parts bring along: {"title": …, "columns": […], "rows": [[…]]} under "table"."""
+    parts = [x["table"] for x in results.values() if isinstance(x, dict) and "table" in x]
+    return "\n".join(f"## {x['title']}\n\n{table(x['columns'], [[str(c) for c in row] for row in x['rows']])}" for x in parts)
+
+
+TOP = """# Performance
+
+Every figure of this page comes from `performance.json` beside it, which the benchmarks write; `python -m benchmarks page` makes the
+page from it. Times are medians with the smallest and largest in brackets, all of one machine: {machine}.
+"""
+
+AHEAD = """## Where others are ahead
+
+At these errors, the quickest other program takes less time than zwang once both are running:
+
+"""
+
+EVALUATE_AHEAD = """The quickest other program for one acceleration, where it takes less time than zwang:
+
+"""
+
+BESIDE = """## Beside other programs
+
+One problem, several programs, each set up as its experts would (the settings stand at the end), each setting in a process of its own on one
+core. *Warm* is a run after the first in the same process; *cold* is the whole process, start, imports, building and compilation included,
+with zwang's compile cache filled by an earlier process. `×` is the time beside zwang's. The error is the largest difference of angles or
+places from closed forms, or from values that independent codes agree on; a run that ends in another motion reaches no error. Crossing a
+singular configuration, where the linkages A02 and five-bar lose rank, is part of those problems.
+
+"""
+
+ONE = """## One evaluation, and many bodies
+
+One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution; NumPy by hand has A and b written
+out; Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward, no warm start) are called from Python,
+which costs each call little; MuJoCo's constraints are soft. Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer
+unknowns than the coordinates of all bodies, which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no
+constraint at all.
+
+"""
+
+LIMIT = """## The limit
+
+"""
+
+MANY = """## Choosing the path for many bodies
+
+A model is still a plain function of q. From `zwang.sparse.structure.SPARSE_ROWS` constraint rows on, zwang looks for sparsity and takes the
+sparse path where its factor is small; `pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by name. The page on architecture says how it
+works. What it costs before the first step: finding the structure, and compiling a longer program than the dense one. For one evaluation of
+a model with a few hundred rows the dense path is done sooner.
+
+```python
+import zwang as zw
+from zwang import gallery
+
+example = gallery.load("rod-chain", N=1000)
+run = example.run(duration=0.1, rtol=1e-6)  # the sparse path, by itself
+```
+
+Not sparse yet: dense mass matrices, the velocity map of rigid bodies in space, `zw.Kvaerno5`, servo control, `zw.check`.
+"""
+
+SETTINGS = """## Settings of the programs
+
+"""
+
+AGAIN = """## Measure again
+
+`make bench` takes minutes; `make bench-all` installs the other programs and takes half an hour. Parts by themselves:
+
+    python -m benchmarks peers --problem a02 --peer exudyn
+    python -m benchmarks peers --problem ladder --problem rods
+    python -m benchmarks limits startup
+    python -m benchmarks page
+
+A part that is measured again replaces itself and leaves the others.
+"""

@@ -1,0 +1,159 @@
+"""zwang: the problems as plain functions of q, `zw.simulate` with its defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+
+from benchmarks.peers.equations import equations
+from benchmarks.peers.peer import ENOUGH, Outcome, Peer
+from benchmarks.peers.problems import GROUND, Linkage, Problem, RodChain, instants
+
+
+class Zwang(Peer):
+    key, title, package, module = "zwang", "zwang", "zwang", "zwang"
+    how = "zw.simulate with its defaults (Dopri8, projection of every stage), constraints as plain functions"
+    knob = "rtol"
+    compiles = True
+
+    def settings(self, problem):
+        return (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+
+    def prepare(self, problem, setting):
+        import zwang as zw
+        from zwang.cli.startup import start_jax
+
+        start_jax()
+        model, e = model_of(problem), equations(problem)
+        times = instants(problem)
+        self.last = None
+
+        def go():
+            self.last = zw.simulate(model, e.q0, e.v0, times=times, rtol=setting)
+            return Outcome(self.last.q, self.last.v)
+
+        return go
+
+    def evaluation(self, problem):
+        """A, b by automatic differentiation, their factor and v̇, compiled; the path is the one it chooses by itself."""
+        import equinox as eqx
+        import jax
+
+        from zwang.cli.startup import start_jax
+
+        start_jax()
+        model, q = model_of(problem), np.asarray(problem.pose).ravel()
+        dynamics, state = model.dynamics(), model.state(q, np.asarray(problem.rate).ravel())
+        arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
+
+        @eqx.filter_jit
+        def program(arrays, state, count):
+            d = eqx.combine(arrays, rest)
+
+            def again(_, x):  # each depends on the one before, so that none is left out
+                moved = dataclasses.replace(state, q=state.q + 1e-30 * x)
+                return d.acceleration(d.equation_at(moved))
+
+            return jax.lax.fori_loop(0, count, again, jax.numpy.zeros_like(state.v))
+
+        def seconds(count: int) -> float:
+            begun = time.perf_counter()
+            jax.block_until_ready(program(arrays, state, np.asarray(count)))
+            return time.perf_counter() - begun
+
+        seconds(1)
+        count = max(2, int(ENOUGH / (min(seconds(5) / 5, seconds(1)) + 1e-7)))
+        return "acceleration", lambda: seconds(count) / count
+
+    def extra(self, problem, setting):
+        return {"steps": int(self.last.attrs["steps_accepted"]), "rejected": int(self.last.attrs["steps_rejected"])}
+
+
+class ZwangCompiled(Zwang):
+    key, title = "zwang-compiled", "zwang, compiled whole"
+    how = "jax.jit of zw.trajectory, for many runs of one model: start, tolerance and loop in one program, the start moved but not examined"
+
+    def settings(self, problem):
+        return (1e-6, 1e-8, 1e-10)
+
+    def prepare(self, problem, setting):
+        import jax
+
+        import zwang as zw
+        from zwang.cli.startup import start_jax
+
+        start_jax()
+        model, e = model_of(problem), equations(problem)
+        times = instants(problem)
+        program = jax.jit(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol))
+
+        def go():
+            self.last = program(e.q0, e.v0, setting)
+            result = zw.errors.Result(int(self.last.result))
+            if result.is_failure:
+                raise RuntimeError(result.sentence)
+            return Outcome(np.asarray(self.last.q), np.asarray(self.last.v))
+
+        return go
+
+    def evaluation(self, problem):
+        return None
+
+    def extra(self, problem, setting):
+        return {"steps": int(self.last.steps), "rejected": int(self.last.rejected)}
+
+
+def model_of(problem: Problem):
+    """The model, written as a user would."""
+    import jax.numpy as jnp
+
+    import zwang as zw
+
+    e = equations(problem)
+    if isinstance(problem, RodChain):
+        M, weight, square = jnp.asarray(e.M), jnp.asarray(e.weight), problem.length**2
+
+        def lengths(q, t, p):
+            r = q.reshape(-1, 3)
+            return jnp.sum(jnp.diff(r, axis=0, prepend=jnp.zeros((1, 3))) ** 2, axis=1) - square
+
+        system = zw.System(e.n, lambda q, t, p: M, lambda q, v, t, p: weight)
+        return zw.Model(system, [zw.Holonomic(lengths, name="rods")], name=problem.key)
+    mass, weight = jnp.asarray(e.mass), jnp.asarray(e.weight)
+    if problem.point_mass:
+        system = zw.System(2, lambda q, t, p: mass, lambda q, v, t, p: weight)
+        return zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], name=problem.key)
+    system = zw.System(e.n, lambda q, t, p: mass, _force(problem, weight))
+    return zw.Model(system, [zw.Holonomic(_pins(problem), name="pins")], name=problem.key)
+
+
+def _force(problem: Linkage, weight):
+    import jax.numpy as jnp
+
+    if not problem.sines:
+        return lambda q, v, t, p: weight
+    bodies, amplitude, frequency, phase = (np.array(x) for x in zip(*problem.sines, strict=True))
+    return lambda q, v, t, p: weight.at[3 * bodies + 2].add(amplitude * jnp.sin(frequency * t + phase))
+
+
+def _pins(problem: Linkage):
+    """φ of all pins at once; the ground is a body that stands still."""
+    import jax.numpy as jnp
+
+    first, second = (np.array([getattr(p, k) for p in problem.pins]) for k in ("first", "second"))
+    at_first, at_second = (np.array([getattr(p, k) for p in problem.pins], float) for k in ("at_first", "at_second"))
+    bodies, grounded = len(problem.mass), GROUND in (*first, *second)
+    first, second = (np.where(x == GROUND, bodies, x) for x in (first, second))
+
+    def phi(q, t, p):
+        pose = q.reshape(-1, 3)
+        pose = jnp.concatenate([pose, jnp.zeros((1, 3))]) if grounded else pose
+        c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
+        place = lambda i, at: (
+            pose[i, :2] + jnp.stack([c[i] * at[:, 0] - s[i] * at[:, 1], s[i] * at[:, 0] + c[i] * at[:, 1]], axis=1)
+        )
+        return (place(first, at_first) - place(second, at_second)).ravel()
+
+    return phi

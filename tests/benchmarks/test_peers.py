@@ -1,0 +1,134 @@
+"""The problems and peers of the benchmarks: a benchmark that compares different things is worse than none."""
+
+import numpy as np
+import pytest
+from benchmarks.peers import ALL_PEERS, by_key, chosen, process
+from benchmarks.peers.equations import equations
+from benchmarks.peers.handwritten import acceleration
+from benchmarks.peers.peer import steps
+from benchmarks.peers.precision import judged, ladder, reaching
+from benchmarks.peers.problems import GROUND, PROBLEMS, SAMPLES, Linkage, four_bars, instants, plane_chain
+
+SMALL = [name for name in PROBLEMS if name != "a02-40"]
+DIFFERENCE = 1e-6
+"""Step of central differences, whose error is then near 1e-10."""
+COARSE = {"rtol": 1e-6, "step [s]": 4e-3}
+"""Settings at which every peer is right to 1e-2, first order methods included."""
+OTHERS = [peer for peer in ALL_PEERS if not peer.compiles]
+
+
+def differences(f, x):
+    columns = [(f(x + DIFFERENCE * e) - f(x - DIFFERENCE * e)) / (2 * DIFFERENCE) for e in np.eye(len(x))]
+    return np.stack(columns, axis=-1)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_equations_by_hand_are_derivatives_of_their_residual(name):
+    e, rng = equations(PROBLEMS[name]()), np.random.default_rng(0)
+    q, v, multipliers = e.q0 + 0.1 * rng.normal(size=e.n), rng.normal(size=e.n), rng.normal(size=e.m)
+    assert np.allclose(e.A(q), differences(e.phi, q), atol=1e-8)
+    assert np.allclose(e.slope(q, v), differences(lambda x: e.A(x) @ v, q), atol=1e-8)
+    assert np.allclose(e.b(q, v), -e.slope(q, v) @ v, atol=1e-12)
+    assert np.allclose(e.curvature(q, multipliers), differences(lambda x: e.A(x).T @ multipliers, q), atol=1e-8)
+    gradient = differences(lambda x: np.array([e.potential(x)]), q)[0]
+    assert np.allclose(e.force(0.0, q, v) - (e.force(0.0, q, v) - e.weight), -gradient, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_problem_starts_on_its_constraints_with_no_error(name):
+    problem = PROBLEMS[name]()
+    e = equations(problem)
+    assert np.max(np.abs(e.phi(e.q0))) < 1e-13
+    assert np.max(np.abs(e.A(e.q0) @ e.v0)) < 1e-13
+    if name not in ("3rrr", "chain"):  # whose references are at the end
+        assert problem.error(np.zeros(1), e.q0[None]) < 1e-12
+
+
+@pytest.mark.parametrize("problem", [four_bars(3), PROBLEMS["3rrr"](), plane_chain(20)], ids=lambda p: p.key)
+def test_spanning_tree_carries_every_body_once_with_its_branches_next_to_it(problem):
+    carried, loops = problem.tree()
+    bodies = [body for body, _ in carried]
+    assert sorted(bodies) == list(range(len(problem.mass)))
+    assert len(carried) + len(loops) == len(problem.pins)
+    ancestors: list[int] = []
+    for body, pin in carried:  # depth first: the carrier is the last body or one of its own carriers
+        while ancestors and ancestors[-1] != pin.first:
+            ancestors.pop()
+        assert pin.second == body and (pin.first == GROUND or ancestors)
+        ancestors.append(body)
+
+
+@pytest.mark.parametrize("name", ["five-bar", pytest.param("chain", marks=pytest.mark.slow)])
+def test_handwritten_acceleration_is_that_of_zwang(name):
+    from benchmarks.peers.ours import model_of
+
+    import zwang as zw
+
+    e, f = acceleration(PROBLEMS[name](), 0.0)
+    found = zw.motion(model_of(PROBLEMS[name]()), e.q0, e.v0).acceleration
+    assert np.allclose(found, f(0.0, e.q0, e.v0), atol=1e-8)
+
+
+@pytest.mark.parametrize("peer", OTHERS, ids=lambda p: p.key)
+@pytest.mark.parametrize("name", ["a01", "3rrr"])
+def test_every_peer_that_is_installed_finds_the_motion(name, peer):
+    problem = PROBLEMS[name]()
+    if sentence := peer.missing() or peer.cannot(problem):
+        pytest.skip(sentence)
+    outcome = peer.prepare(problem, COARSE[peer.knob])()
+    given = {"q": outcome.q, "v": outcome.v, **({} if outcome.t is None else {"t": outcome.t})}
+    found = judged(problem, given)
+    assert outcome.q.shape == (SAMPLES + 1, equations(problem).n)
+    assert found["error"] < 1e-2 and found["violation"] < 1e-4
+    assert found["energy"] is None if name == "3rrr" else found["energy"] < 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["zwang", "zwang-compiled"])
+def test_zwang_finds_all_small_problems(key):
+    for name in SMALL:
+        problem = PROBLEMS[name]()
+        outcome = by_key(key).prepare(problem, 1e-8)()
+        found = judged(problem, {"q": outcome.q, "v": outcome.v})
+        assert found["error"] < 1e-5 and found["violation"] < 1e-12, name
+
+
+def test_steps_divide_the_intervals_between_samples():
+    for make in PROBLEMS.values():
+        problem = make()
+        count, step = steps(problem, 4e-3)
+        assert np.isclose(count * step * SAMPLES, problem.duration) and 3e-3 < step < 5e-3
+        assert len(instants(problem)) == SAMPLES + 1
+
+
+def test_a_name_means_one_peer_or_all_of_a_program():
+    assert [p.key for p in chosen("exudyn")] == ["exudyn-alpha", "exudyn-explicit"]
+    assert [p.key for p in chosen("ida")] == ["ida"]
+    assert len({p.key for p in ALL_PEERS}) == len(ALL_PEERS)
+
+
+def test_what_a_peer_cannot_do_is_said_and_not_left_out(tmp_path):
+    peer = by_key("exudyn-explicit")
+    record, *rest = ladder("five-bar", PROBLEMS["five-bar"](), peer, 1, tmp_path)
+    assert record["status"] in ("cannot", "missing") and record["sentence"] and not rest
+
+
+def test_a_process_that_fails_or_hangs_costs_a_sentence():
+    assert "No module named" in process.run(["no_such_module_anywhere"], 30.0)[1]
+    sleeping = ["timeit", "-n", "1", "-r", "1", "import time; time.sleep(60)"]
+    assert process.run(sleeping, 1.0)[1] == "not done within 1 s"
+    assert process.run(["platform"], 30.0)[1] == ""
+
+
+def test_only_runs_that_reach_the_error_are_compared():
+    run = lambda error, seconds, status="ran": {
+        "problem": "x", "peer": "p", "status": status, "error": error, "warm": {"median": seconds},
+    }  # fmt: skip
+    found = {"1": run(1e-3, 0.1), "2": run(1e-7, 1.0), "3": run(1e-8, 2.0), "4": run(1e-9, 0.01, "other motion")}
+    assert reaching(found, "x", "p", 1e-6) == found["2"]
+    assert reaching(found, "x", "p", 1e-9) is None
+
+
+def test_point_mass_is_the_only_body_without_inertia():
+    massless = [n for n, make in PROBLEMS.items() if isinstance(p := make(), Linkage) and not np.all(p.inertia > 0)]
+    assert massless == ["a01"]
