@@ -27,8 +27,7 @@ def plain_chain(N: int):
     import zwang as zw
 
     l, m = 1.0 / N, 1.0 / N
-    mass = jnp.tile(jnp.array([m, m, m * l * l / 12]), N)
-    weight = jnp.tile(jnp.array([0.0, -9.81 * m, 0.0]), N)
+    params = {"mass": np.tile([m, m, m * l * l / 12], N), "weight": np.tile([0.0, -9.81 * m, 0.0], N)}  # constants compile slowly
 
     def pins(q, t, p):
         x, y, a = q.reshape(N, 3).T
@@ -36,9 +35,9 @@ def plain_chain(N: int):
         before = lambda z: jnp.concatenate([jnp.zeros(1), z[:-1]])
         return jnp.stack([x - c - before(x + c), y - s - before(y + s)], axis=1).ravel()
 
-    system = zw.System(3 * N, lambda q, t, p: mass, lambda q, v, t, p: weight)
+    system = zw.System(3 * N, lambda q, t, p: p["mass"], lambda q, v, t, p: p["weight"])
     i = (np.arange(N) + 0.5) * l
-    return zw.Model(system, [zw.Holonomic(pins, name="pins")]), jnp.asarray(np.stack([i, 0 * i, 0 * i], axis=1).ravel())
+    return zw.Model(system, [zw.Holonomic(pins, name="pins")], params), jnp.asarray(np.stack([i, 0 * i, 0 * i], axis=1).ravel())
 
 
 def acceleration(model, q, method):

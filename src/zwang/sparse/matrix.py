@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.sparse.gather import Sums, taken
-from zwang.sparse.pattern import colors
 
 
 class Layout(eqx.Module):
@@ -22,8 +21,10 @@ class Layout(eqx.Module):
 
     Args:
         row, block: entries by rows and blocks of columns, shape (entries,).
+        color: of each block, shape (blocks,).
         shape: (m, nv).
         size: columns per block.
+        spare: whether the last row is there to have no entries, which makes sums over columns cheaper.
     """
 
     block: Int[Array, "colors m"]
@@ -33,15 +34,16 @@ class Layout(eqx.Module):
     size: int = eqx.field(static=True)
     colors: int = eqx.field(static=True)
 
-    def __init__(self, row: np.ndarray, block: np.ndarray, shape: tuple[int, int], size: int):
+    def __init__(
+        self, row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int, spare: bool = False
+    ):
         m, nv = shape
         blocks = nv // size
-        color = colors(row, block, m, blocks)
         self.shape, self.size, self.colors = shape, size, int(color.max(initial=0)) + 1
         table = np.zeros((self.colors, m), np.int32)
         table[color[block], row] = block  # a color that a row lacks keeps block 0, where its entry is 0
         self.block, self.color = jnp.asarray(table), jnp.asarray(color, jnp.int32)
-        self.columns = Sums(block, color[block] * m + row, blocks, self.colors * m)
+        self.columns = Sums(block, color[block] * m + row, blocks, self.colors * m, m - 1 if spare else None)
 
     def evaluate(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
         """The matrix whose products `A w` are given."""

@@ -16,7 +16,7 @@ from zwang.mass import AbstractMass
 from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Plan, plan
 from zwang.sparse.matrix import Layout, SparseMatrix
-from zwang.sparse.pattern import detect
+from zwang.sparse.pattern import colors, detect
 from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.system import System
 
@@ -82,9 +82,8 @@ class Sparsity:
             return None
         key = np.unique(np.concatenate([row * np.int64(system.nv) + block for row, block in found]))  # type: ignore[misc]
         row, block = key // system.nv, key % system.nv
-        layout = Layout(row, block, (m, system.nv), size)
-        slot = np.asarray(layout.color)[block] * m + row
-        return Structure(layout, plan(row, block, slot, m, layout.colors * m))
+        color, shape = colors(row, block, m, system.nv // size), (m, system.nv)
+        return Structure(Layout(row, block, color, shape, size), plan(row, block, color, shape, size))
 
     @cached_property
     def pays(self) -> bool:
