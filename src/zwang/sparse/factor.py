@@ -61,9 +61,9 @@ def factor(plan: Plan, C: Float[Array, "colors k rows"], mu: Float[Array, ""]) -
     flat = C.transpose(1, 0, 2).reshape(C.shape[1], -1)
     length = sum(row**2 for row in C.reshape(-1, C.shape[2])) + jnp.where(plan.padding, 1.0, mu)
     outer = [jnp.sum(taken(flat, a) * taken(flat, b), axis=0) for a, b in zip(plan.first, plan.second, strict=True)]
+    S = scattered(sum(outer, jnp.zeros(len(plan.outer))), plan.outer, plan.places + 1)
     length = length.reshape(plan.size, -1)[:, :-1].ravel()  # type: ignore
-    known, where = jnp.concatenate([length, sum(outer, jnp.zeros(len(plan.outer)))]), jnp.concatenate([plan.diagonal, plan.outer])
-    S = scattered(known, where, plan.places + 1)
+    S = S.at[plan.diagonal].set(length, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)  # type: ignore
     inverses, panels = [], []
     for group in plan.classes:
         S, inverse, panel = _eliminate(group, plan.size, S)

@@ -61,7 +61,7 @@ class SparseWeighted(eqx.Module):
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r`."""
-        return self._unweigh(self.C.T @ _solve(self.sweeps, self.C, self.scale * r))
+        return self._unweigh(_solve(self.sweeps, self.C, self.scale * r)[1])
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`."""
@@ -69,7 +69,7 @@ class SparseWeighted(eqx.Module):
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length."""
-        return self.scale * _project(self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r))
+        return self.scale * _project(self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r)[0])
 
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
@@ -98,13 +98,9 @@ def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:
 
 def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, "colors k m"]:
     """Entries of `A W`, W = L⁻ᵀ."""
-    k = len(roots)
-    return jnp.stack(
-        [
-            jnp.stack([sum(taken(roots[a, b], block) * A.data[c, b] for b in range(a + 1)) for a in range(k)])  # type: ignore
-            for c, block in enumerate(A.layout.block)
-        ]
-    )
+    roots = taken(roots, A.layout.block)
+    rows = [sum(roots[a, b] * A.data[:, b] for b in range(a + 1)) for a in range(len(roots))]
+    return jnp.stack(rows, axis=1)  # type: ignore
 
 
 def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
@@ -130,14 +126,17 @@ class _Sweeps(eqx.Module):
         mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=TINY)
         return cls(ordered, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
-    def solve(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """`λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`."""
+    def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
+        """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its uses would compute it."""
         r = self._ordered(r)
 
-        def sweep(_, x):
-            return x + self.factor.solve(r - self.C @ (self.C.T @ x))
+        def sweep(_, carry):
+            x, y = carry
+            x = x + self.factor.solve(r - self.C @ y)
+            return x, self.C.T @ x
 
-        return self._given(jax.lax.fori_loop(0, self.count, sweep, jnp.zeros_like(r)))
+        x, y = jax.lax.fori_loop(0, self.count, sweep, (jnp.zeros_like(r), jnp.zeros(self.C.shape[1])))
+        return self._given(x), y
 
     def project(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
@@ -153,8 +152,8 @@ class _Sweeps(eqx.Module):
 
 
 @eqx.filter_custom_jvp
-def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
-    """`(C Cᵀ)⁺ r` for r in the range of C."""
+def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> tuple[Array, Array]:
+    """`λ = (C Cᵀ)⁺ r` for r in the range of C, and `Cᵀλ = C⁺ r`."""
     return sweeps.solve(r)
 
 
@@ -162,17 +161,19 @@ def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
 def _solve_jvp(primals, tangents):
     sweeps, C, r = primals
     _, dC, dr = tangents
-    x = _solve(sweeps, C, r)
+    x, y = _solve(sweeps, C, r)
     forcing = jnp.zeros_like(r) if dr is None else dr
     data = None if dC is None else dC.data
     if data is not None:
         forcing = forcing - _gram_change(C, data, x)
-    return x, _between(sweeps, C, forcing)
+    dx = _between(sweeps, C, forcing)
+    dy = C.T @ dx
+    return (x, y), (dx, dy if data is None else dy + _with(C, data).T @ x)
 
 
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
-    inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r)))
+    inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r))[0])
     return jax.lax.custom_linear_solve(lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True)
 
 
