@@ -45,11 +45,18 @@ class Layout(eqx.Module):
         self.block, self.color = jnp.asarray(table), jnp.asarray(color, jnp.int32)
         self.columns = Sums(block, color[block] * m + row, blocks, self.colors * m, m - 1 if spare else None)
 
+    def tests(self) -> Float[Array, "tests nv"]:
+        """Vectors w whose products `A w` are the whole matrix: 1 at one place of all blocks of one color."""
+        test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
+        return (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
+
+    def matrix(self, products: Float[Array, "tests m"]) -> SparseMatrix:
+        """The matrix whose products with `tests` are given."""
+        return SparseMatrix(products.reshape(self.colors, self.size, -1), self)
+
     def evaluate(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
         """The matrix whose products `A w` are given."""
-        test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
-        w = (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
-        return SparseMatrix(jax.vmap(product)(w).reshape(self.colors, self.size, -1), self)
+        return self.matrix(jax.vmap(product)(self.tests()))
 
 
 class SparseMatrix(eqx.Module):

@@ -54,10 +54,20 @@ class Structure(eqx.Module):
 
     def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
         """Relative difference between `A w` by entries and by differentiation, along a fixed random w."""
-        w = jax.random.normal(jax.random.key(1687), (A.shape[1],), dtype=float)
-        known, true = A @ w, product(w)
-        size = jnp.linalg.norm(true)
-        return jnp.linalg.norm(known - true) / jnp.where(size > 0, size, 1.0)
+        w = probe(A.shape[1])
+        true = product(w)
+        return relative(A @ w - true, true)
+
+
+def probe(nv: int) -> Float[Array, " nv"]:
+    """A fixed random vector."""
+    return jax.random.normal(jax.random.key(1687), (nv,), dtype=float)
+
+
+def relative(difference: Array, true: Array) -> Float[Array, ""]:
+    """Size of a difference relative to what is true."""
+    size = jnp.linalg.norm(true)
+    return jnp.linalg.norm(difference) / jnp.where(size > 0, size, 1.0)
 
 
 class Sparsity:
@@ -77,13 +87,27 @@ class Sparsity:
         size = self._block_size
         if size is None or m == 0:
             return None
-        found = [detect(self._product_at(state), m, system.nv // size, size) for state in self._states]
-        if not found or any(f is None for f in found):
-            return None
-        key = np.unique(np.concatenate([row * np.int64(system.nv) + block for row, block in found]))  # type: ignore[misc]
-        row, block = key // system.nv, key % system.nv
-        color, shape = colors(row, block, m, system.nv // size), (m, system.nv)
-        return Structure(Layout(row, block, color, shape, size), plan(row, block, color, shape, size))
+        blocks, shape, layout = system.nv // size, (m, system.nv), None
+        row, block = np.zeros(0, int), np.zeros(0, int)
+        for state in self._states:
+            product = self._product_at(state)
+            if layout is not None and self._complete(layout, product):
+                continue
+            found = detect(product, m, blocks, size)
+            if found is None:
+                return None
+            key = np.unique(np.concatenate([row, found[0]]) * np.int64(blocks) + np.concatenate([block, found[1]]))
+            row, block = key // blocks, key % blocks
+            layout = Layout(row, block, colors(row, block, m, blocks), shape, size)
+        return None if layout is None else Structure(layout, plan(row, block, np.asarray(layout.color), shape, size))
+
+    @staticmethod
+    def _complete(layout: Layout, product: Callable[[np.ndarray], np.ndarray]) -> bool:
+        """Whether a layout has all entries of the matrix at another state."""
+        w = probe(layout.shape[1])
+        true = product(np.asarray(w)[None])[0]
+        known = layout.matrix(jnp.asarray(product(np.asarray(layout.tests())))) @ w
+        return bool(relative(known - true, true) <= MISSED)
 
     @cached_property
     def pays(self) -> bool:
