@@ -10,7 +10,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core, for NumPy too; read when it is first imported
 
-NAMES = ("acceleration", "control", "crossing", "compile", "startup", "hierarchy", "modules", "robots", "sparse")
+NAMES = ("acceleration", "control", "crossing", "compile", "startup", "hierarchy", "modules", "robots", "sparse", "long")
 
 
 def main(names: list[str]) -> int:

@@ -104,6 +104,10 @@ class MotionFlow(eqx.Module):
         """`ψ`."""
         return self.dynamics.velocity_residual(State(q, v, t))
 
+    def speed(self, t, q, v):
+        """`√(vᵀMv)`."""
+        return jnp.sqrt(v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v))
+
     def linearization(self, t, y):
         """`J_q = P M⁻¹ F_q`, `J_v = P M⁻¹ F_v` with `P = I − A⊕A`, and N."""
         dynamics, s = self.dynamics, self.state(t, y)

@@ -47,6 +47,10 @@ class Flow(Protocol):
         """`ψ`."""
         raise NotImplementedError
 
+    def speed(self, t, q, v) -> Float[Array, ""]:
+        """`√(vᵀMv)`."""
+        raise NotImplementedError
+
 
 class Step(eqx.Module):
     """One trial step.

@@ -15,6 +15,9 @@ ITERATIONS = 50
 """Most corrections of q in one step; each gains a factor of about the angle that the motion turns by in the step."""
 DIVIDES = 1e-6
 """Distances of samples may differ from a multiple of the step by this part of a step."""
+TURNED = 0.5
+"""Part of the velocity, besides that of two free steps, that constraints may turn aside in one step. More is no motion of one branch:
+where rows lose rank, normals of the step's start say nothing about its end."""
 _THIRD = 1 / (4 - 4 ** (1 / 3))
 _SIXTH = (0.39216144400731413928, 0.33259913678935943860, -0.70624617255763935981, 0.08221359629355080023, 0.79854399093482996340)
 PARTS = {
@@ -33,7 +36,8 @@ class Rattle(AbstractIntegrator):
 
     It is symmetric and symplectic: where energy is kept, its error stays within bounds of order h^order for a time that is longer
     than any run, where that of another method grows. Steps are of one length, `simulate(..., step=...)`, which must divide the distance
-    of samples. λ comes from repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse.
+    of samples. λ comes from repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse. A run ends where the step is too long to
+    follow the constraints, which may be at a singular configuration; `zw.Dopri8()` crosses them all.
 
     Attributes:
         order: 2; 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below some 1e-6.
@@ -57,7 +61,10 @@ class Rattle(AbstractIntegrator):
             v = v + kick * a  # the end of the part before, which shares a and A⊕
             v = v - normals(flow.velocity_residual(t, q, v)) + 0.5 * length * a
             moved, ok = _onto(flow, normals, t + length, q + length * v)
-            return t + length, moved, v + (moved - (q + length * v)) / length, 0.5 * length, solved & ok
+            aside = (moved - q) / length - v
+            size = lambda w: flow.speed(t, q, w)
+            ok = ok & (size(aside) <= TURNED * size(v) + 2 * jnp.abs(length) * size(a))
+            return t + length, moved, v + aside, 0.5 * length, solved & ok
 
         start = (t, *flow.split(y), jnp.zeros(()), jnp.asarray(True))
         _, q, v, kick, solved = jax.lax.fori_loop(0, len(parts), part, start)
