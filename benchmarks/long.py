@@ -48,7 +48,7 @@ def problems() -> dict[str, tuple[zw.Model, np.ndarray, np.ndarray]]:
     return {"pendulum": (swing.model, swing.q0, swing.v0), "four-bar": (linkage.model, np.asarray(start.q), np.asarray(start.v))}
 
 
-def stiff(stiffness: float = 1e6, damping: float = 1e3):
+def stiff(stiffness: float = 1e6, damping: float = 3e4):
     """A mass of 1 kg on a damped elastic rod that hangs from a slider on a rail."""
     gravity = 9.81
 

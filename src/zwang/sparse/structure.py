@@ -83,6 +83,10 @@ class Sparsity:
     @cached_property
     def structure(self) -> Structure | None:
         """None if the mass matrix is dense, if rows are too full, or if the constraints are finite at no random state."""
+        with jax.ensure_compile_time_eval():  # it may be asked for first while a function of the model is being compiled
+            return self._found()
+
+    def _found(self) -> Structure | None:
         system, m = self._system, self._constraints.m
         size = self._block_size
         if size is None or m == 0:
