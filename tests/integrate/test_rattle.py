@@ -106,5 +106,7 @@ def test_what_rattle_cannot_do_is_one_sentence(pendulum):
     refused("mass_matrix depends on q", mass=lambda q, t, p: jnp.array([1.0, 1.0 + q[0] ** 2]))
     refused("position constraints alone", constraint=zw.Nonholonomic(lambda q, v, t, p: v[1]))
     refused("needs zw.Projection", drift=zw.NoStabilization())
+    with pytest.raises(zw.ModelError, match="zw.trajectory takes no zw.Rattle"):
+        zw.trajectory(pendulum.model, pendulum.q0, pendulum.v0, times=[0.0, 1.0], integrator=zw.Rattle())
     with pytest.raises(zw.ModelError, match="expected one of 2, 4, 6"):
         zw.Rattle(3)

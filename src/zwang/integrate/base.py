@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import equinox as eqx
 import numpy as np
@@ -67,7 +67,13 @@ class Step(eqx.Module):
 
 
 class AbstractIntegrator(eqx.Module):
-    """A one-step method."""
+    """A one-step method.
+
+    Attributes:
+        estimates: whether its steps come with an error estimate.
+    """
+
+    estimates: ClassVar[bool] = True
 
     @property
     @abc.abstractmethod

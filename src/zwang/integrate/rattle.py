@@ -47,6 +47,7 @@ class Rattle(AbstractIntegrator):
     """
 
     order: int = eqx.field(static=True, default=2)  # type: ignore
+    estimates = False
 
     def __check_init__(self):
         if self.order not in PARTS:
