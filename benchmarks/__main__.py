@@ -29,13 +29,15 @@ NAMES = (
     "crossing",
     "compile",
     "startup",
+    "batch",
     "hierarchy",
     "modules",
     "robots",
     "sparse",
+    "long",
     "peers",
 )
-SHORT = ("limits", "acceleration", "control", "crossing", "startup", "peers")
+SHORT = ("limits", "acceleration", "control", "crossing", "startup", "hierarchy", "peers")
 """What runs when nothing is named: minutes."""
 WHOLE = "all"
 

@@ -21,7 +21,7 @@ _HOME = {
     "Run": "run", "Crossing": "run", "Switched": "run",
     "Projection": "drift", "Baumgarte": "drift", "BaumgarteRates": "drift", "BaumgarteGains": "drift", "Stabilized": "drift",
     "NoStabilization": "drift",
-    "Dopri8": "integrate", "Tsit5": "integrate", "Kvaerno5": "integrate",
+    "Dopri8": "integrate", "Tsit5": "integrate", "Kvaerno5": "integrate", "Rattle": "integrate",
     "Proximal": "pseudoinverse", "CompleteOrthogonal": "pseudoinverse", "SVD": "pseudoinverse", "Varga": "pseudoinverse",
     "Sparse": "sparse", "Greville": "pseudoinverse", "Householder": "pseudoinverse", "GramSchmidt": "pseudoinverse",
     "UdwadiaKalaba": "formulation", "Campbell": "formulation", "CampbellSingular": "formulation",
@@ -88,6 +88,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.hierarchy import impose as impose
     from zwang.integrate import Dopri8 as Dopri8
     from zwang.integrate import Kvaerno5 as Kvaerno5
+    from zwang.integrate import Rattle as Rattle
     from zwang.integrate import Tsit5 as Tsit5
     from zwang.lagrangian import Lagrangian as Lagrangian
     from zwang.mechanism import AssemblyError as AssemblyError

@@ -14,6 +14,7 @@ from zwang.drift import AbstractDrift
 from zwang.dynamics import Dynamics
 from zwang.integrate.loop import Landing
 from zwang.law import AbstractSampler
+from zwang.mass import factor_mass
 from zwang.state import State
 
 
@@ -82,6 +83,30 @@ class MotionFlow(eqx.Module):
     def missed(self, t, y) -> Float[Array, ""]:
         """Relative part of A outside the structure that the run goes by."""
         return self.dynamics.missed(self.state(t, y))
+
+    def free_acceleration(self, t, q):
+        """`a = M⁻¹F` at rest."""
+        dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
+        return factor_mass(dynamics.system.mass_matrix(q, t, dynamics.p)).solve(dynamics.applied_force(s))
+
+    def normals(self, t, q):
+        """`r ↦ A⊕ r` of position constraints."""
+        dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
+        A = dynamics.matrix(s)
+        return dynamics.weighted(dynamics.mass(s, A), A).correct
+
+    def position_residual(self, t, q):
+        """`φ` and its size, free of units."""
+        phi = self.dynamics.position_residual(State(q, jnp.zeros(self.dynamics.system.nv), t))
+        return phi, self.dynamics.violation(phi)
+
+    def velocity_residual(self, t, q, v):
+        """`ψ`."""
+        return self.dynamics.velocity_residual(State(q, v, t))
+
+    def speed(self, t, q, v):
+        """`√(vᵀMv)`."""
+        return jnp.sqrt(v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v))
 
     def linearization(self, t, y):
         """`J_q = P M⁻¹ F_q`, `J_v = P M⁻¹ F_v` with `P = I − A⊕A`, and N."""

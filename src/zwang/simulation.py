@@ -93,7 +93,7 @@ def simulate(
 
     Args:
         samples: number of sample times if only `duration` is given, both ends included.
-        integrator: `zw.Dopri8()`, `zw.Tsit5()`, or `zw.Kvaerno5()` for stiff systems.
+        integrator: `zw.Dopri8()`, `zw.Tsit5()`, `zw.Kvaerno5()` for stiff systems, or `zw.Rattle()` for long runs.
         step: fixed step [s] in place of error control; shortened only to end on samples.
         longest_step: upper limit of the step [s].
         drift: `zw.Projection()` unless given.
@@ -129,6 +129,7 @@ def simulate(
     dynamics, sampler = _closed(model, dynamics, loop, t0)
     traced = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)  # other gains compile nothing
     flow = MotionFlow(dynamics, traced, _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)), sampler)
+    integrator.refuse(model, flow, state, instants, step)
     flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
     if isinstance(drift, Projection):
         accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target))

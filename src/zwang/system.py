@@ -11,6 +11,25 @@ from jaxtyping import Array, Float
 from zwang.errors import ModelError
 
 
+class Names(tuple):
+    """Names as one thing: a compiled function that is called compares what it was compiled for with what it is given, and takes
+    tuples apart; 10⁵ names took as long as an acceleration."""
+
+    def __hash__(self):
+        if not hasattr(self, "_hash"):
+            self._hash = super().__hash__()
+        return self._hash
+
+    def __eq__(self, other):
+        return self is other or super().__eq__(other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __reduce__(self):
+        return Names, (tuple(self),)  # without the hash, which is another one in another process
+
+
 class System(eqx.Module):
     """A system without its constraints, written down as plain functions.
 
@@ -47,10 +66,10 @@ class System(eqx.Module):
     offset: Callable | None
     retract: Callable | None
     potential: Callable | None
-    coordinates: tuple[str, ...]
-    velocities: tuple[str, ...]
-    units: tuple[str, ...]
-    velocity_units: tuple[str, ...]
+    coordinates: Names
+    velocities: Names
+    units: Names
+    velocity_units: Names
     energy_unit: str
 
     def __init__(
@@ -110,8 +129,8 @@ class System(eqx.Module):
         return 0.5 * v @ momentum[M.ndim](), potential
 
 
-def _names(given: Sequence[str] | None, default: Sequence[str], what: str, unique: bool = True) -> tuple[str, ...]:
-    names = tuple(default) if given is None else tuple(given)
+def _names(given: Sequence[str] | None, default: Sequence[str], what: str, unique: bool = True) -> Names:
+    names = Names(default) if given is None else Names(given)
     if len(names) != len(default):
         raise ModelError(f"System got {len(names)} {what}, expected {len(default)}.")
     if unique and len(set(names)) != len(names):

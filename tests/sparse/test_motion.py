@@ -62,6 +62,13 @@ def test_sparse_equals_dense_at_a_singular_configuration():
     assert_equal(sparse, dense)
 
 
+@pytest.mark.slow
+def test_sparse_equals_dense_for_a_hierarchy_of_modules():
+    """Twelve loops of crank and coupler, each a module of modules, with a diagonal mass matrix."""
+    example = gallery.load("four-bars", N=12)
+    assert_equal(*both(example.model, example.q0, example.v0))
+
+
 def test_sparse_equals_dense_for_rigid_bodies_in_space():
     """Blocks of six in the mass matrix, joints of three rows."""
     from zwang.bodies import Body, RigidBodies

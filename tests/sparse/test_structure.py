@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.sparse.elimination import Blocks, eliminate, independent
+from zwang.sparse.order import Blocks, eliminate, independent
 from zwang.sparse.pattern import colors, detect
 
 from .models import bars

@@ -11,6 +11,7 @@ class Integrator(enum.StrEnum):
     dopri8 = "dopri8"
     tsit5 = "tsit5"
     kvaerno5 = "kvaerno5"
+    rattle = "rattle"
 
 
 class Drift(enum.StrEnum):
@@ -30,7 +31,7 @@ class Pseudoinverse(enum.StrEnum):
 
 
 CLASS_NAMES = {
-    "dopri8": "Dopri8", "tsit5": "Tsit5", "kvaerno5": "Kvaerno5",
+    "dopri8": "Dopri8", "tsit5": "Tsit5", "kvaerno5": "Kvaerno5", "rattle": "Rattle",
     "proximal": "Proximal", "complete-orthogonal": "CompleteOrthogonal", "svd": "SVD", "varga": "Varga", "greville": "Greville",
     "householder": "Householder", "gram-schmidt": "GramSchmidt",
 }  # fmt: skip

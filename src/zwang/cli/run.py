@@ -51,7 +51,10 @@ def command(
     ] = None,
     integrator: Annotated[
         Integrator | None,
-        typer.Option(help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems.", rich_help_panel=METHODS),
+        typer.Option(
+            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle for long runs (with --step).",
+            rich_help_panel=METHODS,
+        ),
     ] = None,
     step: Annotated[
         float | None, typer.Option(help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS)

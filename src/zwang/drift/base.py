@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -53,9 +54,11 @@ class AbstractDrift(eqx.Module):
 
     Attributes:
         stabilization: a term added to b at the stages, or None.
+        projects: whether a settled step is on its constraints.
     """
 
     stabilization: eqx.AbstractVar[AbstractStabilization | None]
+    projects: ClassVar[bool] = False
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:
         """What is added to b."""

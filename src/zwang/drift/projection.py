@@ -36,6 +36,7 @@ class Projection(AbstractDrift):
     iterations: int = eqx.field(static=True, default=8)
     velocity_corrections: int = eqx.field(static=True, default=3)
     stabilization: AbstractStabilization | None = None
+    projects = True
 
     def rate(self, dynamics: Dynamics, state: State):
         A = dynamics.matrix(state)

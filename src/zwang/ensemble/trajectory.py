@@ -120,6 +120,10 @@ def trajectory(
     """
     if gradient not in (None, "forward", "reverse"):
         raise ModelError(f"gradient is {gradient!r}, expected 'forward', 'reverse' or None.")
+    if integrator is not None and not integrator.estimates:
+        raise ModelError(
+            f"zw.trajectory takes no zw.{type(integrator).__name__}, whose steps have no error estimate: zw.simulate does."
+        )
     instants = _checked_times(times)
     if model.servo is not None:
         model.servo.refuse_continuous()

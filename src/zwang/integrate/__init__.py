@@ -5,6 +5,7 @@
 | `Dopri8` (default) | 8(7) | 13 | no | smooth motion, rtol 1e-6 and below |
 | `Tsit5` | 5(4) | 7 | no | loose tolerances, forces with kinks |
 | `Kvaerno5` | 5(4) | 7 | yes | stiff springs and dampers |
+| `Rattle` | 2, 4, 6 | – | no | long runs of conservative systems, in steps of one length |
 
 A fixed step is a setting of the loop, not a method: `simulate(..., step=1e-3)`.
 """
@@ -14,7 +15,8 @@ from zwang.integrate.base import Step as Step
 from zwang.integrate.dopri8 import Dopri8 as Dopri8
 from zwang.integrate.explicit import AbstractExplicit as AbstractExplicit
 from zwang.integrate.kvaerno5 import Kvaerno5 as Kvaerno5
+from zwang.integrate.rattle import Rattle as Rattle
 from zwang.integrate.tableau import Tableau as Tableau
 from zwang.integrate.tsit5 import Tsit5 as Tsit5
 
-ALL_INTEGRATORS = (Dopri8(), Tsit5(), Kvaerno5())
+ALL_INTEGRATORS = (Dopri8(), Tsit5(), Kvaerno5(), Rattle())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
-from typing import Protocol
+from collections.abc import Callable
+from typing import ClassVar, Protocol
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 
@@ -24,6 +26,31 @@ class Flow(Protocol):
         """`∂v̇/∂q` (nv, nq), `∂v̇/∂v` (nv, nv) without the constraints' curvature, and N (nq, nv) or None."""
         raise NotImplementedError
 
+    @property
+    def target(self) -> Float[Array, ""]:
+        """Size of a position residual that counts as round-off."""
+        raise NotImplementedError
+
+    def free_acceleration(self, t: Float[Array, ""], q: Float[Array, " nq"]) -> Float[Array, " nv"]:
+        """`a = M⁻¹F` at rest."""
+        raise NotImplementedError
+
+    def normals(self, t: Float[Array, ""], q: Float[Array, " nq"]) -> Callable[[Float[Array, " m"]], Float[Array, " nv"]]:
+        """`r ↦ A⊕ r` of position constraints."""
+        raise NotImplementedError
+
+    def position_residual(self, t, q) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+        """`φ` and its size, free of units."""
+        raise NotImplementedError
+
+    def velocity_residual(self, t, q, v) -> Float[Array, " m"]:
+        """`ψ`."""
+        raise NotImplementedError
+
+    def speed(self, t, q, v) -> Float[Array, ""]:
+        """`√(vᵀMv)`."""
+        raise NotImplementedError
+
 
 class Step(eqx.Module):
     """One trial step.
@@ -40,7 +67,13 @@ class Step(eqx.Module):
 
 
 class AbstractIntegrator(eqx.Module):
-    """A one-step method."""
+    """A one-step method.
+
+    Attributes:
+        estimates: whether its steps come with an error estimate.
+    """
+
+    estimates: ClassVar[bool] = True
 
     @property
     @abc.abstractmethod
@@ -52,3 +85,6 @@ class AbstractIntegrator(eqx.Module):
         self, flow: Flow, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""], weight: Float[Array, " n"]
     ) -> Step:
         """One step of length h; `weight` is the size of an acceptable error of each entry."""
+
+    def refuse(self, model, flow, state, instants: np.ndarray, step: float | None) -> None:
+        """Raise a `ModelError` if this method cannot integrate a model from a state to some instants."""

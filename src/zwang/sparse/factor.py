@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.sparse.elimination import Class, Plan
-from zwang.sparse.gather import entries, taken
+from zwang.sparse.gather import scattered, taken
 
 
 class Factor(eqx.Module):
@@ -36,10 +36,10 @@ class Factor(eqx.Module):
     panels: list[Float[Array, "chunks size size degree width"]]
     root: Float[Array, "rest rest"]
 
-    def solve(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """`(Q + μ I)⁻¹ r`."""
+    def solve(self, r: Float[Array, " rows"]) -> Float[Array, " rows"]:
+        """`(Q + μ I)⁻¹ r`, rows in the order of elimination."""
         plan = self.plan
-        x = entries(r, plan.row)
+        x = r.reshape(plan.size, -1)
         parts = list(zip(plan.classes, self.inverses, self.panels, strict=True))
         for group, inverse, panel in parts:
             x = _forward(group, inverse, panel, x)
@@ -48,7 +48,7 @@ class Factor(eqx.Module):
         x = x.at[:, end:-1].set(root)
         for group, inverse, panel in reversed(parts):
             x = _backward(group, inverse, panel, x)
-        return taken(x.ravel(), plan.place)
+        return x.ravel()
 
     def pivots(self) -> Float[Array, " pivots"]:
         """Squares of the diagonal of the Cholesky factor: how far each row is from those eliminated before it; 1 for padding."""
@@ -56,12 +56,14 @@ class Factor(eqx.Module):
         return jnp.concatenate([*own, jnp.diag(self.root) ** 2])
 
 
-def factor(plan: Plan, data: Float[Array, "places slots"], mu: Float[Array, ""]) -> Factor:
-    """Factor `C Cᵀ + μ I` from the entries of C."""
-    terms = (jnp.sum(entries(data, a) * entries(data, b), axis=0) for a, b in zip(plan.first, plan.second, strict=True))
-    known = sum(terms, jnp.zeros(plan.first.shape[1]))
-    known = known.at[: len(plan.place)].add(mu)
-    S = taken(jax.lax.optimization_barrier(jnp.concatenate([known, jnp.array([0.0, 1.0])])), plan.source)
+def factor(plan: Plan, C: Float[Array, "colors k rows"], mu: Float[Array, ""]) -> Factor:
+    """Factor `C Cᵀ + μ I` from the entries of C, rows in the order of elimination."""
+    flat = C.transpose(1, 0, 2).reshape(C.shape[1], -1)
+    length = sum(row**2 for row in C.reshape(-1, C.shape[2])) + jnp.where(plan.padding, 1.0, mu)
+    outer = [jnp.sum(taken(flat, a) * taken(flat, b), axis=0) for a, b in zip(plan.first, plan.second, strict=True)]
+    S = scattered(sum(outer, jnp.zeros(len(plan.outer))), plan.outer, plan.places + 1)
+    length = length.reshape(plan.size, -1)[:, :-1].ravel()  # type: ignore
+    S = S.at[plan.diagonal].set(length, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)  # type: ignore
     inverses, panels = [], []
     for group in plan.classes:
         S, inverse, panel = _eliminate(group, plan.size, S)

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.sparse.gather import Sums, taken
-from zwang.sparse.pattern import colors
 
 
 class Layout(eqx.Module):
@@ -22,8 +21,10 @@ class Layout(eqx.Module):
 
     Args:
         row, block: entries by rows and blocks of columns, shape (entries,).
+        color: of each block, shape (blocks,).
         shape: (m, nv).
         size: columns per block.
+        spare: whether the last row is there to have no entries, which makes sums over columns cheaper.
     """
 
     block: Int[Array, "colors m"]
@@ -33,21 +34,29 @@ class Layout(eqx.Module):
     size: int = eqx.field(static=True)
     colors: int = eqx.field(static=True)
 
-    def __init__(self, row: np.ndarray, block: np.ndarray, shape: tuple[int, int], size: int):
+    def __init__(
+        self, row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int, spare: bool = False
+    ):
         m, nv = shape
         blocks = nv // size
-        color = colors(row, block, m, blocks)
         self.shape, self.size, self.colors = shape, size, int(color.max(initial=0)) + 1
         table = np.zeros((self.colors, m), np.int32)
         table[color[block], row] = block  # a color that a row lacks keeps block 0, where its entry is 0
         self.block, self.color = jnp.asarray(table), jnp.asarray(color, jnp.int32)
-        self.columns = Sums(block, color[block] * m + row, blocks, self.colors * m)
+        self.columns = Sums(block, color[block] * m + row, blocks, self.colors * m, m - 1 if spare else None)
+
+    def tests(self) -> Float[Array, "tests nv"]:
+        """Vectors w whose products `A w` are the whole matrix: 1 at one place of all blocks of one color."""
+        test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
+        return (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
+
+    def matrix(self, products: Float[Array, "tests m"]) -> SparseMatrix:
+        """The matrix whose products with `tests` are given."""
+        return SparseMatrix(products.reshape(self.colors, self.size, -1), self)
 
     def evaluate(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
         """The matrix whose products `A w` are given."""
-        test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
-        w = (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
-        return SparseMatrix(jax.vmap(product)(w).reshape(self.colors, self.size, -1), self)
+        return self.matrix(jax.vmap(product)(self.tests()))
 
 
 class SparseMatrix(eqx.Module):

@@ -16,7 +16,7 @@ from zwang.mass import AbstractMass
 from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Plan, plan
 from zwang.sparse.matrix import Layout, SparseMatrix
-from zwang.sparse.pattern import detect
+from zwang.sparse.pattern import colors, detect
 from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.system import System
 
@@ -54,10 +54,20 @@ class Structure(eqx.Module):
 
     def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
         """Relative difference between `A w` by entries and by differentiation, along a fixed random w."""
-        w = jax.random.normal(jax.random.key(1687), (A.shape[1],), dtype=float)
-        known, true = A @ w, product(w)
-        size = jnp.linalg.norm(true)
-        return jnp.linalg.norm(known - true) / jnp.where(size > 0, size, 1.0)
+        w = probe(A.shape[1])
+        true = product(w)
+        return relative(A @ w - true, true)
+
+
+def probe(nv: int) -> Float[Array, " nv"]:
+    """A fixed random vector."""
+    return jax.random.normal(jax.random.key(1687), (nv,), dtype=float)
+
+
+def relative(difference: Array, true: Array) -> Float[Array, ""]:
+    """Size of a difference relative to what is true."""
+    size = jnp.linalg.norm(true)
+    return jnp.linalg.norm(difference) / jnp.where(size > 0, size, 1.0)
 
 
 class Sparsity:
@@ -73,18 +83,35 @@ class Sparsity:
     @cached_property
     def structure(self) -> Structure | None:
         """None if the mass matrix is dense, if rows are too full, or if the constraints are finite at no random state."""
+        with jax.ensure_compile_time_eval():  # it may be asked for first while a function of the model is being compiled
+            return self._found()
+
+    def _found(self) -> Structure | None:
         system, m = self._system, self._constraints.m
         size = self._block_size
         if size is None or m == 0:
             return None
-        found = [detect(self._product_at(state), m, system.nv // size, size) for state in self._states]
-        if not found or any(f is None for f in found):
-            return None
-        key = np.unique(np.concatenate([row * np.int64(system.nv) + block for row, block in found]))  # type: ignore[misc]
-        row, block = key // system.nv, key % system.nv
-        layout = Layout(row, block, (m, system.nv), size)
-        slot = np.asarray(layout.color)[block] * m + row
-        return Structure(layout, plan(row, block, slot, m, layout.colors * m))
+        blocks, shape, layout = system.nv // size, (m, system.nv), None
+        row, block = np.zeros(0, int), np.zeros(0, int)
+        for state in self._states:
+            product = self._product_at(state)
+            if layout is not None and self._complete(layout, product):
+                continue
+            found = detect(product, m, blocks, size)
+            if found is None:
+                return None
+            key = np.unique(np.concatenate([row, found[0]]) * np.int64(blocks) + np.concatenate([block, found[1]]))
+            row, block = key // blocks, key % blocks
+            layout = Layout(row, block, colors(row, block, m, blocks), shape, size)
+        return None if layout is None else Structure(layout, plan(row, block, np.asarray(layout.color), shape, size))
+
+    @staticmethod
+    def _complete(layout: Layout, product: Callable[[np.ndarray], np.ndarray]) -> bool:
+        """Whether a layout has all entries of the matrix at another state."""
+        w = probe(layout.shape[1])
+        true = product(np.asarray(w)[None])[0]
+        known = layout.matrix(jnp.asarray(product(np.asarray(layout.tests())))) @ w
+        return bool(relative(known - true, true) <= MISSED)
 
     @cached_property
     def pays(self) -> bool:

@@ -22,7 +22,7 @@ from zwang.pseudoinverse import Proximal
 from zwang.pseudoinverse.proximal import TINY
 from zwang.sparse.elimination import Plan
 from zwang.sparse.factor import Factor, factor
-from zwang.sparse.gather import taken
+from zwang.sparse.gather import scattered, taken
 from zwang.sparse.matrix import SparseMatrix
 
 RANK_DAMPING = 1e-13
@@ -56,14 +56,12 @@ class SparseWeighted(eqx.Module):
         length = row_lengths(C)
         length = length if A.rows is None else length[A.rows]
         self.scale = row_scale(length if row_length is None else row_length)
-        # computed once: were C rounded otherwise in its factor than in its products, dependent rows would not depend any more
-        C = jax.lax.optimization_barrier(C * A.everywhere(self.scale))
-        self.C = SparseMatrix(C, A.layout, A.rows)
+        self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
         self.sweeps = _Sweeps.of(plan, jax.lax.stop_gradient(self.C), method)
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r`."""
-        return self._unweigh(self.C.T @ _solve(self.sweeps, self.C, self.scale * r))
+        return self._unweigh(_solve(self.sweeps, self.C, self.scale * r)[1])
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`."""
@@ -71,12 +69,12 @@ class SparseWeighted(eqx.Module):
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length."""
-        return self.scale * _project(self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r))
+        return self.scale * _project(self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r)[0])
 
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
         plan = self.sweeps.factor.plan
-        pivots = factor(plan, _entries(self.C), jnp.asarray(RANK_DAMPING)).pivots()
+        pivots = factor(plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
         return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))  # rows that are not meant have no pivot, padding has 1
 
     def volume(self) -> Float[Array, ""]:
@@ -100,84 +98,89 @@ def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:
 
 def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, "colors k m"]:
     """Entries of `A W`, W = L⁻ᵀ."""
-    k = len(roots)
-    return jnp.stack(
-        [
-            jnp.stack([sum(taken(roots[a, b], block) * A.data[c, b] for b in range(a + 1)) for a in range(k)])  # type: ignore
-            for c, block in enumerate(A.layout.block)
-        ]
-    )
+    roots = taken(roots, A.layout.block)
+    rows = [sum(roots[a, b] * A.data[:, b] for b in range(a + 1)) for a in range(len(roots))]
+    return jnp.stack(rows, axis=1)  # type: ignore
 
 
 def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
     """Length of each row, from its entries."""
-    return jnp.sqrt(jnp.sum(C**2, axis=(0, 1)))
-
-
-def _entries(C: SparseMatrix) -> Float[Array, "places slots"]:
-    """Entries of C by their place in the block, 0 in rows that are not meant."""
-    data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
-    return data.transpose(1, 0, 2).reshape(C.layout.size, -1)
+    return jnp.sqrt(sum(row**2 for row in C.reshape(-1, C.shape[2])))  # type: ignore  # entry by entry: a sum over axes takes longer
 
 
 class _Sweeps(eqx.Module):
-    """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`."""
+    """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the order of elimination."""
 
+    C: SparseMatrix
     factor: Factor
     mu: Float[Array, ""]
+    rows: Int[Array, " some"] | None
     count: int = eqx.field(static=True)
 
     @classmethod
     def of(cls, plan: Plan, C: SparseMatrix, method: Proximal) -> _Sweeps:
-        longest = jnp.max(jnp.sum(C.data**2, axis=(0, 1)), initial=TINY)
-        mu = method.damping * longest
-        return cls(factor(plan, _entries(C), mu), mu, method.sweeps)
+        # scattered, and so computed once: were C rounded otherwise in its factor than in its products, dependent rows would
+        # not depend any more
+        data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
+        ordered = SparseMatrix(scattered(data, plan.place, len(plan.padding)), plan.layout)
+        mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=TINY)
+        return cls(ordered, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
-    def solve(self, C: SparseMatrix, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """`λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`."""
+    def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
+        """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its uses would compute it."""
+        r = self._ordered(r)
 
-        def sweep(_, x):
-            return x + self._once(C, r - C @ (C.T @ x))
+        def sweep(_, carry):
+            x, y = carry
+            x = x + self.factor.solve(r - self.C @ y)
+            return x, self.C.T @ x
 
-        return jax.lax.fori_loop(0, self.count, sweep, jnp.zeros_like(r))
+        x, y = jax.lax.fori_loop(0, self.count, sweep, (jnp.zeros_like(r), jnp.zeros(self.C.shape[1])))
+        return self._given(x), y
 
-    def project(self, C: SparseMatrix, x: Float[Array, " m"]) -> Float[Array, " m"]:
+    def project(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        return x - self.mu * self._once(C, self.mu * self._once(C, x))
+        return x - self._given(self.mu * self.factor.solve(self.mu * self.factor.solve(self._ordered(x))))
 
-    def _once(self, C: SparseMatrix, r):
-        x = self.factor.solve(C.everywhere(r))
-        return x if C.rows is None else x[C.rows]
+    def _ordered(self, x):
+        place = self.factor.plan.place
+        return scattered(x, place if self.rows is None else place[self.rows], len(self.factor.plan.padding))
+
+    def _given(self, x):
+        place = self.factor.plan.place
+        return taken(x, place if self.rows is None else place[self.rows])
 
 
 @eqx.filter_custom_jvp
-def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
-    """`(C Cᵀ)⁺ r` for r in the range of C."""
-    return sweeps.solve(C, r)
+def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> tuple[Array, Array]:
+    """`λ = (C Cᵀ)⁺ r` for r in the range of C, and `Cᵀλ = C⁺ r`."""
+    return sweeps.solve(r)
 
 
 @_solve.def_jvp
 def _solve_jvp(primals, tangents):
     sweeps, C, r = primals
     _, dC, dr = tangents
-    x = _solve(sweeps, C, r)
+    x, y = _solve(sweeps, C, r)
     forcing = jnp.zeros_like(r) if dr is None else dr
     data = None if dC is None else dC.data
     if data is not None:
         forcing = forcing - _gram_change(C, data, x)
-    return x, _between(sweeps, C, forcing)
+    dx = _between(sweeps, C, forcing)
+    dy = C.T @ dx
+    return (x, y), (dx, dy if data is None else dy + _with(C, data).T @ x)
 
 
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
-    inside = lambda r: sweeps.project(C, sweeps.solve(C, sweeps.project(C, r)))
+    inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r))[0])
     return jax.lax.custom_linear_solve(lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True)
 
 
 @eqx.filter_custom_jvp
 def _project(sweeps: _Sweeps, C: SparseMatrix, x: Array) -> Array:
     """x without its part in the null space of Cᵀ."""
-    return sweeps.project(C, x)
+    return sweeps.project(x)
 
 
 @_project.def_jvp
@@ -186,11 +189,11 @@ def _project_jvp(primals, tangents):
     sweeps, C, x = primals
     _, dC, dx = tangents
     y = _project(sweeps, C, x)
-    change = jnp.zeros_like(x) if dx is None else sweeps.project(C, dx)
+    change = jnp.zeros_like(x) if dx is None else sweeps.project(dx)
     data = None if dC is None else dC.data
     if data is not None:
         first = _gram_change(C, data, _between(sweeps, C, x))
-        change = change + first - sweeps.project(C, first) + _between(sweeps, C, _gram_change(C, data, x - y))
+        change = change + first - sweeps.project(first) + _between(sweeps, C, _gram_change(C, data, x - y))
     return y, change
 
 

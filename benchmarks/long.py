@@ -1,0 +1,125 @@
+"""Which integrator for a long run, and which for a stiff one: steps, seconds and energy error of the explicit default, the implicit and
+the structure-preserving method.
+
+`long` runs a pendulum and a four-bar linkage without singular configurations; the energy error is given for the first and the last tenth
+of the run, as it grows or does not. `stiff` runs a pendulum on an elastic rod, whose length swings fast and is damped.
+"""
+
+from __future__ import annotations
+
+import time
+
+import jax.numpy as jnp
+import numpy as np
+
+import zwang as zw
+from zwang import gallery
+from zwang.mechanism import Joint, Link, Mechanism
+
+STEPS = 100_000
+"""Steps of a long run; `python -m benchmarks.long` takes ten times as many."""
+STEP = {"pendulum": 0.02, "four-bar": 0.01}
+"""Steps of `Rattle` [s], about a hundredth of a swing."""
+
+
+def four_bar() -> Mechanism:
+    """A crank that can turn all the way, of lengths that never come into line; no drive, gravity alone."""
+    return Mechanism(
+        bodies={
+            "crank": Link(length=1.0, mass=1.0, guess=((0, 0), (0.1, 1))),
+            "coupler": Link(length=3.0, mass=2.0, guess=((0.1, 1), (2.8, 2.4))),
+            "rocker": Link(length=2.5, mass=1.5, guess=((3.5, 0), (2.8, 2.4))),
+        },
+        joints={
+            "A": Joint("revolute", between=("ground.left", "crank.start")),
+            "B": Joint("revolute", between=("crank.end", "coupler.start")),
+            "C": Joint("revolute", between=("coupler.end", "rocker.end")),
+            "D": Joint("revolute", between=("ground.right", "rocker.start")),
+        },
+        ground={"left": (0.0, 0.0), "right": (3.5, 0.0)},
+        name="four-bar",
+    )
+
+
+def problems() -> dict[str, tuple[zw.Model, np.ndarray, np.ndarray]]:
+    """Models with their starts."""
+    swing, linkage = gallery.load("pendulum"), four_bar()
+    start = linkage.start_state
+    return {"pendulum": (swing.model, swing.q0, swing.v0), "four-bar": (linkage.model, np.asarray(start.q), np.asarray(start.v))}
+
+
+def stiff(stiffness: float = 1e6, damping: float = 3e4):
+    """A mass of 1 kg on a damped elastic rod that hangs from a slider on a rail."""
+    gravity = 9.81
+
+    def force(q, v, t, p):
+        along, rate = q[1:] - jnp.array([q[0], 0.0]), v[1:] - jnp.array([v[0], 0.0])
+        length = jnp.sqrt(along @ along)
+        pull = p["stiffness"] * (length - 1.0) + p["damping"] * (along @ rate) / length
+        rod = pull * along / length
+        return jnp.array([rod[0], -rod[0], -rod[1] - gravity])
+
+    system = zw.System(3, lambda q, t, p: jnp.ones(3), force)
+    held = zw.Holonomic(lambda q, t, p: q[0] - 0.1 * jnp.sin(t), name="slider")
+    model = zw.Model(system, [held], {"stiffness": stiffness, "damping": damping}, name="elastic pendulum")
+    return model, np.array([0.0, 1.0, 0.0]), np.array([0.1, 0.1, 0.0])
+
+
+def measured(model, q, v, **options) -> dict:
+    """A run twice, the second one timed."""
+    for _ in range(2):
+        start = time.perf_counter()
+        run = zw.simulate(model, q, v, samples=201, max_steps=10**8, **options)
+        wall = time.perf_counter() - start
+    return {"steps": run.attrs["steps_accepted"], "seconds": wall, "run": run}
+
+
+def energy_errors(run) -> dict:
+    """Largest error of the energy in the first and in the last tenth of a run, relative to the energy that is exchanged."""
+    kinetic, energy = run.dataset.kinetic_energy.values, run.dataset.energy.values
+    error, tenth = np.abs(energy - energy[0]) / np.ptp(kinetic), len(energy) // 10
+    return {"first": float(error[:tenth].max()), "last": float(error[-tenth:].max())}
+
+
+def long(steps: int = STEPS) -> list[dict]:
+    """Steps, seconds and energy errors of one long run by each method."""
+    rows = []
+    print("model       integrator      steps       seconds   energy error, first and last tenth")
+    for name, (model, q, v) in problems().items():
+        h = STEP[name]
+        for method, options in {
+            "Dopri8 1e-8": {"rtol": 1e-8}, "Dopri8 1e-12": {"rtol": 1e-12},
+            "Kvaerno5 1e-8": {"integrator": zw.Kvaerno5(), "rtol": 1e-8},
+            "Rattle 2": {"integrator": zw.Rattle(), "step": h}, "Rattle 4": {"integrator": zw.Rattle(4), "step": 5 * h},
+        }.items():  # fmt: skip
+            seen = measured(model, q, v, duration=h * steps, **options)
+            seen |= energy_errors(seen.pop("run"))
+            rows.append({"model": name, "method": method, **seen})
+            print(f"{name:11s} {method:14s} {seen['steps']:9d} {seen['seconds']:10.2f}   {seen['first']:.1e} {seen['last']:.1e}")
+    return rows
+
+
+def stiff_run(duration: float = 20.0) -> list[dict]:
+    """Error of the end against a run at a tolerance a thousand times finer."""
+    model, q, v = stiff()
+    exact = zw.simulate(model, q, v, duration=duration, integrator=zw.Kvaerno5(), rtol=1e-10, samples=2).q[-1]
+    rows = []
+    print("integrator        steps    seconds   error (m)")
+    for method, options in {"Dopri8": {}, "Kvaerno5": {"integrator": zw.Kvaerno5()}}.items():
+        seen = measured(model, q, v, duration=duration, rtol=1e-7, **options)
+        error = float(np.abs(seen.pop("run").q[-1] - exact).max())
+        rows.append({"method": method, **seen, "error": error})
+        print(f"{method:12s} {seen['steps']:10d} {seen['seconds']:10.2f}   {error:.1e}")
+    return rows
+
+
+def run() -> dict:
+    return {"long": long(), "stiff": stiff_run()}
+
+
+if __name__ == "__main__":
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    long(10 * STEPS)
+    stiff_run()
