@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -37,9 +38,9 @@ class Named:
 
     def __getitem__(self, key: Any):
         if isinstance(key, str):
-            return self._vector[_found(key, self._index, self._what)]
+            return self._vector[..., _found(key, self._index, self._what)]
         if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
-            return self._vector[np.array([_entries(_found(name, self._index, self._what)) for name in key])]
+            return self._vector[..., np.array([_entries(_found(name, self._index, self._what)) for name in key])]
         return self._vector[key]
 
     def row(self, entries: Mapping[str, Any]):
@@ -71,15 +72,19 @@ class NamedParameters(Mapping):
             return {name: jnp.stack([part[name] for part in parts]) for name in parts[0]}
         if key in self._params:
             return self._params[key]
-        own = parameters_of(self._params, key)
-        if not own:
+        if key not in self._below:
             _found(key, self._params, "parameters")
-        return NamedParameters(own)
+        return NamedParameters(self._below[key])
 
-
-def parameters_of(params: Mapping[str, Any] | None, prefix: str) -> dict[str, Any]:
-    """The parameters below a prefix, by their names without it."""
-    return {name[len(prefix) + 1 :]: value for name, value in (params or {}).items() if name.startswith(prefix + ".")}
+    @cached_property
+    def _below(self) -> dict[str, dict[str, Any]]:
+        """The parameters below each path, by their names without it."""
+        paths: dict[str, dict[str, Any]] = {}
+        for name, value in self._params.items():
+            dots = [i for i, letter in enumerate(name) if letter == "."]
+            for i in dots:
+                paths.setdefault(name[:i], {})[name[i + 1 :]] = value
+        return paths
 
 
 def _entries(at: slice | int) -> np.ndarray | int:
