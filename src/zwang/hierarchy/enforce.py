@@ -195,7 +195,7 @@ def enforce(
             f"{model.name}: enforce takes passive constraints; give it model.passive, or the servo constraints by zw.impose."
         )
     state = model.state(q, v, t)
-    p = model.params if params is None else model.merged(params)
+    p = model.parameters(params)
     top = _enforce(_Whole(model), p, state, chosen, roots, model.singular_mass)
     if throw and is_concrete(top.acceleration) and not np.all(np.isfinite(top.acceleration)):
         raise ModelError(

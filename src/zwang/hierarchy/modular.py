@@ -75,7 +75,7 @@ class Modular:
         self.model = model
         self.blocks = merged(Block(node.model, node.kind, place(node)) for node in assembly.top.modules if node.model.system.nv)
         own = [c for c in model.constraints.members if not isinstance(c, Placed)]
-        self.joints = Constraints(own, model.system, model.params)
+        self.joints = Constraints(own, model.system, model.parameters())
         self.pattern = _pattern(self)
 
     def acceleration(self, q, v, t=0.0, *, params: PyTree = None) -> Float[Array, " nv"]:
@@ -84,7 +84,7 @@ class Modular:
         Raises:
             ModelError: for contradictory constraints, or a joint that touches a module that it was not seen to touch.
         """
-        p = self.model.params if params is None else self.model.merged(params)
+        p = self.model.parameters(params)
         s = self.model.state(q, v, t)
         answer, missed = _acceleration(_Fixed(self), s.q, s.v, s.t, p)
         if is_concrete(answer) and not np.all(np.isfinite(answer)):
@@ -188,7 +188,7 @@ def _pattern(x: Modular) -> _Pattern | None:
     sizes = np.diff(np.append(starts, nv))
     module = np.repeat(np.arange(len(starts)), sizes)
     sign = np.random.default_rng(1867).uniform(0.5, 1.5, nv)
-    looked = Sparsity(x.model.system, x.joints, x.model.params)
+    looked = Sparsity(x.model.system, x.joints, x.model.parameters())
     found = [detect(lambda w, s=state: looked._product_at(s)(w[:, module] * sign), m, len(starts), 1) for state in looked._states]
     if not found or any(f is None for f in found):
         return None

@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 from zwang.constraint import AbstractConstraint
 from zwang.errors import ModelError
 from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
+from zwang.hierarchy.packed import Packing
 from zwang.hierarchy.placed import Placed
 from zwang.hierarchy.places import Places, merged
 from zwang.law import AbstractControlLaw
@@ -122,6 +123,7 @@ class Assembly:
         levels: names of the constraints that each level adds, lowest first.
         names: views of q, v and p by name.
         leaves, interactions: what M and F are made of.
+        packing: which parameters stand together in one array.
     """
 
     top: Node
@@ -129,6 +131,11 @@ class Assembly:
     names: Names
     leaves: tuple[Leaf, ...]
     interactions: tuple[Interaction, ...]
+    packing: Packing | None = None
+
+    def packed(self, p):
+        """Parameters as the functions of the model get them."""
+        return p if self.packing is None or p is None else self.packing(p)
 
     def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
         """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
@@ -223,7 +230,7 @@ def Hierarchy(
         system, [c for level in members for c in level], whole,
         servo=None if servo is None else servo.by_name(names, lambda c: ByName(c, names)),
         singular_mass=singular_mass or any(m.model.singular_mass for m in modules), name=name,
-        assembly=Assembly(top, level_names, names, parts.leaves, parts.interactions),
+        assembly=Assembly(top, level_names, names, parts.leaves, parts.interactions, _packing(parts.leaves)),
     )  # fmt: skip
 
 
@@ -233,6 +240,12 @@ def _single(model: Model) -> Assembly:
     kind = (id(s), *(id(c) for c in model.constraints.members))
     node = Node("", 1, names, (), slice(0, s.nq), slice(0, s.nv), kind, model)
     return Assembly(node, (names,), Names(s, ()), (Leaf(s, Places.whole(model.params)),), ())
+
+
+def _packing(leaves: Sequence[Leaf]) -> Packing:
+    """One array for each parameter of the leaves of one kind."""
+    several = [leaf.places for leaf in leaves if len(leaf.places) > 1]
+    return Packing(places.named(name) for places in several for name, _ in places.params)
 
 
 def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.errors import ModelError
+from zwang.hierarchy.packed import stacked
 
 
 class Named:
@@ -68,22 +69,20 @@ class NamedParameters(Mapping):
 
     def __getitem__(self, key: Any):
         if isinstance(key, (list, tuple)):
-            parts = [self[name] for name in key]
-            return {name: jnp.stack([part[name] for part in parts]) for name in parts[0]}
+            return {name: stacked(self._params, [f"{path}.{name}" for path in key]) for name in self[key[0]]}
         if key in self._params:
             return self._params[key]
         if key not in self._below:
             _found(key, self._params, "parameters")
-        return NamedParameters(self._below[key])
+        return NamedParameters({own: self._params[name] for own, name in self._below[key].items()})
 
     @cached_property
-    def _below(self) -> dict[str, dict[str, Any]]:
-        """The parameters below each path, by their names without it."""
-        paths: dict[str, dict[str, Any]] = {}
-        for name, value in self._params.items():
-            dots = [i for i, letter in enumerate(name) if letter == "."]
-            for i in dots:
-                paths.setdefault(name[:i], {})[name[i + 1 :]] = value
+    def _below(self) -> dict[str, dict[str, str]]:
+        """The names of the parameters below each path, by their names without it."""
+        paths: dict[str, dict[str, str]] = {}
+        for name in self._params:
+            for i in (i for i, letter in enumerate(name) if letter == "."):
+                paths.setdefault(name[:i], {})[name[i + 1 :]] = name
         return paths
 
 

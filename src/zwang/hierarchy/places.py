@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.hierarchy.packed import stacked
+
 
 class Sized(Protocol):
     """What has coordinates and velocities: a system, or their names."""
@@ -56,12 +58,14 @@ class Places:
 
     def each(self, function: Callable, p, *own):
         """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place are its own parameters."""
-        named = {name: [p[below(prefix, name)] for prefix in self.prefixes] for name, _ in self.params} or None
         if len(self) == 1:
-            alone = None if named is None else {name: values[0] for name, values in named.items()}
+            alone = {name: p[below(self.prefixes[0], name)] for name, _ in self.params} or None
             return jax.tree_util.tree_map(lambda x: jnp.asarray(x)[None], function(*(x[0] for x in own), alone))
-        stacked = None if named is None else {name: jnp.stack(values) for name, values in named.items()}
-        return jax.vmap(function)(*own, stacked)
+        return jax.vmap(function)(*own, {name: stacked(p, self.named(name)) for name, _ in self.params} or None)
+
+    def named(self, parameter: str) -> list[str]:
+        """Full names of a parameter at all places."""
+        return [below(prefix, parameter) for prefix in self.prefixes]
 
 
 class Somewhere(Protocol):
