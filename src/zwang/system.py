@@ -47,11 +47,12 @@ class System(eqx.Module):
     offset: Callable | None
     retract: Callable | None
     potential: Callable | None
-    coordinates: tuple[str, ...]
-    velocities: tuple[str, ...]
-    units: tuple[str, ...]
-    velocity_units: tuple[str, ...]
-    energy_unit: str
+    # static: as leaves, thousands of names would be looked through at every call of a method
+    coordinates: tuple[str, ...] = eqx.field(static=True)
+    velocities: tuple[str, ...] = eqx.field(static=True)
+    units: tuple[str, ...] = eqx.field(static=True)
+    velocity_units: tuple[str, ...] = eqx.field(static=True)
+    energy_unit: str = eqx.field(static=True)
 
     def __init__(
         self,
