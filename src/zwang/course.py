@@ -126,7 +126,9 @@ class Course:
         fixed = self.tolerances.growth[1] == 1
         h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
         apart = float(here.t) - self.turned[first - 1].time if first else np.inf
-        h = h if fixed or apart <= 0 else min(h, 0.5 * apart)  # the next turn may be as near as the last one, and back within a step
+        h = (
+            h if fixed or apart <= 0 else min(h, 0.5 * apart)
+        )  # the next turn may be as near as the last one, and back within a step
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result, p.fired)
         values = (h, 1.0, np.inf, 0, Result.SUCCESS, np.zeros(len(here.fired), bool))
         like = [np.asarray(new, np.asarray(old).dtype) for new, old in zip(values, fresh(here), strict=True)]

@@ -102,7 +102,9 @@ def test_parts_of_a_nonideal_constraint_have_ideal_forces_of_their_own():
     assert np.allclose(found.acceleration, expected.acceleration, rtol=0, atol=1e-14)
     for name in ("first", "second"):
         assert np.allclose(found.by_constraint[name], expected.by_constraint[name], rtol=0, atol=1e-14)
-    whole = zw.Holonomic(lambda q, t, p: slopes @ q, name="inclines", parts=["first", "second"], nonideal=lambda q, v, t, p, ideal: v)
+    whole = zw.Holonomic(
+        lambda q, t, p: slopes @ q, name="inclines", parts=["first", "second"], nonideal=lambda q, v, t, p, ideal: v
+    )
     with pytest.raises(zw.ModelError, match=r"'inclines': nonideal returns shape \(3,\), expected \(2, 3\)"):
         zw.motion(zw.Model(free_particle(3, F=[1.0, -5.0, 2.0]), [whole]), *state)
 
