@@ -17,6 +17,9 @@ from zwang.switching import CHATTER, SAME_INSTANT, RefusedSwitchError, Switching
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
+SOON = 0.1
+"""Part of the time since the turn before that the first step after a turn takes at most: the next turn may come as soon, or sooner,
+and a condition that has come back to zero within that step would be missed."""
 
 
 class Course:
@@ -126,9 +129,7 @@ class Course:
         fixed = self.tolerances.growth[1] == 1
         h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
         apart = float(here.t) - self.turned[first - 1].time if first else np.inf
-        h = (
-            h if fixed or apart <= 0 else min(h, 0.5 * apart)
-        )  # the next turn may be as near as the last one, and back within a step
+        h = h if fixed or apart <= 0 else min(h, SOON * apart)
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result, p.fired)
         values = (h, 1.0, np.inf, 0, Result.SUCCESS, np.zeros(len(here.fired), bool))
         like = [np.asarray(new, np.asarray(old).dtype) for new, old in zip(values, fresh(here), strict=True)]

@@ -29,7 +29,7 @@ def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
             raise ModelError(f"{model.name} has no constraint {n!r}; it has: {', '.join(model.constraints.names) or 'none'}.")
         if count > 1:
             raise ModelError(f"levels names constraint {n!r} {count} times.")
-    return tuple(tuple(level) for level in given)
+    return tuple(tuple(map(str, level)) for level in given)
 
 
 class Rows(eqx.Module):
