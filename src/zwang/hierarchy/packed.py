@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+
+from zwang.arrays import is_concrete
 
 
 class Packing:
@@ -28,11 +29,11 @@ class Packing:
         """Parameters by name, packed; of the numbers that came last it is known."""
         if self._last is not None and self._last[0] is p:
             return self._last[1]
-        traced = any(isinstance(x, jax.core.Tracer) for x in p.values())
-        stack = jnp.stack if traced else lambda parts: jnp.asarray(np.stack([np.asarray(x) for x in parts]))
+        known = is_concrete(p)
+        stack = (lambda parts: jnp.asarray(np.stack([np.asarray(x) for x in parts]))) if known else jnp.stack
         arrays = tuple(stack([p[name] for name in names]) for names in self.groups)
         packed = Packed(arrays, {name: x for name, x in p.items() if name not in self.place}, self)
-        if not traced:
+        if known:
             self._last = (p, packed)
         return packed
 

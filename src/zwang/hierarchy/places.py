@@ -71,7 +71,8 @@ class Places:
 class Somewhere(Protocol):
     """What acts at places and knows of what kind it is."""
 
-    places: Places
+    @property
+    def places(self) -> Places: ...
 
     @property
     def kind(self) -> Hashable: ...
@@ -94,8 +95,8 @@ def merged(parts: Iterable[T]) -> list[T]:
 
 
 def _joined(parts: list[Places]) -> Places:
-    each = (tuple(x for part in parts for x in getattr(part, name)) for name in ("prefixes", "q_starts", "v_starts"))
-    return Places(*each, parts[0].params)
+    together = lambda name: tuple(x for part in parts for x in getattr(part, name))
+    return Places(together("prefixes"), together("q_starts"), together("v_starts"), parts[0].params)
 
 
 def below(prefix: str, name: str) -> str:

@@ -41,7 +41,7 @@ def dataset(
     energy_unit = system.energy_unit
     power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
-    work, doubt = _work(t, power)
+    work, doubt = _work(t, np.asarray(power))
     lost = np.sum([np.where(t >= s.time, s.energy_loss, 0.0) for s in switches], axis=0) if switches else np.zeros(len(t))
     labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
     variables = {
