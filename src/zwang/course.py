@@ -13,10 +13,13 @@ from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import CHUNK, Progress, Tolerances, advance
 from zwang.run import Steps, Switched
 from zwang.run.observe import refuse_missed
-from zwang.switching import CHATTER, SAME_INSTANT, RefusedSwitchError, Switching, event_values
+from zwang.switching import CHATTER, SAME_INSTANT, RefusedSwitchError, Switching, accumulation, event_values
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
+SOON = 0.1
+"""Part of the time since the turn before that the first step after a turn takes at most: the next turn may come as soon, or sooner,
+and a condition that has come back to zero within that step would be missed."""
 
 
 class Course:
@@ -116,10 +119,17 @@ class Course:
             recent = [x for x in self.turned if here.t - x.time <= SAME_INSTANT * duration]
             if len(recent) > CHATTER or len(self.turned) - first > 2 * len(switching.switches) + 1:
                 raise RefusedSwitchError(Result.CHATTERING, self.turned[-1].what)
+        what = self.turned[first].what if len(self.turned) > first else ""
+        limit = accumulation([x.time for x in self.turned if x.what == what])
+        if limit <= self.instants[-1]:
+            detail = f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run before with a zw.Stop"
+            raise RefusedSwitchError(Result.CHATTERING, detail)
         t = np.concatenate([part.t for part in self.parts[-2:]])
         lengths = np.diff(t)[-RECENT:]
         fixed = self.tolerances.growth[1] == 1
         h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
+        apart = float(here.t) - self.turned[first - 1].time if first else np.inf
+        h = h if fixed or apart <= 0 else min(h, SOON * apart)
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result, p.fired)
         values = (h, 1.0, np.inf, 0, Result.SUCCESS, np.zeros(len(here.fired), bool))
         like = [np.asarray(new, np.asarray(old).dtype) for new, old in zip(values, fresh(here), strict=True)]

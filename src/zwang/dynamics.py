@@ -181,15 +181,14 @@ class Dynamics(eqx.Module):
         return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
 
     def nonideal_forces(self, eq: Equation, multipliers: Float[Array, " m"]) -> dict[str, Float[Array, " nv"]]:
-        """c of each nonideal constraint, which may depend on that constraint's own ideal force `Aᵢᵀ λᵢ`."""
-        s, rows, on = eq.state, self.constraints.row_slices, self.constraints.on
-
-        def impressed(c):
-            own = rows[c.name]
-            force = jnp.asarray(c.nonideal(s.q, s.v, s.t, self.p, eq.weighted.A[own].T @ multipliers[own]))
-            return force if on is None else jnp.where(jnp.any(on[own]), force, 0.0)
-
-        return {c.name: impressed(c) for c in self.constraints.members if c.nonideal is not None}
+        """c of each part of the nonideal constraints, which may depend on the ideal forces `Aᵢᵀ λᵢ` of the parts of its own one."""
+        s, constraints, forces = eq.state, self.constraints, {}
+        rows, on = constraints.row_slices, constraints.on
+        for c in constraints.members:
+            if c.nonideal is not None:
+                impressed = c.impressed(s.q, s.v, s.t, self.p, constraints.ideal_forces(c, eq.weighted.A, multipliers))
+                forces |= dict(zip(c.parts, impressed, strict=True))
+        return forces if on is None else {part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()}
 
     def missed(self, s: State) -> Float[Array, ""]:
         """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is dense."""

@@ -70,7 +70,7 @@ _SENTENCES = {
     Result.OFF_CONSTRAINTS: "the start is off its constraints by more than start_tolerance: move it with zw.consistent_state",
     Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
     Result.NOT_MET: "a constraint was to be switched on where it is not met",
-    Result.CHATTERING: "constraints are switched on and off again and again at one instant",
+    Result.CHATTERING: "constraints are switched on and off again and again, ever faster, which no step gets past",
     Result.OUTSIDE_STRUCTURE: "a constraint depends on a velocity that it did not depend on where its sparsity was looked for "
     "(a condition in its function?): give pseudoinverse=zw.Proximal()",
 }

@@ -77,11 +77,11 @@ class Model(eqx.Module):
                     f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
                 )
         self.system, self.singular_mass, self.name, self.assembly = system, singular_mass, name, assembly
-        self.params = as_parameters(params)
-        _check_shapes(system, self.params)
-        self.constraints = Constraints(constraints, system, self.params)
-        self.sparsity = Sparsity(system, self.constraints, self.params)
-        self.servo = None
+        self.params, self.servo = as_parameters(params), None
+        p = self.parameters()
+        _check_shapes(system, p)
+        self.constraints = Constraints(constraints, system, p)
+        self.sparsity = Sparsity(system, self.constraints, p)
         if servo is not None:
             if not isinstance(servo, AbstractControlLaw):
                 raise ModelError(f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, ...).")
@@ -100,7 +100,7 @@ class Model(eqx.Module):
         formulation: AbstractFormulation | None = None,
     ) -> Dynamics:
         """The model's equation of motion with given parameters and methods."""
-        p = self.params if params is None else self.merged(params)
+        p = self.parameters(params)
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
             raise ModelError(
@@ -130,6 +130,11 @@ class Model(eqx.Module):
                 f"rows that touch less than {MOST_COLORS} blocks of velocities, and constraints that are finite at random states."
             )
         return self.sparsity.structure
+
+    def parameters(self, params: PyTree = None) -> PyTree:
+        """`p` as functions get it: the model's parameters with those of `params` in place; of a hierarchy, equal modules' together."""
+        p = self.params if params is None else self.merged(params)
+        return p if self.assembly is None or self.servo is not None else self.assembly.packed(p)
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""

@@ -26,6 +26,9 @@ from zwang.run import Switched
 from zwang.start import START_TOLERANCE, Start, begin
 
 Condition = float | Callable
+ACCUMULATING, STEADY = 8, 0.05
+"""So many intervals in a row, each shorter than the last by one ratio up to this relative spread, go on for ever in a finite time
+(Zeno): a ball that bounces ever lower."""
 CHATTER = 100
 """More turns than this within `SAME_INSTANT` of the run's duration are chattering, which no step gets past."""
 SAME_INSTANT = 1e-9
@@ -40,7 +43,7 @@ class Switch:
         on, off: conditions, one or a list of them. A number is a time [s]. A function is an event where it rises through zero: to
             switch on it takes `(q, v, t, p)`, to switch off `(q, v, t, p, multipliers)`, with λ of the constraint's own rows, shape
             (rows,) (`Q_c = +Aᵀλ`), so that a rope can go slack where its tension ends. It is looked at after every step: one that
-            rises and falls within a step is missed (`longest_step`).
+            rises and falls within a step is missed (`longest_step`). Instants that accumulate end the run.
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy loss is reported. "impact-free":
             refused unless the velocity meets the constraint already. The position must be met in any case.
         initially: whether it holds at the start; unless given, it does if there is nothing that switches it on.
@@ -158,9 +161,10 @@ class Switching:
         for i, off in due.items():
             memory[i] = 1.0 - off
         names = lambda which: tuple(self.switches[i].constraint for i, off in due.items() if off == which)
-        state, nv = flow.state(here.t, jnp.asarray(here.y)), self.model.system.nv
+        state, system = flow.state(here.t, jnp.asarray(here.y)), self.model.system
+        nv, energy_unit = system.nv, system.energy_unit
         if not names(0):
-            record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {})
+            record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {}, energy_unit)
             return Turned(np.asarray(here.y), memory, record)
         dynamics = flow.holding(jnp.asarray(memory)).dynamics
         start = begin(dynamics, state)
@@ -170,7 +174,7 @@ class Switching:
             metric_of(dynamics, start.there.M, start.there.A), start, np.asarray(state.v), np.asarray(after.v)
         )
         own = {name: tuple(multipliers[self.model.constraints.row_slices[name]].tolist()) for name in names(0)}
-        record = Switched(float(here.t), names(0), names(1), loss, tuple(momentum.tolist()), own)
+        record = Switched(float(here.t), names(0), names(1), loss, tuple(momentum.tolist()), own, energy_unit)
         return Turned(np.concatenate([after.q, after.v]), memory, record)
 
     def _refuse(self, start: Start, turning: Sequence[int], duration: float) -> None:
@@ -200,6 +204,17 @@ class Switching:
             raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
         if start.residual > CONSISTENT:
             raise RefusedSwitchError(Result.INCONSISTENT, contradiction(self.model, start.miss))
+
+
+def accumulation(times: Sequence[float]) -> float:
+    """When instants that follow each other at geometrically shorter intervals come to their limit [s]; inf if they do not."""
+    intervals = np.diff(times)[-ACCUMULATING:]
+    if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
+        return np.inf
+    ratios = intervals[1:] / intervals[:-1]
+    ratio = float(ratios[-1])
+    steady = np.max(ratios) < 1 - STEADY and np.max(ratios) - np.min(ratios) <= STEADY * ratio
+    return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
 
 
 def _impact(metric: AbstractMetric, start: Start, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

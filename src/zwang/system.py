@@ -66,11 +66,12 @@ class System(eqx.Module):
     offset: Callable | None
     retract: Callable | None
     potential: Callable | None
-    coordinates: Names
-    velocities: Names
-    units: Names
-    velocity_units: Names
-    energy_unit: str
+    # static: as leaves, thousands of names would be looked through at every call of a method
+    coordinates: Names = eqx.field(static=True)
+    velocities: Names = eqx.field(static=True)
+    units: Names = eqx.field(static=True)
+    velocity_units: Names = eqx.field(static=True)
+    energy_unit: str = eqx.field(static=True)
 
     def __init__(
         self,

@@ -84,6 +84,31 @@ def test_nonideal_force_acts_only_along_what_the_constraints_allow():
     assert np.isclose(m.nonideal_force @ down, -mu * 9.81 * np.cos(theta), rtol=1e-14)
 
 
+def test_parts_of_a_nonideal_constraint_have_ideal_forces_of_their_own():
+    """Friction of two inclines that hold one particle, as one constraint with two parts and as two constraints."""
+    slopes = jnp.array([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
+    friction = lambda v, ideal: -0.2 * jnp.linalg.norm(ideal) * v / jnp.linalg.norm(v)
+    together = zw.Holonomic(
+        lambda q, t, p: slopes @ q, name="inclines", parts=["first", "second"],
+        nonideal=lambda q, v, t, p, ideal: jax.vmap(lambda own: friction(v, own))(ideal),
+    )  # fmt: skip
+    apart = [
+        zw.Holonomic(lambda q, t, p, i=i: slopes[i] @ q, name=n, nonideal=lambda q, v, t, p, ideal: friction(v, ideal))
+        for i, n in enumerate(["first", "second"])
+    ]
+    state = [0.0, 0.0, 0.0], [6.0, -3.0, 1.0]
+    found, expected = (zw.motion(zw.Model(free_particle(3, F=[1.0, -5.0, 2.0]), c), *state) for c in ([together], apart))
+    assert np.abs(expected.nonideal_force).max() > 0.1
+    assert np.allclose(found.acceleration, expected.acceleration, rtol=0, atol=1e-14)
+    for name in ("first", "second"):
+        assert np.allclose(found.by_constraint[name], expected.by_constraint[name], rtol=0, atol=1e-14)
+    whole = zw.Holonomic(
+        lambda q, t, p: slopes @ q, name="inclines", parts=["first", "second"], nonideal=lambda q, v, t, p, ideal: v
+    )
+    with pytest.raises(zw.ModelError, match=r"'inclines': nonideal returns shape \(3,\), expected \(2, 3\)"):
+        zw.motion(zw.Model(free_particle(3, F=[1.0, -5.0, 2.0]), [whole]), *state)
+
+
 @pytest.mark.parametrize("form", ["diagonal", "dense", "block"])
 def test_the_form_of_the_mass_matrix_does_not_matter(form):
     blocks = np.array([[[2.0, 0.3], [0.3, 1.0]], [[3.0, -0.2], [-0.2, 4.0]]])

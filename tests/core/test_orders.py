@@ -44,6 +44,18 @@ def test_derivatives_are_laid_out_by_order():
     assert np.allclose(s.move(q, v, 0.0, None), [0.3, 1.0, 2.0, 7.0])
 
 
+@pytest.mark.slow
+def test_an_implicit_integrator_carries_lower_derivatives_along():
+    """Third order, x = sin(ω t)/ω, and a current that follows cos t within 5 ms. The Newton matrix leaves n of q̇ = N v + n out,
+    which costs iterations only."""
+    w = 3.0
+    force = lambda x, t, p: jnp.stack([-(w**2) * x["x"][1], -200.0 * (x["i"][0] - jnp.cos(t)) - jnp.sin(t)])
+    model = zw.HigherOrder({"x": 3, "i": 1}, lambda x, t, p: jnp.ones(2), force)
+    run = zw.simulate(model, [0.0, 1.0], [0.0, 1.0], duration=2.0, rtol=1e-8, samples=5, integrator=zw.Kvaerno5())
+    exact = np.stack([np.sin(w * run.t) / w, np.cos(w * run.t)], axis=1)
+    assert np.allclose(run.q, exact, rtol=0, atol=1e-7) and np.allclose(run.v[:, 1], np.cos(run.t), rtol=0, atol=1e-7)
+
+
 def test_a_system_of_second_order_is_the_ordinary_one():
     model = zw.HigherOrder(
         {"x": 2, "y": 2}, lambda x, t, p: jnp.ones(2), lambda x, t, p: jnp.array([0.0, -9.81]),

@@ -172,7 +172,9 @@ def test_rheonomic_constraint_does_the_work_that_the_energy_gains():
     wire = zw.Holonomic(lambda q, t, p: q[1] * jnp.cos(t) - q[0] * jnp.sin(t), name="wire")
     run = zw.simulate(zw.Model(system, [wire]), [1.0, 0.0], [0.0, 1.0], duration=2.0, rtol=1e-10)
     assert np.allclose(np.hypot(*run.q.T), np.cosh(run.t), rtol=1e-9)
-    assert np.abs(run.dataset.energy_balance.values).max() < 1e-6  # spline over 201 samples
+    balance = run.dataset.energy_balance
+    assert np.abs(balance.values).max() < 1e-6  # spline over 201 samples, which say themselves how well they resolve the work
+    assert np.abs(balance.values).max() <= balance.attrs["work_uncertainty"] < 1e-4
     assert float(run.dataset.energy[-1] - run.dataset.energy[0]) > 10
 
 

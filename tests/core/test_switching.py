@@ -155,6 +155,25 @@ def test_a_stop_condition_ends_a_run_with_switches():
     assert run.result is zw.Result.STOPPED and run.stopped_by == "below" and len(run.switches) == 1
 
 
+def test_instants_that_accumulate_end_the_run_where_a_step_would_pass_them():
+    """A ball thrown up again with ẋ = ¼ g (T − t) flies for half of T − t: infinitely many flights until T."""
+    until = 1.0
+    ball = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -G * jnp.ones(1), coordinates=["x"])
+    throw = zw.Nonholonomic(lambda q, v, t, p: v[0] - 0.25 * G * (until - t), name="throw")
+    model = zw.Model(ball, [throw], name="ball")
+    hand = zw.Switch("throw", on=lambda q, v, t, p: -q[0], off=lambda q, v, t, p, multipliers: jnp.asarray(1.0))
+    first = np.sqrt(2 * 0.1 / G)
+    with pytest.raises(zw.SimulationError, match=r"accumulate at about t = 1 s: end the run before") as stopped:
+        zw.simulate(model, [0.1], [0.0], duration=2.0, samples=5, switches=[hand])
+    run = stopped.value.run
+    assert run.result is zw.Result.CHATTERING
+    caught = np.array([s.time for s in run.switches if s.on])
+    assert len(caught) == 9
+    assert np.allclose(caught, until - (until - first) / 2.0 ** np.arange(9), rtol=0, atol=1e-9)
+    before = zw.simulate(model, [0.1], [0.0], duration=0.99, samples=5, switches=[hand])
+    assert sum(bool(s.on) for s in before.switches) == 7
+
+
 def test_other_instants_compile_nothing():
     run = lambda at: bob_run([L, 0.0], [0.0, -1.0], zw.Switch("rope", off=at), BLADE)
     run(0.1)

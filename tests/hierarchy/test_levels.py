@@ -76,6 +76,25 @@ def test_nonideal_forces_are_those_of_the_flat_model_at_every_level():
     assert np.allclose(zw.enforce(model, *STATE).acceleration, right, rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
+def test_copies_of_a_nonideal_module_rub_each_by_its_own_force():
+    """Three copies on slopes of their own, beside a model of each alone; by the kernel, by levels, and with one copy not enforced."""
+    own = zw.Holonomic(lambda q, t, p: q[0] * p["m"] + q[1], name="slope", nonideal=drag)
+    leaf = zw.Model(POINT, [own], {"m": 1.0}, name="leaf")
+    masses = {"a": 1.0, "b": 2.0, "c": 0.5}
+    model = zw.Hierarchy([[zw.Module(leaf, name=n, params={"m": m}) for n, m in masses.items()]])
+    q, v = np.array([0.1, -0.1, 0.2, -0.4, 0.5, -0.25]), np.array([1.0, -1.0, 0.5, -1.0, -2.0, 1.0])
+    alone = [zw.motion(leaf, q[2 * i : 2 * i + 2], v[2 * i : 2 * i + 2], params={"m": m}) for i, m in enumerate(masses.values())]
+    right = np.concatenate([m.acceleration for m in alone])
+    found = zw.motion(model, q, v)
+    assert np.allclose(found.acceleration, right, rtol=0, atol=1e-13)
+    assert np.allclose(found.by_constraint["b.slope"][2:4], alone[1].constraint_force, rtol=0, atol=1e-13)
+    assert np.allclose(zw.enforce(model, q, v).acceleration, right, rtol=0, atol=1e-13)
+    two = zw.enforce(model, q, v, levels=[["c.slope"], ["a.slope"]]).acceleration
+    free = POINT.force(jnp.asarray(q[2:4]), jnp.asarray(v[2:4]), 0.0, {"m": 2.0}) / 2.0
+    assert np.allclose(two, np.concatenate([right[:2], free, right[4:]]), rtol=0, atol=1e-13)
+
+
 def carts(servo=None):
     cart = zw.Model(
         zw.System(1, lambda q, t, p: p["m"] * jnp.ones(1), lambda q, v, t, p: -2.0 * v, coordinates=("x",)),

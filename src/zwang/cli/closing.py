@@ -37,8 +37,9 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if s.energy.conserved:
         yield "energy drift", f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})"
     else:
-        changes = f"energy changes by up to {s.energy.drift:.4g} {s.energy.unit}, work by a spline over the samples"
-        yield "energy balance", f"{s.energy.balance:.2e} {s.energy.unit} off ({changes})"
+        e = s.energy
+        changes = f"energy changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to {e.doubt:.1e} {e.unit}"
+        yield "energy balance", f"{e.balance:.2e} {e.unit} off ({changes})"
     for error in s.errors:
         unit = error.unit or "SI"
         yield "error", f"{error.value:.2e} {unit} against the exact solution (largest: {error.coordinate})"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.errors import ModelError
 from zwang.system import System
 
 
@@ -21,7 +23,8 @@ class AbstractConstraint(eqx.Module):
         name: the constraint's name in results, plots and messages.
         nonideal: `(q, v, t, p, ideal_force)` → c [N, N·m …], shape (nv,); the impressed force of a constraint that does work
             under virtual displacements (servo paper, eq. 12-13), `None` for an ideal one. `ideal_force` is this constraint's
-            own ideal generalized force `Aᵢᵀ λᵢ`, shape (nv,), so that Coulomb friction can depend on it.
+            own ideal generalized force `Aᵢᵀ λᵢ`, shape (nv,), so that Coulomb friction can depend on it. Of a constraint with
+            parts of their own names, `ideal_force` and c have a row for each part, shape (parts, nv).
     """
 
     name: eqx.AbstractVar[str]
@@ -33,22 +36,19 @@ class AbstractConstraint(eqx.Module):
         """The highest level at which it is given: "position", "velocity" or "acceleration"."""
 
     @property
-    def copies(self) -> Hashable | None:
-        """Equal for constraints that are one definition at several places (modules of one kind); None for all others.
-
-        Those that have copies answer `together` as well.
-        """
-        return None
-
-    def together(self, members: Sequence, method: str, *state) -> Float[Array, "copies rows"]:
-        """`position_residual` or `velocity_residual`, as `method` says, of copies in one evaluation; `state` as these take it."""
-        raise NotImplementedError
-
-    @property
     def parts(self) -> tuple[str, ...]:
         """Names under which its rows are reported, each with as many rows: its own, or those of the like constraints that are
         evaluated together."""
         return (self.name,)
+
+    def impressed(self, q, v, t, p, ideal: Float[Array, "parts nv"]) -> Float[Array, "parts nv"]:
+        """c of each part from the parts' own ideal forces; only of a nonideal constraint."""
+        assert self.nonideal is not None
+        given = ideal[0] if self.parts == (self.name,) else ideal
+        c = jnp.asarray(self.nonideal(q, v, t, p, given))
+        if c.shape != given.shape:
+            raise ModelError(f"constraint {self.name!r}: nonideal returns shape {c.shape}, expected {given.shape}.")
+        return c.reshape(ideal.shape)
 
     def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
         """`φ(q, t)`; only at level "position"."""

@@ -12,7 +12,8 @@ absent, so that one compiled program serves all topologies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import equinox as eqx
@@ -46,15 +47,11 @@ class Constraints(eqx.Module):
 
     def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
         self.members, self.system, self.on = tuple(members), system, None
-        names = list(self.names)
-        repeated = sorted({n for n in names if names.count(n) > 1})
+        counted = Counter(self.names)
+        repeated = sorted(name for name, count in counted.items() if count > 1)
         if repeated:
-            raise ModelError(
-                f"constraint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own name=."
-            )
-        kinds: list[Hashable] = [i if c.copies is None else (c.copies, c.level) for i, c in enumerate(self.members)]
-        rows = {kind: _rows(c, system, p) for kind, c in dict(zip(kinds, self.members, strict=True)).items()}
-        self.sizes = tuple(rows[kind] for kind in kinds)  # copies of one definition have as many rows each
+            raise ModelError(f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give each its own name=.")
+        self.sizes = tuple(_rows(c, system, p) for c in self.members)
         self.entries = Entries(self, p)
 
     @property
@@ -77,6 +74,11 @@ class Constraints(eqx.Module):
         sizes = [size // len(c.parts) for c, size in zip(self.members, self.sizes, strict=True) for _ in c.parts]
         ends = np.cumsum((0, *sizes))
         return {name: slice(int(i), int(j)) for name, i, j in zip(self.names, ends, ends[1:], strict=False)}
+
+    def ideal_forces(self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]) -> Float[Array, "parts nv"]:
+        """`Aᵢᵀ λᵢ` of each part of one constraint."""
+        rows = self.row_slices
+        return jnp.stack([A[rows[part]].T @ multipliers[rows[part]] for part in c.parts])
 
     def rows_at(self, *levels: str) -> np.ndarray:
         """Indices of the rows whose constraint is given at one of `levels`."""
@@ -101,22 +103,8 @@ class Constraints(eqx.Module):
         return self._residual("velocity_residual", ("position", "velocity"), q, v, t, p)
 
     def _residual(self, method: str, levels: tuple[str, ...], *state) -> Float[Array, " rows"]:
-        """Residuals of all members at some levels, copies of one definition in one evaluation."""
-        groups: dict[Hashable, list[int]] = {}
-        for i, c in enumerate(self.members):
-            if c.level in levels:
-                groups.setdefault((c.copies, c.level) if c.copies is not None else i, []).append(i)
-        parts, order = [jnp.zeros(0)], []
-        ends = np.cumsum((0, *self.sizes))
-        for group in groups.values():
-            first = self.members[group[0]]
-            residual = getattr(first, method)(self.system, *state) if len(group) == 1 else first.together(
-                [self.members[i] for i in group], method, *state
-            )  # fmt: skip
-            parts.append(residual.ravel())
-            order += [r for i in group for r in range(ends[i], ends[i + 1])]
-        joined = jnp.concatenate(parts)
-        return self._present(joined if order == sorted(order) else joined[np.argsort(order)], self.rows_at(*levels))
+        residuals = [getattr(c, method)(self.system, *state) for c in self.members if c.level in levels]
+        return self._present(jnp.concatenate([jnp.zeros(0), *residuals]), self.rows_at(*levels))
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""

@@ -4,8 +4,10 @@
 |---|---|
 | `module.py` | `Module` and `Hierarchy`: modules and the constraints that join them become a `zw.Model` |
 | `names.py` | q, v and p by name |
-| `assembly.py` | M, F and N of modules side by side, those of one kind under `vmap` |
-| `placed.py` | a module's constraint at its place in the whole |
+| `places.py` | where modules of one kind are; a function of one at all of them, under `vmap` |
+| `packed.py` | parameters of equal modules as one array each |
+| `assembly.py` | M, F and N of modules side by side |
+| `placed.py` | a module's constraint at all places of its module |
 | `recursion.py` | one level enforced on top of others: the recursion, clearances, singular mass |
 | `chosen.py` | which constraints a level enforces, and with what clearance |
 | `describe.py` | levels and the tree of modules in words, for `zw.check` |

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.errors import ModelError
-from zwang.hierarchy.names import Named, NamedParameters, parameters_of
-from zwang.hierarchy.placed import stacked_parameters
+from zwang.hierarchy.names import Named, NamedParameters
+from zwang.hierarchy.places import Places, below, taken
 from zwang.system import System
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Node:
     """A module in the tree.
 
@@ -26,6 +28,7 @@ class Node:
         modules: what it is assembled from.
         q, v: its coordinates and velocities.
         kind: equal for modules of one definition.
+        model: the module by itself, with the numbers of its definition; None for the whole.
     """
 
     path: str
@@ -35,14 +38,14 @@ class Node:
     q: slice
     v: slice
     kind: object
+    model: Any
 
     def placed(self, prefix: str, q_start: int, v_start: int) -> Node:
         """The same, below a path and behind other coordinates."""
-        join = lambda name: f"{prefix}.{name}" if name else prefix
-        return Node(
-            join(self.path), self.level, tuple(map(join, self.constraints)),
-            tuple(m.placed(prefix, q_start, v_start) for m in self.modules),
-            slice(self.q.start + q_start, self.q.stop + q_start), slice(self.v.start + v_start, self.v.stop + v_start), self.kind,
+        return dataclasses.replace(
+            self, path=below(prefix, self.path), constraints=tuple(below(prefix, name) for name in self.constraints),
+            modules=tuple(m.placed(prefix, q_start, v_start) for m in self.modules),
+            q=slice(self.q.start + q_start, self.q.stop + q_start), v=slice(self.v.start + v_start, self.v.stop + v_start),
         )  # fmt: skip
 
     def walk(self):
@@ -51,47 +54,58 @@ class Node:
             yield from module.walk()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Leaf:
-    """A system at its place: coordinates from q_start, velocities from v_start, parameters below the path."""
+    """A system that is not assembled from others, at all of its places."""
 
-    path: str
     system: System
-    q_start: int
-    v_start: int
-    params: tuple
+    places: Places
 
-    def placed(self, prefix: str, q_start: int, v_start: int) -> Leaf:
-        path = f"{prefix}.{self.path}" if self.path else prefix
-        return dataclasses.replace(self, path=path, q_start=self.q_start + q_start, v_start=self.v_start + v_start)
+    @property
+    def kind(self):
+        return id(self.system)
+
+    def at(self, places: Places) -> Leaf:
+        return Leaf(self.system, places)
+
+    def each(self, function: Callable, t, p, *vectors):
+        """`function(*parts, t, p)` at all places, with a leading axis; `vectors` are (vector, entries)."""
+        own = [taken(x, entries) for x, entries in vectors]
+        return self.places.each(lambda *a: jnp.asarray(function(*a[:-1], t, a[-1])), p, *own)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Interaction:
-    """Forces between the modules of one assembly, which has its own names: springs, cables, motors."""
+    """Forces between the modules of assemblies of one kind, which have their own names: springs, cables, motors."""
 
-    path: str
     names: Names
     force: Callable | None
     potential: Callable | None
-    q_start: int = 0
-    v_start: int = 0
+    places: Places
 
-    def placed(self, prefix: str, q_start: int, v_start: int) -> Interaction:
-        path = f"{prefix}.{self.path}" if self.path else prefix
-        return dataclasses.replace(self, path=path, q_start=self.q_start + q_start, v_start=self.v_start + v_start)
+    @property
+    def kind(self):
+        return id(self.names)
 
-    def own(self, q, v, p):
-        """Its parts of q, v and p, by name."""
-        part = p if not self.path else parameters_of(p, self.path)
-        q, v = q[self.q_start : self.q_start + self.names.nq], v[self.v_start : self.v_start + self.names.nv]
-        return self.names.coordinates(q), self.names.velocities(v), self.names.parameters(part)
+    def at(self, places: Places) -> Interaction:
+        return Interaction(self.names, self.force, self.potential, places)
 
-    def generalized(self, given) -> jax.Array:
-        """A force given as a vector (nv,) or by name of module or velocity, as a vector."""
-        if not isinstance(given, Mapping):
-            return jnp.asarray(given)
-        return self.names.velocities(jnp.zeros(self.names.nv)).row(given)
+    def added(self, F, q, v, t, p):
+        """F with the forces of all places, each given as a vector (nv,) or by name of module or velocity."""
+
+        def vector(q, v, p):
+            given = self.force(self.names.coordinates(q), self.names.velocities(v), t, self.names.parameters(p))  # type: ignore
+            if not isinstance(given, Mapping):
+                return jnp.asarray(given)
+            return self.names.velocities(jnp.zeros(self.names.nv)).row(given)
+
+        at_v = self.places.v(self.names)
+        return F.at[at_v].add(self.places.each(vector, p, taken(q, self.places.q(self.names)), taken(v, at_v)))
+
+    def energy(self, q, t, p):
+        """Potential energy of all places."""
+        one = lambda q, p: jnp.asarray(self.potential(self.names.coordinates(q), t, self.names.parameters(p)))  # type: ignore
+        return jnp.sum(self.places.each(one, p, taken(q, self.places.q(self.names))))
 
 
 class Names:
@@ -118,12 +132,8 @@ class Assembled:
 
     def __init__(self, leaves: Sequence[Leaf], interactions: Sequence[Interaction], nq: int, nv: int):
         self.leaves, self.interactions, self.nq, self.nv = tuple(leaves), tuple(interactions), nq, nv
-        groups: dict[object, list[Leaf]] = {}
-        for leaf in self.leaves:
-            groups.setdefault((id(leaf.system), leaf.params), []).append(leaf)
-        self.groups = tuple(tuple(group) for group in groups.values())
-        self._q = [_entries([x.q_start for x in g], g[0].system.nq) for g in self.groups]
-        self._v = [_entries([x.v_start for x in g], g[0].system.nv) for g in self.groups]
+        self._q = [leaf.places.q(leaf.system) for leaf in self.leaves]
+        self._v = [leaf.places.v(leaf.system) for leaf in self.leaves]
         moving = any(leaf.system.velocity_map is not None for leaf in self.leaves)
         bent = moving or any(leaf.system.retract is not None for leaf in self.leaves)
         energetic = [x.potential for x in (*self.interactions, *(leaf.system for leaf in self.leaves))]
@@ -135,23 +145,18 @@ class Assembled:
     # --- leaves of one kind at once ------------------------------------------------------------------------------
 
     def _each(self, of: Callable, t, p, *vectors):
-        """`of(system)(*parts, t, p)` for each group, with a leading axis over its leaves; `vectors` are (vector, entries)."""
-        for i, group in enumerate(self.groups):
-            function = of(group[0].system)
-            own = [x[entries[i]] for x, entries in vectors]
-            params = stacked_parameters(p, [leaf.path for leaf in group]) if group[0].params else None
-            yield i, jax.vmap(lambda *a, f=function: jnp.asarray(f(*a[:-1], t, a[-1])))(*own, params)
+        """`of(system)(*parts, t, p)` of each leaf, with a leading axis over its places; `vectors` are (vector, entries)."""
+        return [leaf.each(of(leaf.system), t, p, *((x, at[i]) for x, at in vectors)) for i, leaf in enumerate(self.leaves)]
 
     def _gathered(self, of, entries, t, p, *vectors):
-        parts = [value.ravel() for _, value in self._each(of, t, p, *vectors)]
+        joined = jnp.concatenate([value.ravel() for value in self._each(of, t, p, *vectors)])
         order = np.concatenate([e.ravel() for e in entries])
-        joined = jnp.concatenate(parts)
         return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
 
     # --- the functions of a System -------------------------------------------------------------------------------
 
     def mass_matrix(self, q, t, p):
-        blocks = [value for _, value in self._each(lambda s: s.mass_matrix, t, p, (q, self._q))]
+        blocks = self._each(lambda s: s.mass_matrix, t, p, (q, self._q))
         k = self._block_size([b.shape[1:] for b in blocks])
         if k == 1:
             return jnp.zeros(self.nv).at[np.concatenate([v.ravel() for v in self._v])].set(
@@ -174,10 +179,7 @@ class Assembled:
     def force(self, q, v, t, p):
         F = self._gathered(lambda s: s.force, self._v, t, p, (q, self._q), (v, self._v))
         for x in self.interactions:
-            if x.force is not None:
-                named_q, named_v, own = x.own(q, v, p)
-                added = x.generalized(x.force(named_q, named_v, t, own))
-                F = F.at[x.v_start : x.v_start + x.names.nv].add(added)
+            F = F if x.force is None else x.added(F, q, v, t, p)
         if all(x.potential is None for x in self.interactions):
             return F
         slope = jax.grad(self._interaction_potential)(q, t, p)
@@ -195,8 +197,9 @@ class Assembled:
     def _velocity_map(self, q, t, p):
         N = jnp.zeros((self.nq, self.nv))
         identity = lambda s: lambda q, t, p: jnp.eye(s.nv)
-        for i, value in self._each(lambda s: s.velocity_map or identity(s), t, p, (q, self._q)):
-            N = N.at[self._q[i][:, :, None], self._v[i][:, None, :]].set(value)
+        each = self._each(lambda s: s.velocity_map or identity(s), t, p, (q, self._q))
+        for at_q, at_v, value in zip(self._q, self._v, each, strict=True):
+            N = N.at[at_q[:, :, None], at_v[:, None, :]].set(value)
         return N
 
     def _retract(self, q, dv, t, p):
@@ -205,19 +208,10 @@ class Assembled:
     def _potential(self, q, t, p):
         nothing = lambda q, t, p: jnp.zeros(())
         parts = self._each(lambda s: s.potential or nothing, t, p, (q, self._q))
-        return sum((jnp.sum(value) for _, value in parts), self._interaction_potential(q, t, p))
+        return sum((jnp.sum(value) for value in parts), self._interaction_potential(q, t, p))
 
     def _interaction_potential(self, q, t, p):
-        total = jnp.zeros(())
-        for x in self.interactions:
-            if x.potential is not None:
-                named_q, _, own = x.own(q, jnp.zeros(self.nv), p)
-                total = total + x.potential(named_q, t, own)
-        return total
-
-
-def _entries(starts: Sequence[int], size: int) -> np.ndarray:
-    return np.array(starts)[:, None] + np.arange(size)
+        return sum((x.energy(q, t, p) for x in self.interactions if x.potential is not None), jnp.zeros(()))
 
 
 def _positions(v: np.ndarray, blocks):
@@ -237,8 +231,8 @@ def _positions(v: np.ndarray, blocks):
 
 def unique_names(names: Sequence[str]) -> None:
     """Raise if a module's name is empty, has a dot, or is used twice."""
-    for name in names:
+    for name, count in Counter(names).items():
         if not name or "." in name:
             raise ModelError(f"a module is named {name!r}; expected a name without dots, which join the names of modules.")
-        if names.count(name) > 1:
-            raise ModelError(f"module name {name!r} is used {names.count(name)} times; give each its own name=.")
+        if count > 1:
+            raise ModelError(f"module name {name!r} is used {count} times; give each its own name=.")

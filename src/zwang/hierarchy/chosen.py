@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arrays import is_concrete
-from zwang.constraint import AbstractConstraint
+from zwang.constraint import AbstractConstraint, Constraints
 from zwang.errors import ModelError
 from zwang.model import Model
+from zwang.state import State
 
 
 def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
@@ -20,19 +23,49 @@ def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
         return model.assembly.levels if model.assembly is not None else tuple((n,) for n in model.constraints.names)
     if isinstance(given, str) or any(isinstance(level, str) for level in given):
         raise ModelError(f"levels is {given!r:.80}, expected a list of lists of constraint names, the lowest level first.")
-    names = [n for level in given for n in level]
-    for n in names:
-        member(model, n)
-        if names.count(n) > 1:
-            raise ModelError(f"levels names constraint {n!r} {names.count(n)} times.")
-    return tuple(tuple(level) for level in given)
+    known = set(model.constraints.names)
+    for n, count in Counter(n for level in given for n in level).items():
+        if n not in known:
+            raise ModelError(f"{model.name} has no constraint {n!r}; it has: {', '.join(model.constraints.names) or 'none'}.")
+        if count > 1:
+            raise ModelError(f"levels names constraint {n!r} {count} times.")
+    return tuple(tuple(map(str, level)) for level in given)
 
 
-def member(model: Model, name: str) -> AbstractConstraint:
-    for c in model.constraints.members:
-        if c.name == name:
-            return c
-    raise ModelError(f"{model.name} has no constraint {name!r}; it has: {', '.join(model.constraints.names) or 'none'}.")
+class Rows(eqx.Module):
+    """Rows of some constraints at one state.
+
+    Attributes:
+        A, b: shapes (rows, nv) and (rows,).
+        names, slices: of the constraints, or of their parts, and where their rows begin and end.
+        constraints: that the rows belong to.
+    """
+
+    A: Float[Array, "rows nv"]
+    b: Float[Array, " rows"]
+    names: tuple[str, ...]
+    slices: tuple[tuple[int, int], ...]
+    constraints: tuple[AbstractConstraint, ...]
+
+    @classmethod
+    def of(cls, constraints: Constraints, s: State, p) -> Rows:
+        slices = tuple((rows.start, rows.stop) for rows in constraints.row_slices.values())
+        A, b = constraints.matrix(s.q, s.v, s.t, p), constraints.rhs(s.q, s.v, s.t, p)
+        return cls(A, b, constraints.names, slices, constraints.members)
+
+    def of_level(self, names: Sequence[str]) -> Rows:
+        """Those of some names, in their order."""
+        at = dict(zip(self.names, self.slices, strict=True))
+        index = np.concatenate([np.zeros(0, int), *(np.arange(*at[n]) for n in names)])
+        ends = np.cumsum([0, *(at[n][1] - at[n][0] for n in names)]).tolist()
+        slices = tuple(zip(ends, ends[1:], strict=False))
+        return Rows(self.A[index], self.b[index], tuple(names), slices, owners(self.constraints, names))
+
+
+def owners(constraints: Sequence[AbstractConstraint], names: Sequence[str]) -> tuple[AbstractConstraint, ...]:
+    """The constraints that some names, of them or of their parts, belong to."""
+    chosen = set(names)
+    return tuple(c for c in constraints if not chosen.isdisjoint(c.parts))
 
 
 def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
@@ -42,12 +75,12 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
             raise ModelError(
                 f"clearance names {name!r}, which is no constraint of the levels: {', '.join(n for x in levels for n in x)}."
             )
-    roots = []
+    roots, rows = [], model.constraints.row_slices
     for level in levels:
         if not any(n in clearance for n in level):
             roots.append(None)
             continue
-        sizes = [model.constraints.row_slices[n].stop - model.constraints.row_slices[n].start for n in level]
+        sizes = [rows[n].stop - rows[n].start for n in level]
         blocks = [root_of(clearance[n], k, n) if n in clearance else jnp.zeros((k, k)) for n, k in zip(level, sizes, strict=True)]
         whole = jnp.zeros((sum(sizes), sum(sizes)))
         for block, start in zip(blocks, np.cumsum([0, *sizes]), strict=False):

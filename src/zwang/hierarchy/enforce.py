@@ -14,7 +14,7 @@ from zwang.arrays import is_concrete
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError
-from zwang.hierarchy.chosen import chosen_levels, member, root_of, roots_of
+from zwang.hierarchy.chosen import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
 from zwang.mass import factor_mass
 from zwang.model import Model
@@ -120,17 +120,17 @@ class Enforced(eqx.Module):
 
 
 class _Whole:
-    """The free system and its names as one thing that is hashed by identity: a system's names alone are thousands of leaves, and
+    """The model and its names as one thing that is hashed by identity: a system's names alone are thousands of leaves, and
     taking these apart would cost more than a level."""
 
     def __init__(self, model: Model):
-        self.system, self.assembly = model.system, model.assembly
+        self.system, self.constraints, self.assembly = model.system, model.constraints, model.assembly
 
     def __hash__(self):
-        return id(self.system)
+        return id(self.constraints)
 
     def __eq__(self, other):
-        return isinstance(other, _Whole) and self.system is other.system and self.assembly is other.assembly
+        return isinstance(other, _Whole) and self.constraints is other.constraints and self.assembly is other.assembly
 
 
 class _Instant(eqx.Module):
@@ -185,8 +185,8 @@ def enforce(
     """
     chosen = chosen_levels(model, levels)
     roots = roots_of(model, chosen, clearance or {})
-    constraints = tuple(tuple(member(model, n) for n in level) for level in chosen)
-    if any(c.nonideal is not None for level in constraints for c in level) and any(r is not None for r in roots):
+    nonideal = any(c.nonideal is not None for c in owners(model.constraints.members, [n for level in chosen for n in level]))
+    if nonideal and any(root is not None for root in roots):
         raise ModelError(
             f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a force that they blur."
         )
@@ -195,8 +195,8 @@ def enforce(
             f"{model.name}: enforce takes passive constraints; give it model.passive, or the servo constraints by zw.impose."
         )
     state = model.state(q, v, t)
-    p = model.params if params is None else model.merged(params)
-    top = _enforce(_Whole(model), p, state, constraints, roots, model.singular_mass)
+    p = model.parameters(params)
+    top = _enforce(_Whole(model), p, state, chosen, roots, model.singular_mass)
     if throw and is_concrete(top.acceleration) and not np.all(np.isfinite(top.acceleration)):
         raise ModelError(
             f"{model.name}: the acceleration is not finite: the mass matrix is not positive definite, and "
@@ -225,7 +225,7 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
     """
     if any(constraint.name in level.names for level in enforced.levels):
         raise ModelError(f"constraint name {constraint.name!r} is in use; give the new one its own name=.")
-    if clearance is not None and any(x._constraints[0].nonideal is not None for x in enforced.levels if x._constraints):
+    if clearance is not None and any(c.nonideal is not None for x in enforced.levels for c in x._constraints):
         raise ModelError("clearances are for ideal constraints; a nonideal force depends on a force that they blur.")
     added = _impose(enforced._instant, enforced._a, enforced._spread, enforced.total_rank, constraint, clearance, enforced.soft)
     if constraint.nonideal is None and not any(c.nonideal is not None for level in enforced.levels for c in level._constraints):
@@ -243,7 +243,7 @@ def _on(below: Enforced, top: Enforced) -> Enforced:
 
 
 @eqx.filter_jit
-def _enforce(whole: _Whole, p, state: State, constraints, roots, singular: bool) -> Enforced:
+def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> Enforced:
     system = whole.system
     M = jnp.asarray(system.mass_matrix(state.q, state.t, p), state.v.dtype)
     force = jnp.asarray(system.force(state.q, state.v, state.t, p), state.v.dtype)
@@ -256,33 +256,29 @@ def _enforce(whole: _Whole, p, state: State, constraints, roots, singular: bool)
     instant = _Instant(weights, state, p, whole)
     level = Enforced(free, zero, zero, jnp.zeros((0, len(a))), nothing, nothing, nothing > 0, None, (), (), False, (), a, spread,
                      jnp.zeros((len(a), 0)), instant)  # fmt: skip
-    for group, root in zip(constraints, roots, strict=True):
-        level = _with_nonideal(_level(level, instant, level._a, level._spread, level.total_rank, group, root, level.soft))
+    rows = Rows.of(whole.constraints, state, p)
+    for names, root in zip(chosen, roots, strict=True):
+        level = _with_nonideal(
+            _level(level, instant, level._a, level._spread, level.total_rank, rows.of_level(names), root, level.soft)
+        )
     return level
 
 
 @eqx.filter_jit
 def _impose(instant: _Instant, a, spread, total_rank, constraint, clearance, soft: bool) -> Enforced:
-    assembly = instant.whole.assembly
-    placed = constraint if assembly is None else assembly.constraint(constraint)
-    root = None
-    if clearance is not None:
-        rows = Constraints((placed,), instant.whole.system, instant.p).m
-        root = root_of(clearance, rows, constraint.name)
-    return _level(None, instant, a, spread, total_rank, (placed,), root, soft)
+    assembly, s = instant.whole.assembly, instant.state
+    added = Constraints((constraint if assembly is None else assembly.constraint(constraint),), instant.whole.system, instant.p)
+    root = None if clearance is None else root_of(clearance, added.m, constraint.name)
+    return _level(None, instant, a, spread, total_rank, Rows.of(added, s, instant.p), root, soft)
 
 
-def _level(below, instant: _Instant, a, spread, total_rank, constraints, root, soft: bool) -> Enforced:
-    s, p = instant.state, instant.p
-    group = Constraints(constraints, instant.whole.system, p)
-    A, b = group.matrix(s.q, s.v, s.t, p), group.rhs(s.q, s.v, s.t, p)
-    done = step(instant.weights, a, spread, A, b, root, CONSISTENT, projector=not soft)
+def _level(below, instant: _Instant, a, spread, total_rank, rows: Rows, root, soft: bool) -> Enforced:
+    done = step(instant.weights, a, spread, rows.A, rows.b, root, CONSISTENT, projector=not soft)
     rank = total_rank + done.rank
     acceleration = instant.weights.acceleration(done.a, done.spread, len(a) - rank)
-    slices = tuple((r.start, r.stop) for r in group.row_slices.values())
     return Enforced(
-        acceleration, done.rank, rank, A, b, done.missed, done.gave_way, below, group.names, slices, soft or root is not None,
-        tuple(constraints), done.a, done.spread, done.gain, instant,
+        acceleration, done.rank, rank, rows.A, rows.b, done.missed, done.gave_way, below, rows.names, rows.slices,
+        soft or root is not None, rows.constraints, done.a, done.spread, done.gain, instant,
     )  # fmt: skip
 
 
@@ -292,11 +288,15 @@ def _with_nonideal(level: Enforced) -> Enforced:
     if all(c.nonideal is None for x in level.levels for c in x._constraints):
         return level
     s, w, p = level._instant.state, level._instant.weights, level._instant.p
-    multipliers, start, total = level.multipliers, 0, jnp.zeros_like(s.v)
+    multipliers, start, ideal = level.multipliers, 0, {}
     for x in level.levels:
-        for c, (i, j) in zip(x._constraints, x.row_slices, strict=True):
-            if c.nonideal is not None:
-                total = total + c.nonideal(s.q, s.v, s.t, p, x.matrix[i:j].T @ multipliers[start + i : start + j])
+        own = multipliers[start : start + len(x.rhs)]
+        ideal |= {name: x.matrix[i:j].T @ own[i:j] for name, (i, j) in zip(x.names, x.row_slices, strict=True)}
         start += len(x.rhs)
+    impressed, zero = {c.parts: c for x in level.levels for c in x._constraints if c.nonideal is not None}, jnp.zeros_like(s.v)
+    total = zero
+    for parts, c in impressed.items():
+        forces = c.impressed(s.q, s.v, s.t, p, jnp.stack([ideal.get(part, zero) for part in parts]))
+        total = sum((f for part, f in zip(parts, forces, strict=True) if part in ideal), total)
     acceleration = w.acceleration(level._a, level._spread, len(level._a) - level.total_rank, total)
     return eqx.tree_at(lambda e: e.acceleration, level, acceleration)

@@ -1,31 +1,58 @@
-"""The acceleration of a hierarchy with the modules' own factors: block diagonal at level 1, a Schur complement of the joints above.
+"""The acceleration of a hierarchy with the modules' own factors: block diagonal below, a factor of the joints' rows above.
 
-    level 1   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   S_i = (I − A_i⊕A_i) M_i⁻¹      one small factor per module, by `vmap`
-    joints    G = Σ J_i S_i J_iᵀ,   G λ = b̃ − J a,   v̇_i = a_i + S_i J_iᵀ λ                 one factor of the joints' rows alone
+    modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i        one small factor per module, by `vmap`
+    joints    v̇ = a + T (J T)⁺ (b̃ − J a)                                                  one factor of the joints' rows alone
 
-It is (4.14)-(4.16) with all levels above the first taken together; the flat model factors all rows at once.
+To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16) with the levels within the modules
+taken first and the level that joins them last; the flat model factors all rows at once. Where few rows touch few modules each,
+J T has few entries per row and its factor is sparse (`zwang.sparse`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
+from zwang.arrays import is_concrete
 from zwang.constraint import Constraints
-from zwang.errors import ModelError
-from zwang.factor import Cholesky
-from zwang.hierarchy.assembly import Leaf
-from zwang.hierarchy.placed import Placed, stacked_parameters
-from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
-from zwang.mass import factor_mass
+from zwang.dynamics import CONSISTENT
+from zwang.errors import ModelError, Result
+from zwang.hierarchy.placed import Placed
+from zwang.hierarchy.places import Places, merged, taken
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration
+from zwang.mass import DiagonalMass, factor_mass
 from zwang.model import Model
 from zwang.pseudoinverse import Proximal
-from zwang.pseudoinverse.proximal import swept
+from zwang.sparse import MISSED, Sparse, SparseMatrix, Sparsity, Structure
+from zwang.sparse.elimination import plan
+from zwang.sparse.matrix import Layout
+from zwang.sparse.pattern import detect
+from zwang.sparse.structure import GAIN, SPARSE_ROWS
+
+PASSES = 2
+"""How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first correction leaves the round-off of a, and
+the second one that of v̇."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Block:
+    """Modules of one kind, each evaluated as the model that it is by itself."""
+
+    model: Model
+    tag: object
+    places: Places
+
+    @property
+    def kind(self):
+        return self.tag
+
+    def at(self, places: Places) -> Block:
+        return Block(self.model, self.tag, places)
 
 
 class Modular:
@@ -33,47 +60,37 @@ class Modular:
 
     Args:
         model: of `zw.Hierarchy`, with ideal constraints and a positive definite mass matrix.
-        q, v, t: a state in general position, at which the joints' rows are looked at.
 
     Raises:
         ModelError: for any other model.
     """
 
-    def __init__(self, model: Model, q, v, t=0.0):
+    def __init__(self, model: Model):
         assembly = model.assembly
         if assembly is None or model.singular_mass or model.servo is not None:
             raise ModelError(f"{model.name}: expected a zw.Hierarchy without a servo and with a positive definite mass matrix.")
         if any(c.nonideal is not None for c in model.constraints.members):
             raise ModelError(f"{model.name}: expected ideal constraints; use zw.motion for nonideal ones.")
-        own: dict[int, list[Placed]] = {}
-        starts = {leaf.v_start: leaf for leaf in assembly.leaves if leaf.system.nv}
-        joints = []
-        for c in model.constraints.members:
-            leaf = starts.get(c.v_start) if isinstance(c, Placed) else None
-            if leaf is not None and isinstance(c, Placed) and c.home is leaf.system:
-                own.setdefault(leaf.v_start, []).append(c)
-            else:
-                joints.append(c)
-        groups: dict[object, list[Leaf]] = {}
-        for leaf in assembly.leaves:
-            kinds = tuple((c.copies, c.level) for c in own.get(leaf.v_start, ()))
-            groups.setdefault((id(leaf.system), leaf.params, kinds), []).append(leaf)
-        self.model, self.groups = model, tuple(tuple(group) for group in groups.values())
-        self.own = tuple(tuple(own.get(group[0].v_start, ())) for group in self.groups)
-        self.joints = Constraints(joints, model.system, model.params)
-        J = (
-            np.asarray(self.joints.matrix(*model_state(model, q, v, t), model.params))
-            if self.joints.m
-            else np.zeros((0, model.system.nv))
-        )
-        self.entries = tuple(_entries([x.v_start for x in g], g[0].system.nv) for g in self.groups)
-        self.places = tuple(_entries([x.q_start for x in g], g[0].system.nq) for g in self.groups)
-        self.rows = tuple(_touched(J, entries) for entries in self.entries)
+        place = lambda node: Places.whole(node.model.params).moved(node.path, node.q.start, node.v.start)
+        self.model = model
+        self.blocks = merged(Block(node.model, node.kind, place(node)) for node in assembly.top.modules if node.model.system.nv)
+        own = [c for c in model.constraints.members if not isinstance(c, Placed)]
+        self.joints = Constraints(own, model.system, model.parameters())
+        self.pattern = _pattern(self)
 
     def acceleration(self, q, v, t=0.0, *, params: PyTree = None) -> Float[Array, " nv"]:
-        """v̇, shape (nv,); inside `jit`, `vmap` and `grad` as well."""
-        p = self.model.params if params is None else self.model.merged(params)
-        return _acceleration(_Fixed(self), *model_state(self.model, q, v, t), p)
+        """v̇, shape (nv,); inside `jit`, `vmap` and `grad` as well, where it is NaN if constraints contradict each other.
+
+        Raises:
+            ModelError: for contradictory constraints, or a joint that touches a module that it was not seen to touch.
+        """
+        p = self.model.parameters(params)
+        s = self.model.state(q, v, t)
+        answer, missed = _acceleration(_Fixed(self), s.q, s.v, s.t, p)
+        if is_concrete(answer) and not np.all(np.isfinite(answer)):
+            result = Result.INCONSISTENT if missed <= MISSED else Result.OUTSIDE_STRUCTURE
+            raise ModelError(f"{self.model.name}: {result.sentence}.")
+        return answer
 
 
 class _Fixed:
@@ -89,59 +106,105 @@ class _Fixed:
         return isinstance(other, _Fixed) and self.modular is other.modular
 
 
-def model_state(model: Model, q, v, t):
-    s = model.state(q, v, t)
-    return s.q, s.v, s.t
-
-
 @eqx.filter_jit
 def _acceleration(fixed: _Fixed, q, v, t, p):
     x = fixed.modular
-    F = jnp.asarray(x.model.system.force(q, v, t, p))
-    a, mobility = jnp.zeros(x.model.system.nv), []
-    for group, own, at_q, at_v in zip(x.groups, x.own, x.places, x.entries, strict=True):
-        level = jax.vmap(lambda *each, g=group, c=own: _module(g[0], c, t, *each))
-        params = stacked_parameters(p, [leaf.path for leaf in group]) if group[0].params else None
-        parts, S = level(q[at_q], v[at_v], F[at_v], params)
-        a = a.at[at_v].set(parts)
-        mobility.append(S)
+    F, nothing = jnp.asarray(x.model.system.force(q, v, t, p)), jnp.zeros(())
+    a, tangents = jnp.zeros(len(v)), []
+    for block in x.blocks:
+        at_q, at_v = block.places.q(block.model.system), block.places.v(block.model.system)
+        alone = lambda q, v, F, p, model=block.model: _module(model, q, v, t, F, p)
+        free, T = block.places.each(alone, p, taken(q, at_q), taken(v, at_v), taken(F, at_v))
+        a, tangents = a.at[at_v].set(free), [*tangents, (at_v, T)]
     if not x.joints.m:
-        return a
-    J, b = x.joints.matrix(q, v, t, p), x.joints.rhs(q, v, t, p)
-    m = len(b)
-    padded, G = jnp.concatenate([J, jnp.zeros((1, J.shape[1]))]), jnp.zeros((m + 1, m + 1))
-    for S, rows, at_v in zip(mobility, x.rows, x.entries, strict=True):
-        Ji = padded[rows[:, :, None], at_v[:, None, :]]
-        G = G.at[rows[:, :, None], rows[:, None, :]].add(jnp.einsum("irn,inm,ism->irs", Ji, S, Ji))
-    G = G[:m, :m]
-    scale = row_scale(jnp.sqrt(jnp.diag(G)))
-    gram, method = scale[:, None] * G * scale, Proximal()
-    multipliers = scale * swept(gram, Cholesky(gram + method.damping * jnp.eye(m)), scale * (b - J @ a), method.sweeps)
-    pushed = multipliers @ J
-    for S, at_v in zip(mobility, x.entries, strict=True):
-        a = a.at[at_v].add(jnp.einsum("inm,im->in", S, pushed[at_v]))
-    return a
+        return a, nothing
+    b = x.joints.rhs(q, v, t, p)
+    unit = DiagonalMass(jnp.ones(len(v)))
+    if x.pattern is None:
+        J, missed = x.joints.matrix(q, v, t, p), nothing
+        JT = jnp.zeros_like(J)
+        for at_v, T in tangents:
+            JT = JT.at[:, at_v].set(jnp.einsum("rin,ink->rik", J[:, at_v], T))
+        weighted = WeightedPseudoinverse(unit, JT, Proximal())
+    else:
+        product = x.joints.product(q, v, t, p)
+        J = x.pattern.structure.matrix(product)
+        missed = x.pattern.structure.missed(J, product)
+        method = Sparse().suited(len(b)).proximal
+        assert method is not None
+        weighted = x.pattern.structure.weighted(unit, x.pattern.times(J, tangents), method)
+
+    def corrected(_, y):
+        moved = weighted.correct(b - J @ y)
+        for at_v, T in tangents:
+            y = y.at[at_v].add(jnp.einsum("ink,ik->in", T, moved[at_v]))
+        return y
+
+    moved = jax.lax.fori_loop(0, PASSES, corrected, a)
+    size = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(weighted.scale * (J @ a))
+    met = jnp.linalg.norm(weighted.scale * (b - J @ moved)) <= CONSISTENT * size
+    return jnp.where(met & (missed <= MISSED), moved, jnp.nan), missed
 
 
-def _module(leaf: Leaf, own: Sequence[Placed], t, q, v, F, p):
-    """a and S of one module with its own constraints."""
-    system = leaf.system
-    mass = factor_mass(jnp.asarray(system.mass_matrix(q, t, p), v.dtype))
-    rows = Constraints([c.constraint for c in own], system, p)
+def _module(model: Model, q, v, t, F, p):
+    """a and T of one module with its own constraints."""
+    mass = factor_mass(jnp.asarray(model.system.mass_matrix(q, t, p), v.dtype))
+    rows = model.constraints
     weighted = WeightedPseudoinverse(mass, rows.matrix(q, v, t, p), Proximal())
-    free = mass.solve(F)
-    constrained = constrained_acceleration(free, weighted, rows.rhs(q, v, t, p))
-    return constrained, jax.vmap(lambda f: weighted.tangent(mass.solve(f)), out_axes=1)(jnp.eye(len(F)))
+    a = constrained_acceleration(mass.solve(F), weighted, rows.rhs(q, v, t, p))
+    return a, jax.vmap(lambda y: weighted.tangent(mass.unweigh(y)), out_axes=1)(jnp.eye(len(F)))
 
 
-def _entries(starts: Sequence[int], size: int) -> np.ndarray:
-    return np.array(starts)[:, None] + np.arange(size)
+class _Pattern(eqx.Module):
+    """Where `J T` has entries: all velocities of every module that a row touches.
+
+    Attributes:
+        structure: of J and of J T, one column at a time.
+        present: whether a row has an entry of a color, shape (colors, m).
+        source: colors of the columns of the module that each entry lies in, shape (most velocities, colors, m); one past the last for
+            modules with fewer.
+    """
+
+    structure: Structure
+    present: Float[Array, "colors m"]
+    source: Int[Array, "k colors m"]
+
+    def times(self, J: SparseMatrix, tangents) -> SparseMatrix:
+        """`J T`."""
+        columns = jnp.zeros((len(self.source), J.shape[1]))
+        for at_v, T in tangents:
+            columns = columns.at[: T.shape[1], at_v.ravel()].set(T.transpose(1, 0, 2).reshape(T.shape[1], -1))
+        data = jnp.concatenate([J.data[:, 0], jnp.zeros((1, J.data.shape[2]))])
+        terms = (jnp.take_along_axis(data, self.source[k], axis=0) * columns[k][J.layout.block] for k in range(len(self.source)))
+        return SparseMatrix((self.present * sum(terms))[:, None], J.layout)
 
 
-def _touched(J: np.ndarray, entries: np.ndarray) -> np.ndarray:
-    """Rows of J that touch each module, shape (modules, most rows), filled up with one row more than there are."""
-    touching = [np.flatnonzero(np.any(J[:, own] != 0, axis=1)) for own in entries]
-    most = max((len(rows) for rows in touching), default=0)
-    return np.array([np.pad(rows, (0, most - len(rows)), constant_values=len(J)) for rows in touching]).reshape(
-        len(entries), most
-    )
+def _pattern(x: Modular) -> _Pattern | None:
+    """None where the joints are few, or one dense factor of their rows costs less."""
+    m, nv = x.joints.m, x.model.system.nv
+    if m < SPARSE_ROWS:
+        return None
+    starts = np.sort(np.concatenate([np.array(block.places.v_starts) for block in x.blocks]))
+    sizes = np.diff(np.append(starts, nv))
+    module = np.repeat(np.arange(len(starts)), sizes)
+    sign = np.random.default_rng(1867).uniform(0.5, 1.5, nv)
+    looked = Sparsity(x.model.system, x.joints, x.model.parameters())
+    found = [detect(lambda w, s=state: looked._product_at(s)(w[:, module] * sign), m, len(starts), 1) for state in looked._states]
+    if not found or any(f is None for f in found):
+        return None
+    row, touched = np.unique(np.concatenate([np.stack(f) for f in found if f is not None], axis=1), axis=1)
+    row, touched = np.repeat(row, sizes[touched]), np.repeat(touched, sizes[touched])
+    first = np.concatenate([[True], (row[1:] != row[:-1]) | (touched[1:] != touched[:-1])])
+    column = starts[touched] + np.arange(len(row)) - np.maximum.accumulate(np.where(first, np.arange(len(row)), 0))
+    layout = Layout(row, column, (m, nv), 1)
+    color = np.asarray(layout.color)
+    structure = Structure(layout, plan(row, column, color[column] * m + row, m, layout.colors * m))
+    if structure.plan.multiplications() >= GAIN * (m * m * nv + m**3 / 3):
+        return None
+    present = np.zeros((layout.colors, m))
+    present[color[column], row] = 1.0
+    source = np.full((int(sizes.max()), layout.colors, m), layout.colors)
+    for k in range(len(source)):
+        has = sizes[touched] > k
+        source[k, color[column[has]], row[has]] = color[starts[touched[has]] + k]
+    return _Pattern(structure, jnp.asarray(present), jnp.asarray(source))

@@ -13,7 +13,9 @@ from jaxtyping import PyTree
 from zwang.constraint import AbstractConstraint
 from zwang.errors import ModelError
 from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
+from zwang.hierarchy.packed import Packing
 from zwang.hierarchy.placed import Placed
+from zwang.hierarchy.places import Places, merged
 from zwang.law import AbstractControlLaw
 from zwang.model import Model
 from zwang.system import System
@@ -86,6 +88,10 @@ class ByName(AbstractConstraint):
         return self.constraint.level
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        return self.constraint.parts
+
+    @property
     def nonideal(self) -> Callable | None:  # type: ignore[override]
         impressed = self.constraint.nonideal
         if impressed is None:
@@ -117,6 +123,7 @@ class Assembly:
         levels: names of the constraints that each level adds, lowest first.
         names: views of q, v and p by name.
         leaves, interactions: what M and F are made of.
+        packing: which parameters stand together in one array.
     """
 
     top: Node
@@ -124,6 +131,11 @@ class Assembly:
     names: Names
     leaves: tuple[Leaf, ...]
     interactions: tuple[Interaction, ...]
+    packing: Packing | None = None
+
+    def packed(self, p):
+        """Parameters as the functions of the model get them."""
+        return p if self.packing is None or p is None else self.packing(p)
 
     def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
         """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
@@ -176,19 +188,22 @@ def Hierarchy(
         nq.append(nq[-1] + m.model.system.nq)
         nv.append(nv[-1] + m.model.system.nv)
     leaves, interactions, nodes, depth = [], [], [], 1
-    placed: list[list[AbstractConstraint]] = []
+    placed: list[list[Placed]] = []
     for m, q_start, v_start in zip(modules, nq, nv, strict=False):
         at = (m.name, q_start, v_start)
         own = m.model.assembly or _single(m.model)
-        leaves += [leaf.placed(*at) for leaf in own.leaves]
-        interactions += [x.placed(*at) for x in own.interactions]
-        nodes.append(own.top.placed(*at))
+        leaves += [leaf.at(leaf.places.moved(*at)) for leaf in own.leaves]
+        interactions += [x.at(x.places.moved(*at)) for x in own.interactions]
+        nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
         depth = max(depth, own.top.level)
-        by_name = {c.name: c for c in m.model.constraints.members}
-        for r, names in enumerate(own.levels):
+        level_of = {part: r for r, names in enumerate(own.levels) for part in names}
+        for c in m.model.constraints.members:
+            r = level_of[c.parts[0]]
             placed += [[] for _ in range(r + 1 - len(placed))]
-            placed[r] += [_placed(by_name[n], m.model, *at) for n in names]
-    placed += [[] for _ in range(depth - len(placed))]
+            known = c if isinstance(c, Placed) else Placed(c, m.model.system, Places.whole(m.model.params))
+            placed[r].append(known.at(known.places.moved(*at)))
+    members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
+    members += [[] for _ in range(depth - len(members))]
     system_names: dict[str, Any] = {
         what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)] for what in ("coordinates", "velocities")
     }
@@ -197,42 +212,40 @@ def Hierarchy(
     }
     sizes = System(nq[-1], jnp.ones, jnp.zeros, nv=nv[-1], velocity_map=jnp.zeros, **system_names)
     names = Names(sizes, nodes)
+    whole = _parameters(modules, params, name)
     if force is not None or potential is not None:
-        interactions.append(Interaction("", names, force, potential))
-    parts = Assembled(leaves, interactions, nq[-1], nv[-1])
+        interactions.append(Interaction(names, force, potential, Places.whole(whole)))
+    parts = Assembled(merged(leaves), merged(interactions), nq[-1], nv[-1])
     system = System(
         nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, offset=parts.offset,
         retract=parts.retract, potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
     )  # fmt: skip
     for level in added:
-        placed.append([ByName(c, names) for c in level])
-    level_names = tuple(tuple(c.name for c in level) for level in placed)
-    own_names = tuple(c.name for level in added for c in level)
-    top = Node("", len(placed), own_names, tuple(nodes), slice(0, nq[-1]), slice(0, nv[-1]), object())
+        members.append([ByName(c, names) for c in level])
+    of = lambda level: tuple(part for c in level for part in c.parts)
+    level_names = tuple(of(level) for level in members)
+    own_names = tuple(part for level in added for part in of(level))
+    top = Node("", len(members), own_names, tuple(nodes), slice(0, nq[-1]), slice(0, nv[-1]), object(), None)
     return Model(
-        system, [c for level in placed for c in level], _parameters(modules, params, name),
+        system, [c for level in members for c in level], whole,
         servo=None if servo is None else servo.by_name(names, lambda c: ByName(c, names)),
         singular_mass=singular_mass or any(m.model.singular_mass for m in modules), name=name,
-        assembly=Assembly(top, level_names, names, tuple(leaves), tuple(interactions)),
+        assembly=Assembly(top, level_names, names, parts.leaves, parts.interactions, _packing(parts.leaves)),
     )  # fmt: skip
 
 
 def _single(model: Model) -> Assembly:
     """A model that is not assembled, as a module of itself."""
-    s, constraints = model.system, model.constraints.names
-    shapes = tuple((key, jnp.shape(x)) for key, x in sorted((model.params or {}).items()))
-    node = Node("", 1, constraints, (), slice(0, s.nq), slice(0, s.nv), (id(s), constraints))
-    return Assembly(node, (constraints,), Names(s, ()), (Leaf("", s, 0, 0, shapes),), ())
+    s, names = model.system, model.constraints.names
+    kind = (id(s), *(id(c) for c in model.constraints.members))
+    node = Node("", 1, names, (), slice(0, s.nq), slice(0, s.nv), kind, model)
+    return Assembly(node, (names,), Names(s, ()), (Leaf(s, Places.whole(model.params)),), ())
 
 
-def _placed(constraint: AbstractConstraint, model: Model, prefix: str, q_start: int, v_start: int) -> Placed:
-    """A module's constraint at its place; one that was placed before moves on."""
-    if isinstance(constraint, Placed):
-        c = constraint
-        return Placed(
-            c.constraint, c.home, c.q_start + q_start, c.v_start + v_start, f"{prefix}.{c.prefix}", c.has_params,
-        )  # fmt: skip
-    return Placed(constraint, model.system, q_start, v_start, prefix, bool(model.params))
+def _packing(leaves: Sequence[Leaf]) -> Packing:
+    """One array for each parameter of the leaves of one kind."""
+    several = [leaf.places for leaf in leaves if len(leaf.places) > 1]
+    return Packing(places.named(name) for places in several for name, _ in places.params)
 
 
 def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:

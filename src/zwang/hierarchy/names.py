@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.errors import ModelError
+from zwang.hierarchy.packed import stacked
 
 
 class Named:
@@ -37,9 +39,9 @@ class Named:
 
     def __getitem__(self, key: Any):
         if isinstance(key, str):
-            return self._vector[_found(key, self._index, self._what)]
+            return self._vector[..., _found(key, self._index, self._what)]
         if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
-            return self._vector[np.array([_entries(_found(name, self._index, self._what)) for name in key])]
+            return self._vector[..., np.array([_entries(_found(name, self._index, self._what)) for name in key])]
         return self._vector[key]
 
     def row(self, entries: Mapping[str, Any]):
@@ -67,19 +69,21 @@ class NamedParameters(Mapping):
 
     def __getitem__(self, key: Any):
         if isinstance(key, (list, tuple)):
-            parts = [self[name] for name in key]
-            return {name: jnp.stack([part[name] for part in parts]) for name in parts[0]}
+            return {name: stacked(self._params, [f"{path}.{name}" for path in key]) for name in self[key[0]]}
         if key in self._params:
             return self._params[key]
-        own = parameters_of(self._params, key)
-        if not own:
+        if key not in self._below:
             _found(key, self._params, "parameters")
-        return NamedParameters(own)
+        return NamedParameters({own: self._params[name] for own, name in self._below[key].items()})
 
-
-def parameters_of(params: Mapping[str, Any] | None, prefix: str) -> dict[str, Any]:
-    """The parameters below a prefix, by their names without it."""
-    return {name[len(prefix) + 1 :]: value for name, value in (params or {}).items() if name.startswith(prefix + ".")}
+    @cached_property
+    def _below(self) -> dict[str, dict[str, str]]:
+        """The names of the parameters below each path, by their names without it."""
+        paths: dict[str, dict[str, str]] = {}
+        for name in self._params:
+            for i in (i for i, letter in enumerate(name) if letter == "."):
+                paths.setdefault(name[:i], {})[name[i + 1 :]] = name
+        return paths
 
 
 def _entries(at: slice | int) -> np.ndarray | int:

@@ -1,99 +1,81 @@
-"""A module's constraint at the place that the module has in a larger system."""
+"""A module's constraint at every place that the module has in a larger system."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
+from jaxtyping import Array, Float
 
 from zwang.constraint import AbstractConstraint
-from zwang.hierarchy.names import parameters_of
+from zwang.hierarchy.places import Places, below, taken
 from zwang.system import System
 
 
 class Placed(AbstractConstraint):
-    """A constraint of a module, written for the module alone, that acts on the module's part of a larger q and v.
+    """A constraint of a module, written for the module alone, at all places of modules of its kind, in one evaluation by `vmap`. Each
+    place has its own name, rows and force.
 
     Args:
         constraint: as the module has it.
         home: the module's own system.
-        q_start, v_start: where its coordinates and velocities begin.
-        prefix: the module's path, before the names of its parameters and constraints.
-        has_params: whether the module has parameters; its functions get None if not.
+        places: where it acts.
     """
 
     constraint: AbstractConstraint
     home: System
-    q_start: int
-    v_start: int
-    prefix: str
-    has_params: bool
+    places: Places
     name: str
 
-    def __init__(self, constraint: AbstractConstraint, home: System, q_start: int, v_start: int, prefix: str, has_params: bool):
-        self.constraint, self.home, self.prefix, self.has_params = constraint, home, prefix, has_params
-        self.q_start, self.v_start, self.name = q_start, v_start, f"{prefix}.{constraint.name}"
+    def __init__(self, constraint: AbstractConstraint, home: System, places: Places):
+        self.constraint, self.home, self.places = constraint, home, places
+        first, more = below(places.prefixes[0], constraint.name), len(places) - 1
+        self.name = f"{first} and {more} more" if more else first
+
+    @property
+    def kind(self):
+        return id(self.constraint), id(self.home)
+
+    def at(self, places: Places) -> Placed:
+        return Placed(self.constraint, self.home, places)
 
     @property
     def level(self) -> str:
         return self.constraint.level
 
     @property
-    def copies(self):
-        # a compiled program takes a constraint apart and makes a new object of it, whose functions and names are the same ones
-        leaves, tree = jax.tree_util.tree_flatten((self.constraint, self.home))
-        return None if any(isinstance(x, (jax.Array, np.ndarray)) for x in leaves) else (tree, *leaves)
+    def parts(self) -> tuple[str, ...]:
+        return tuple(below(prefix, part) for prefix in self.places.prefixes for part in self.constraint.parts)
 
     @property
     def nonideal(self) -> Callable | None:  # type: ignore[override]
-        impressed = self.constraint.nonideal
-        if impressed is None:
+        if self.constraint.nonideal is None:
             return None
 
         def placed(q, v, t, p, ideal_force):
-            c = impressed(*self._own(q, v), t, self._params(p), ideal_force[self._v])
-            return jnp.zeros(v.shape).at[self._v].set(c)
+            at = jnp.asarray(self.places.v(self.home))
+            whole = jnp.reshape(ideal_force, (len(at), -1, len(v)))  # by place, and by part of the module's constraint
+            own = jax.vmap(lambda forces, at: forces[:, at])(whole, at)
+            impressed = lambda q, v, ideal, p: self.constraint.impressed(q, v, t, p, ideal)
+            c = self.places.each(impressed, p, *self._own(q, v), own)
+            return jax.vmap(lambda x, c, at: x.at[:, at].set(c))(jnp.zeros_like(whole), c, at).reshape(jnp.shape(ideal_force))
 
         return placed
 
-    @property
-    def _q(self) -> slice:
-        return slice(self.q_start, self.q_start + self.home.nq)
-
-    @property
-    def _v(self) -> slice:
-        return slice(self.v_start, self.v_start + self.home.nv)
-
     def _own(self, q, v):
-        return q[self._q], v[self._v]
+        return taken(q, self.places.q(self.home)), taken(v, self.places.v(self.home))
 
-    def _params(self, p):
-        return parameters_of(p, self.prefix) if self.has_params else None
+    def position_residual(self, system, q, t, p) -> Float[Array, " rows"]:
+        residual = lambda q, p: self.constraint.position_residual(self.home, q, t, p)
+        return self.places.each(residual, p, taken(q, self.places.q(self.home))).ravel()
 
-    def position_residual(self, system, q, t, p):
-        return self.constraint.position_residual(self.home, q[self._q], t, self._params(p))
-
-    def velocity_residual(self, system, q, v, t, p):
-        return self.constraint.velocity_residual(self.home, *self._own(q, v), t, self._params(p))
+    def velocity_residual(self, system, q, v, t, p) -> Float[Array, " rows"]:
+        residual = lambda q, v, p: self.constraint.velocity_residual(self.home, q, v, t, p)
+        return self.places.each(residual, p, *self._own(q, v)).ravel()
 
     def acceleration_rows(self, system, q, v, t, p):
-        A, b = self.constraint.acceleration_rows(self.home, *self._own(q, v), t, self._params(p))
-        return jnp.zeros((len(b), system.nv)).at[:, self._v].set(A), b
-
-    def together(self, members: Sequence[Placed], method: str, *state):
-        """A residual of all copies at once, shape (copies, rows), by `vmap`; `state` is (q, t, p) or (q, v, t, p)."""
-        *vectors, t, p = state
-        starts = [[c.q_start for c in members], [c.v_start for c in members]]
-        sizes = (self.home.nq, self.home.nv)
-        own = [x[np.array(s)[:, None] + np.arange(n)] for x, s, n in zip(vectors, starts, sizes, strict=False)]
-        params = stacked_parameters(p, [c.prefix for c in members]) if self.has_params else None
-        residual = getattr(self.constraint, method)
-        return jax.vmap(lambda *a: residual(self.home, *a[:-1], t, a[-1]))(*own, params)
-
-
-def stacked_parameters(p, prefixes: Sequence[str]):
-    """Parameters of equal modules with a leading axis."""
-    parts = [parameters_of(p, prefix) for prefix in prefixes]
-    return {name: jnp.stack([part[name] for part in parts]) for name in parts[0]}
+        rows = lambda q, v, p: self.constraint.acceleration_rows(self.home, q, v, t, p)
+        A, b = self.places.each(rows, p, *self._own(q, v))
+        spread = lambda A, at: jnp.zeros((len(A), system.nv)).at[:, at].set(A)
+        return jax.vmap(spread)(A, jnp.asarray(self.places.v(self.home))).reshape(-1, system.nv), b.ravel()

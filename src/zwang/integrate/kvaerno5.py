@@ -45,8 +45,8 @@ class Kvaerno5(AbstractIntegrator):
 
         (I − hγ J_v − (hγ)² J_q N) δv̇ = residual,    J_q = P M⁻¹ F_q,  J_v = P M⁻¹ F_v,  P = I − A⊕A,
 
-    one nv × nv system, refreshed once per stage; the constraints' curvature is left out of it, which costs iterations and no
-    accuracy. The error estimate is the plain difference of the two solutions (a stiff filter understated it).
+    one nv × nv system, refreshed once per stage; the constraints' curvature, and n of `q̇ = N v + n`, are left out of it, which costs
+    iterations and no accuracy. The error estimate is the plain difference of the two solutions (a stiff filter understated it).
 
     Attributes:
         tolerance: a stage is solved when its Newton step is this fraction of the acceptable error; 1e-2.

@@ -138,7 +138,8 @@ def energy(run: Run) -> Chart:
     caption = "Energy and its change since the start. "
     caption += (
         "Forces without potential, moving constraints, nonideal constraints or actuators do work; what is left after subtracting it "
-        "(by a spline over the samples) is numerical."
+        f"(by a spline over the samples, which resolve it to {data['energy_balance'].attrs['work_uncertainty']:.1e} "
+        f"{data['energy_balance'].attrs['units']}) is numerical."
         if powers or lossy
         else "Nothing does work on this system, so that any change is the integrator's error."
     )

@@ -44,7 +44,8 @@ class Energy:
 
     Attributes:
         drift: max |E − E₀| [J]; of a conservative system it is the integrator's error.
-        balance: max |E − E₀ − work| [J]; the work by a spline over the samples, so that its accuracy is theirs.
+        balance: max |E − E₀ − work| [J]; the work by a spline over the samples.
+        doubt: how far that work is from that by every other sample [J]: a balance below it tells of the samples, not of the run.
         scale: largest kinetic energy [J].
         conserved: whether the system has a potential and nothing else does work.
         unit: unit of energy.
@@ -52,6 +53,7 @@ class Energy:
 
     drift: float
     balance: float
+    doubt: float
     scale: float
     conserved: bool
     unit: str
@@ -213,5 +215,6 @@ def _energy(run: Run) -> Energy:
     working += sum(abs(s.energy_loss) for s in run.switches)
     conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
     return Energy(
-        float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))), scale, conserved, data.energy.attrs["units"]
-    )
+        float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))),
+        float(data["energy_balance"].attrs["work_uncertainty"]), scale, conserved, data.energy.attrs["units"],
+    )  # fmt: skip

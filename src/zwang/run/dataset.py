@@ -41,7 +41,7 @@ def dataset(
     energy_unit = system.energy_unit
     power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
-    work = CubicSpline(t, power).antiderivative()(t) if len(t) > 1 else np.zeros(1)
+    work, doubt = _work(t, np.asarray(power))
     lost = np.sum([np.where(t >= s.time, s.energy_loss, 0.0) for s in switches], axis=0) if switches else np.zeros(len(t))
     labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
     variables = {
@@ -93,11 +93,20 @@ def dataset(
             **({} if model.servo is None else _actuators(model.servo, seen)),
         },
     )
+    result["energy_balance"].attrs["work_uncertainty"] = doubt
     result.attrs = {
         "model": model.name,
         **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()},
     }
     return result
+
+
+def _work(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
+    """∫ P dt by a cubic spline over the samples, and how far it is at most from that over every other sample, which says how well the
+    samples resolve the power; NaN where they are too few to tell."""
+    integral = lambda t, power: CubicSpline(t, power).antiderivative()(t) if len(t) > 1 else np.zeros(len(t))
+    work, coarse = integral(t, power), integral(t[::2], power[::2])
+    return work, float(np.max(np.abs(work[::2] - coarse))) if len(t) > 4 or not np.any(power) else np.nan
 
 
 def _servo(seen: Observation, power_unit: str) -> dict:

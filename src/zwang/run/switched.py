@@ -12,9 +12,10 @@ class Switched:
     Attributes:
         time: when [s].
         on, off: names of the constraints that were switched on and off.
-        energy_loss: kinetic energy before minus after [J, or the system's unit]; 0 where no velocity jumps.
+        energy_loss: kinetic energy before minus after [energy_unit]; 0 where no velocity jumps.
         impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …], shape (nv,).
         multipliers: Λ of the rows of each constraint in `on`, by name.
+        energy_unit: the system's unit of energy.
     """
 
     time: float
@@ -23,6 +24,7 @@ class Switched:
     energy_loss: float
     impulse: tuple[float, ...]
     multipliers: dict[str, tuple[float, ...]]
+    energy_unit: str
 
     @property
     def what(self) -> str:
@@ -36,4 +38,4 @@ class Switched:
             f"{name} Λ = {', '.join(f'{x:.4g}' for x in values[:6])}{' …' * (len(values) > 6)}"
             for name, values in self.multipliers.items()
         )
-        return f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g})"
+        return f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g} {self.energy_unit})"

@@ -1,0 +1,112 @@
+"""Where modules of one kind are in a larger system, and how a function of one is evaluated at all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Protocol, Self, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.hierarchy.packed import stacked
+
+
+class Sized(Protocol):
+    """What has coordinates and velocities: a system, or their names."""
+
+    nq: int
+    nv: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Places:
+    """Places of modules of one kind; hashed by identity, so that a compiled program takes them as they are.
+
+    Attributes:
+        prefixes: the modules' paths, before the names of their parameters and constraints; empty for the whole.
+        q_starts, v_starts: where their coordinates and velocities begin.
+        params: names and shapes of the parameters of one of them; its functions get None if there are none.
+    """
+
+    prefixes: tuple[str, ...]
+    q_starts: tuple[int, ...]
+    v_starts: tuple[int, ...]
+    params: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @staticmethod
+    def whole(params: Mapping[str, Any] | None) -> Places:
+        """The one place of a model that is not a part of another, with all of its parameters."""
+        return Places(("",), (0,), (0,), tuple((key, jnp.shape(x)) for key, x in sorted((params or {}).items())))
+
+    def __len__(self) -> int:
+        return len(self.prefixes)
+
+    def moved(self, prefix: str, q_start: int, v_start: int) -> Places:
+        """The same, below a path and behind other coordinates."""
+        paths = tuple(below(prefix, x) for x in self.prefixes)
+        return Places(paths, tuple(x + q_start for x in self.q_starts), tuple(x + v_start for x in self.v_starts), self.params)
+
+    def q(self, of: Sized) -> np.ndarray:
+        """Entries of q, shape (places, nq of a module)."""
+        return np.array(self.q_starts)[:, None] + np.arange(of.nq)
+
+    def v(self, of: Sized) -> np.ndarray:
+        """Entries of v, shape (places, nv of a module)."""
+        return np.array(self.v_starts)[:, None] + np.arange(of.nv)
+
+    def each(self, function: Callable, p, *own):
+        """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place are its own parameters."""
+        if len(self) == 1:
+            alone = {name: p[below(self.prefixes[0], name)] for name, _ in self.params} or None
+            return jax.tree_util.tree_map(lambda x: jnp.asarray(x)[None], function(*(x[0] for x in own), alone))
+        return jax.vmap(function)(*own, {name: stacked(p, self.named(name)) for name, _ in self.params} or None)
+
+    def named(self, parameter: str) -> list[str]:
+        """Full names of a parameter at all places."""
+        return [below(prefix, parameter) for prefix in self.prefixes]
+
+
+class Somewhere(Protocol):
+    """What acts at places and knows of what kind it is."""
+
+    @property
+    def places(self) -> Places: ...
+
+    @property
+    def kind(self) -> Hashable: ...
+
+    def at(self, places: Places) -> Self: ...
+
+
+T = TypeVar("T", bound=Somewhere)
+
+
+def merged(parts: Iterable[T]) -> list[T]:
+    """Parts of one kind as one part at all of their places, in the order of the first of each."""
+    kinds: dict[Any, T] = {}
+    joined: dict[Any, list[Places]] = {}
+    for part in parts:
+        key = (part.kind, part.places.params)
+        kinds.setdefault(key, part)
+        joined.setdefault(key, []).append(part.places)
+    return [part if len(joined[key]) == 1 else part.at(_joined(joined[key])) for key, part in kinds.items()]
+
+
+def _joined(parts: list[Places]) -> Places:
+    together = lambda name: tuple(x for part in parts for x in getattr(part, name))
+    return Places(together("prefixes"), together("q_starts"), together("v_starts"), parts[0].params)
+
+
+def below(prefix: str, name: str) -> str:
+    """A name below a path; either may be empty."""
+    return f"{prefix}.{name}" if prefix and name else prefix or name
+
+
+def taken(x, entries: np.ndarray):
+    """`x[entries]`; a slice where the entries follow each other, whose derivative costs less than that of a gathering."""
+    first, flat = int(entries.flat[0]) if entries.size else 0, entries.ravel()
+    if np.array_equal(flat, first + np.arange(len(flat))):
+        return x[first : first + len(flat)].reshape(entries.shape)
+    return x[entries]
