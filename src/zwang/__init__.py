@@ -40,7 +40,7 @@ _OTHER = {"robot": "read"}
 """Names that are other ones at home."""
 _MODULES = ("bodies", "gallery", "mechanism", "testing")
 
-__all__ = [*_HOME, *_MODULES, "__version__"]
+__all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str):

@@ -31,7 +31,7 @@ from zwang.pseudoinverse import Proximal
 from zwang.sparse import MISSED, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.sparse.elimination import plan
 from zwang.sparse.matrix import Layout
-from zwang.sparse.pattern import detect
+from zwang.sparse.pattern import colors, detect
 from zwang.sparse.structure import GAIN, SPARSE_ROWS
 
 PASSES = 2
@@ -189,16 +189,16 @@ def _pattern(x: Modular) -> _Pattern | None:
     module = np.repeat(np.arange(len(starts)), sizes)
     sign = np.random.default_rng(1867).uniform(0.5, 1.5, nv)
     looked = Sparsity(x.model.system, x.joints, x.model.parameters())
-    found = [detect(lambda w, s=state: looked._product_at(s)(w[:, module] * sign), m, len(starts), 1) for state in looked._states]
+    found = [detect(lambda w, s=state: looked.product_at(s)(w[:, module] * sign), m, len(starts), 1) for state in looked.states]
     if not found or any(f is None for f in found):
         return None
     row, touched = np.unique(np.concatenate([np.stack(f) for f in found if f is not None], axis=1), axis=1)
     row, touched = np.repeat(row, sizes[touched]), np.repeat(touched, sizes[touched])
     first = np.concatenate([[True], (row[1:] != row[:-1]) | (touched[1:] != touched[:-1])])
     column = starts[touched] + np.arange(len(row)) - np.maximum.accumulate(np.where(first, np.arange(len(row)), 0))
-    layout = Layout(row, column, (m, nv), 1)
-    color = np.asarray(layout.color)
-    structure = Structure(layout, plan(row, column, color[column] * m + row, m, layout.colors * m))
+    color = colors(row, column, m, nv)
+    layout = Layout(row, column, color, (m, nv), 1)
+    structure = Structure(layout, plan(row, column, color, (m, nv), 1))
     if structure.plan.multiplications() >= GAIN * (m * m * nv + m**3 / 3):
         return None
     present = np.zeros((layout.colors, m))

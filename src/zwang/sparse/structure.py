@@ -93,8 +93,8 @@ class Sparsity:
             return None
         blocks, shape, layout = system.nv // size, (m, system.nv), None
         row, block = np.zeros(0, int), np.zeros(0, int)
-        for state in self._states:
-            product = self._product_at(state)
+        for state in self.states:
+            product = self.product_at(state)
             if layout is not None and self._complete(layout, product):
                 continue
             found = detect(product, m, blocks, size)
@@ -128,7 +128,7 @@ class Sparsity:
         return {1: 1, 2: None, 3: shape[-1]}[len(shape)]
 
     @cached_property
-    def _states(self) -> list[tuple]:
+    def states(self) -> list[tuple]:
         """Random states where all products are finite; parameters are moved a little, so that one that is 0 hides nothing."""
         random, found = np.random.default_rng(1788), []
         for attempt in range(ATTEMPTS):
@@ -136,13 +136,15 @@ class Sparsity:
             p = jax.tree_util.tree_map(lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p)
             q, v = random.uniform(0.2, 1.2, self._system.nq), random.standard_normal(self._system.nv)
             state = jnp.asarray(q), jnp.asarray(v), jnp.asarray(random.uniform(0.2, 1.2)), p
-            if np.all(np.isfinite(self._product_at(state)(np.ones((1, self._system.nv))))):
+            if np.all(np.isfinite(self.product_at(state)(np.ones((1, self._system.nv))))):
                 found.append(state)
             if len(found) == POINTS:
                 break
         return found
 
-    def _product_at(self, state) -> Callable[[np.ndarray], np.ndarray]:
+    def product_at(self, state) -> Callable[[np.ndarray], np.ndarray]:
+        """`w ↦ A w` at one of `states`, for several w as rows."""
+
         def product(w):
             parts = []
             for i in range(0, len(w), TESTS):
