@@ -15,6 +15,10 @@ VELOCITY_ROUND_OFF = 1e-14
 repeated."""
 
 
+NEAR = 10.0
+"""A violation within this factor of its target is round-off if the correction before, from ε, had to leave some ε² only."""
+
+
 class Projection(AbstractDrift):
     """Crosses singular configurations by three projections with A⊕, all in the mass metric:
 
@@ -64,7 +68,7 @@ class Projection(AbstractDrift):
             held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held])
 
-            stagnant = (i >= 2) & (size > 0.5 * before)
+            stagnant = ((i >= 2) & (size > 0.5 * before)) | ((before**2 <= target) & (size <= NEAR * target))
             slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))  # what damping near a rank drop has left of ψ
             tangent = slip <= VELOCITY_ROUND_OFF * jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
