@@ -25,11 +25,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 NAMES = (
     "limits",
     "acceleration",
+    "small",
     "control",
     "crossing",
     "compile",
     "startup",
     "batch",
+    "gradients",
     "hierarchy",
     "modules",
     "robots",
@@ -37,7 +39,7 @@ NAMES = (
     "long",
     "peers",
 )
-SHORT = ("limits", "acceleration", "control", "crossing", "startup", "hierarchy", "peers")
+SHORT = ("limits", "acceleration", "small", "batch", "control", "crossing", "startup", "hierarchy", "peers")
 """What runs when nothing is named: minutes."""
 WHOLE = "all"
 
