@@ -1,7 +1,7 @@
 """Trajectories per second: `zw.batch` against a loop of single compiled runs of the same program on the same cores.
 
-256 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart, with error control; then with a step of fixed length
-in double and in single precision. On a graphics processor, if JAX has one, the same.
+256 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart, with error control, on all cores and on one; then with a
+step of fixed length in double and in single precision. On a graphics processor, if JAX has one, the same.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from benchmarks.timing import interleaved
 from zwang import gallery
 from zwang.ensemble import prepare, trajectory
 
-MEMBERS, SINGLE, DURATION = 256, 16, 2.0
-STEP = 0.01
+MEMBERS, SINGLE, DURATION = 256, 32, 2.0
+STEP = 0.1
 """Step of fixed length [s], about that of the error control at rtol 1e-8."""
 
 

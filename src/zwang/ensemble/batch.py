@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +24,8 @@ from zwang.pseudoinverse import Proximal
 if TYPE_CHECKING:
     import xarray
 
+FEW = 16
+"""Members that a core must have to itself, at least, before another one takes part."""
 CHUNK = 256
 """Members in one call unless given: enough to fill vector registers and hide calls, few enough for the cache and for a progress bar."""
 
@@ -97,8 +101,12 @@ with a damping of 1e-5)."""
 class Program:
     """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`."""
 
-    def __init__(self, model: Model, times, many: Callable, arguments: tuple, axes: tuple, members: int, chunk: int):
-        self._model, self._times, self._members, self._size = model, times, members, min(chunk, members)
+    def __init__(
+        self, model: Model, times, many: Callable, arguments: tuple, axes: tuple, members: int, chunk: int, cores: int | None
+    ):
+        self._workers = max(1, min(cores or os.cpu_count() or 1, members // FEW))
+        self._model, self._times, self._members = model, times, members
+        self._size = min(chunk, -(-members // self._workers))
         self._arguments, self._axes = arguments, axes
         self._compiled = jax.jit(many).lower(*self._part(0)).compile()
 
@@ -110,11 +118,16 @@ class Program:
 
     def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
         """All members, chunk by chunk; `progress` is called with the fraction done."""
-        chunks = []
-        for first in range(0, self._members, self._size):
-            chunks.append(jax.tree_util.tree_map(np.asarray, self._compiled(*self._part(first))))
-            if progress is not None:
-                progress(min(1.0, (first + self._size) / self._members))
+        chunks, starts = [], range(0, self._members, self._size)
+
+        def part(first: int):
+            return jax.tree_util.tree_map(np.asarray, self._compiled(*self._part(first)))
+
+        with ThreadPoolExecutor(self._workers) as pool:  # the program runs outside Python's lock
+            for first, chunk in zip(starts, pool.map(part, starts), strict=True):
+                chunks.append(chunk)
+                if progress is not None:
+                    progress(min(1.0, (first + self._size) / self._members))
         x = jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[: self._members], *chunks)
         return Batch(
             self._model,
@@ -145,6 +158,7 @@ def batch(
     *,
     params: PyTree = None,
     chunk: int = CHUNK,
+    cores: int | None = None,
     precision: Precision = "double",
     progress: Callable[[float], None] | None = None,
     **options,
@@ -157,9 +171,10 @@ def batch(
         times: common sample times [s]; the first is the start.
         params: parameters that differ from the model's; each of the model's shape, shared by all, or with a leading axis of
             members.
-        chunk: members that run at once. A chunk lasts as long as its slowest member; memory is `chunk` times
-            `Batch.memory_per_member`.
+        chunk: members that run at once on a core; every core takes a chunk. A chunk lasts as long as its slowest member; memory is
+            `chunk` times `Batch.memory_per_member` times the number of cores.
         progress: called with the fraction done, between chunks.
+        cores: how many cores take part; all unless given, as long as each has `FEW` members.
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is lost in every step. The
             `violation` that it leaves is found in double precision.
         options: `rtol`, `atol`, `step`, `integrator`, `drift`, `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
@@ -170,11 +185,20 @@ def batch(
     Raises:
         ModelError: if shapes disagree.
     """
-    return prepare(model, q0, v0, times, params=params, chunk=chunk, precision=precision, **options)(progress)
+    return prepare(model, q0, v0, times, params=params, chunk=chunk, cores=cores, precision=precision, **options)(progress)
 
 
 def prepare(
-    model: Model, q0, v0, times, *, params: PyTree = None, chunk: int = CHUNK, precision: Precision = "double", **options
+    model: Model,
+    q0,
+    v0,
+    times,
+    *,
+    params: PyTree = None,
+    chunk: int = CHUNK,
+    cores: int | None = None,
+    precision: Precision = "double",
+    **options,
 ) -> Program:
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
     require_float64()
@@ -183,8 +207,8 @@ def prepare(
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
         raise ModelError("batch takes params as a dictionary of those that differ from the model's.")
     axes, members = _axes(model, q0, v0, params)
-    if chunk < 1:
-        raise ModelError(f"chunk is {chunk}, expected at least 1 member.")
+    if chunk < 1 or (cores is not None and cores < 1):
+        raise ModelError(f"chunk is {chunk} and cores {cores}, expected at least 1 member and 1 core.")
     times = np.asarray(times, float)
     params = {name: jnp.asarray(value, jnp.float64) for name, value in params.items()}
     one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
@@ -197,7 +221,7 @@ def prepare(
             )  # fmt: skip
         options.setdefault("pseudoinverse", IN_SINGLE)
         many = _in_single(many, jax.vmap(lambda q, v, p, x: violations(model, q, v, p or None, x), in_axes=(*axes, 0)))
-    return Program(model, times, many, (q0, v0, params), axes, members, chunk)
+    return Program(model, times, many, (q0, v0, params), axes, members, chunk, cores)
 
 
 def _in_single(many: Callable, violations: Callable) -> Callable:
