@@ -71,6 +71,7 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
             "Force on mass 1": controls("force [N]"),
             "Masses": over_time("position [m]", lambda run: {"x1": run.q[:, 0], "x2": run.q[:, 1]}),
         },
+        exact=exact,
         scene=Scene(
             ("mass 1", "mass 2"),
             lambda q: Seen(np.stack([q, 0 * q], axis=-1)),
