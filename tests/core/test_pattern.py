@@ -49,8 +49,12 @@ def test_dependencies_are_those_of_the_function(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["five-bar", "3rrr", "rolling-disk", "spherical-pendulum", "bicycle", "scissor-lift", "motor-linkage"]
-)
+    "name",
+    [
+        "five-bar", "3rrr", "rolling-disk", "spherical-pendulum", "scissor-lift",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("bicycle", "motor-linkage", "stewart")),
+    ],
+)  # fmt: skip
 def test_no_entry_is_missed_and_A_is_the_derivative(name):
     example = gallery.load(name)
     dynamics = example.model.dynamics()

@@ -73,6 +73,7 @@ def test_zero_dynamics_of_cart_and_pole(task, pose):
     assert says in found.sentence
 
 
+@pytest.mark.slow
 def test_the_held_pole_brings_the_cart_back_after_a_period():
     reached = run("cart-pole-track")
     period = 2 * np.pi / 3

@@ -56,6 +56,7 @@ def test_moving_and_rolling_constraints_hold_at_every_level():
     assert np.allclose(zw.enforce(model, *STATE).acceleration, right, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_nonideal_forces_are_those_of_the_flat_model_at_every_level():
     """v̇ = a + A⊕ (b − A a) + (I − A⊕A) M⁻¹ c, c from the ideal forces that NumPy finds; friction sits at levels 1 and 2."""
     model, ideal = machine(True), machine(False)

@@ -101,6 +101,7 @@ def test_a_clamped_beam_needs_its_weight_and_the_moment_of_its_weight():
     assert got.torque == pytest.approx(2.0 * 9.81 * 0.6, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_couplings_and_rolling_transmit_what_their_wheels_need():
     """A torque T turns wheels, and a weight pulls along x: a = T/ΣI with inertias as the first wheel feels them, and I a − T from the
     coupling; a disk rolls under g with x″ = m g/(m + I/r²), held back by I x″/r² at its rim."""

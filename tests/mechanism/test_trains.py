@@ -1,6 +1,7 @@
 """Closed trains of gears and belts."""
 
 import numpy as np
+import pytest
 
 import zwang as zw
 from zwang.mechanism import Begin, Joint, Link, Mechanism
@@ -18,6 +19,7 @@ def train(last: str, ratio):
     return Mechanism(wheels, axles | meshes, ground=ground, start={"axle a": Begin(rate=8.0)} if last == "belt" else {})
 
 
+@pytest.mark.slow
 def test_a_closed_train_that_agrees_turns_with_one_redundant_row():
     m = train("belt", (0.4, 0.1))
     s = m.start_state

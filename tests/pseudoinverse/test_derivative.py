@@ -91,6 +91,7 @@ def test_it_is_finite_where_the_rank_is_lost(method, rank):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree_util.tree_leaves(answer))
 
 
+@pytest.mark.slow
 def test_second_derivatives_see_that_the_pseudoinverse_depends_on_the_matrix():
     """Along a curve C(s), against central differences of the first derivative: 1e-7 of the value."""
     from zwang.pseudoinverse import Proximal, Pseudoinverse

@@ -46,6 +46,7 @@ def test_robots_are_driven_by_the_reference_torques_of_either_reading(choice, u,
         np.testing.assert_allclose(c.passive_force, HINGE["projected" if u is PROJECTED else "literal"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_torques_along_the_lift_have_the_ranges_of_the_reference_and_the_hinge_holds():
     servo = object_servo(null_space=PaperLeastNorm(), gains=5.0)
     run = zw.simulate(closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=2 * np.pi, rtol=1e-10)

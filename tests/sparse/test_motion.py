@@ -69,6 +69,7 @@ def test_sparse_equals_dense_for_a_hierarchy_of_modules():
     assert_equal(*both(example.model, example.q0, example.v0))
 
 
+@pytest.mark.slow
 def test_sparse_equals_dense_for_rigid_bodies_in_space():
     """Blocks of six in the mass matrix, joints of three rows."""
     from zwang.bodies import Body, RigidBodies
