@@ -57,7 +57,9 @@ class Projection(AbstractDrift):
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
         constraints, system = dynamics.constraints, dynamics.system
         nonholonomic = len(constraints.position_rows) < len(constraints.velocity_rows)
-        least = self.velocity_corrections if nonholonomic else 1
+        # linear constraints, which may move, have no curvature to measure φ with: one correction is exact, and always made
+        curved = dynamics.scales is None or dynamics.scales.curvature > 0
+        least = jnp.where(curved, 1, 2) if not nonholonomic else self.velocity_corrections
         identity_map = system.velocity_map is None
 
         def correct(carry):
