@@ -24,6 +24,8 @@ ROUND_OFF = 1e-15
 """Relative round-off of one coordinate in φ, several times that of float64."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
+HALVINGS = 14
+"""How often a step of Newton's iteration is halved at most."""
 NEWTON, POLISH = 100, 20
 """Most position steps, and most velocity steps after them; more than two of these only matter for constraints nonlinear in v."""
 
@@ -151,7 +153,9 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     for _ in range(NEWTON if len(holonomic) else 0):
         metric = metric_of(dynamics, at.M, at.A)
         step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
-        for halving in range(14):
+        for halving in range(
+            HALVINGS if violation(at) > CONVERGED else 1
+        ):  # near the constraints a full step fails by round-off only
             trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
             there = pieces(dynamics, State(trial, v, state.t))
             if better := distance(there) < size:
