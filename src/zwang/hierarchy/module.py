@@ -15,7 +15,7 @@ from zwang.errors import ModelError
 from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
 from zwang.hierarchy.packed import Packing
 from zwang.hierarchy.placed import Placed
-from zwang.hierarchy.places import Places, merged
+from zwang.hierarchy.places import Places, flattened, merged
 from zwang.law import AbstractControlLaw
 from zwang.model import Model
 from zwang.system import System
@@ -62,11 +62,11 @@ class Module:
 
 def _with(model: Model, params: PyTree, name: str) -> Model:
     merged = model.merged(params)
-    for key, value in merged.items():
-        if jnp.shape(value) != jnp.shape(model.params[key]):
-            raise ModelError(
-                f"module {name!r}: parameter {key!r} has shape {jnp.shape(value)}, expected {jnp.shape(model.params[key])}."
-            )
+    given, known = flattened(merged), flattened(model.params)
+    for key in [*given, *known]:
+        shapes = [jnp.shape(x[key]) if key in x else "nothing" for x in (given, known)]
+        if shapes[0] != shapes[1]:
+            raise ModelError(f"module {name!r}: parameter {key!r} has shape {shapes[0]}, expected {shapes[1]}.")
     copy = Model.__new__(Model)  # the same objects with other numbers, so that it stays one definition
     for field in dataclasses.fields(Model):
         object.__setattr__(copy, field.name, merged if field.name == "params" else getattr(model, field.name))
@@ -249,7 +249,7 @@ def _packing(leaves: Sequence[Leaf]) -> Packing:
 
 
 def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:
-    joined = {f"{m.name}.{key}": value for m in modules for key, value in (m.model.params or {}).items()}
+    joined = {f"{m.name}.{key}": value for m in modules for key, value in flattened(m.model.params).items()}
     for key in own or {}:
         if key.split(".")[0] in {m.name for m in modules}:
             raise ModelError(f"{name}: parameter {key!r} begins with the name of a module; give it to that module's params.")

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.hierarchy.packed import stacked
+from zwang.hierarchy.packed import Packed, stacked
 
 
 class Sized(Protocol):
@@ -28,17 +28,20 @@ class Places:
         prefixes: the modules' paths, before the names of their parameters and constraints; empty for the whole.
         q_starts, v_starts: where their coordinates and velocities begin.
         params: names and shapes of the parameters of one of them; its functions get None if there are none.
+        tree: the dictionary that they make up, which may be nested.
     """
 
     prefixes: tuple[str, ...]
     q_starts: tuple[int, ...]
     v_starts: tuple[int, ...]
     params: tuple[tuple[str, tuple[int, ...]], ...]
+    tree: Any
 
     @staticmethod
     def whole(params: Mapping[str, Any] | None) -> Places:
         """The one place of a model that is not a part of another, with all of its parameters."""
-        return Places(("",), (0,), (0,), tuple((key, jnp.shape(x)) for key, x in sorted((params or {}).items())))
+        tree = jax.tree_util.tree_structure(dict(params or {}))
+        return Places(("",), (0,), (0,), tuple((name, jnp.shape(x)) for name, x in flattened(params).items()), tree)
 
     def __len__(self) -> int:
         return len(self.prefixes)
@@ -46,7 +49,9 @@ class Places:
     def moved(self, prefix: str, q_start: int, v_start: int) -> Places:
         """The same, below a path and behind other coordinates."""
         paths = tuple(below(prefix, x) for x in self.prefixes)
-        return Places(paths, tuple(x + q_start for x in self.q_starts), tuple(x + v_start for x in self.v_starts), self.params)
+        return Places(
+            paths, tuple(x + q_start for x in self.q_starts), tuple(x + v_start for x in self.v_starts), self.params, self.tree
+        )
 
     def q(self, of: Sized) -> np.ndarray:
         """Entries of q, shape (places, nq of a module)."""
@@ -59,9 +64,14 @@ class Places:
     def each(self, function: Callable, p, *own):
         """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place are its own parameters."""
         if len(self) == 1:
-            alone = {name: p[below(self.prefixes[0], name)] for name, _ in self.params} or None
+            known = p if self.prefixes[0] else flattened(p)
+            alone = self._own(lambda name: known[below(self.prefixes[0], name)])
             return jax.tree_util.tree_map(lambda x: jnp.asarray(x)[None], function(*(x[0] for x in own), alone))
-        return jax.vmap(function)(*own, {name: stacked(p, self.named(name)) for name, _ in self.params} or None)
+        return jax.vmap(function)(*own, self._own(lambda name: stacked(p, self.named(name))))
+
+    def _own(self, value: Callable[[str], Any]):
+        """The parameters of one module, as its functions take them."""
+        return jax.tree_util.tree_unflatten(self.tree, [value(name) for name, _ in self.params]) if self.params else None
 
     def named(self, parameter: str) -> list[str]:
         """Full names of a parameter at all places."""
@@ -88,7 +98,7 @@ def merged(parts: Iterable[T]) -> list[T]:
     kinds: dict[Any, T] = {}
     joined: dict[Any, list[Places]] = {}
     for part in parts:
-        key = (part.kind, part.places.params)
+        key = (part.kind, part.places.params, part.places.tree)
         kinds.setdefault(key, part)
         joined.setdefault(key, []).append(part.places)
     return [part if len(joined[key]) == 1 else part.at(_joined(joined[key])) for key, part in kinds.items()]
@@ -96,7 +106,15 @@ def merged(parts: Iterable[T]) -> list[T]:
 
 def _joined(parts: list[Places]) -> Places:
     together = lambda name: tuple(x for part in parts for x in getattr(part, name))
-    return Places(together("prefixes"), together("q_starts"), together("v_starts"), parts[0].params)
+    return Places(together("prefixes"), together("q_starts"), together("v_starts"), parts[0].params, parts[0].tree)
+
+
+def flattened(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parameters by full name: `{"spring": {"stiffness": k}}` as `{"spring.stiffness": k}`."""
+    if isinstance(params, Packed):
+        return dict(params)
+    leaves = jax.tree_util.tree_flatten_with_path(dict(params or {}))[0]
+    return {".".join(str(key.key) for key in path): x for path, x in leaves}
 
 
 def below(prefix: str, name: str) -> str:
