@@ -98,8 +98,10 @@ class Model(eqx.Module):
         params: PyTree = None,
         pseudoinverse: AbstractPseudoinverse | None = None,
         formulation: AbstractFormulation | None = None,
+        *,
+        implicit: bool = False,
     ) -> Dynamics:
-        """The model's equation of motion with given parameters and methods."""
+        """The model's equation of motion with given parameters and methods, and what an implicit integrator needs of its structure."""
         p = self.parameters(params)
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
@@ -109,6 +111,7 @@ class Model(eqx.Module):
         structure = None
         if isinstance(method, Sparse):
             method, structure = method.suited(self.constraints.m), self._structure(formulation)
+            structure = dataclasses.replace(structure, newton=self.sparsity.newton) if implicit else structure
         return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo, structure)
 
     def _default(self, formulation) -> AbstractPseudoinverse:
