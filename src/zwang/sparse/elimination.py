@@ -125,9 +125,11 @@ def plan(row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int
     return Plan(order, layout, _ints(first), _ints(second))
 
 
-def eliminated(i: np.ndarray, j: np.ndarray, m: int) -> Ordered:
-    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and the diagonal."""
-    node, within, size = group_rows(i, j, m)
+def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None) -> Ordered:
+    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and the diagonal.
+
+    Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as (i, j) are."""
+    node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
     rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size)
     grouped = _classes(rounds)

@@ -19,6 +19,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
 from jaxtyping import Array, Float, Int
 
 from zwang.pseudoinverse import Proximal
@@ -71,7 +72,8 @@ class NewtonPlan(eqx.Module):
         assert len(products) == 0 or products.max() < A.colors * size * m
 
         given = len(i)
-        order, later, entry = eliminated(np.concatenate([i, j, second]), np.concatenate([j, i, first]), nv)
+        high, low = np.concatenate([i, j, second]), np.concatenate([j, i, first])
+        order, later, entry = eliminated(high, low, nv, _two_steps(high, low, nv))
         own, other = later[: 2 * given], later[2 * given :]
         self.elimination, lower, count = order, len(order.outer), int(own.sum())
         self.own = Sums(entry[:count], np.tile(k, 2)[own], lower, self.layout.colors * size * nv)
@@ -116,6 +118,13 @@ class SparseNewton(eqx.Module):
             return u, force + self.C.T @ (self.C @ u) / mu
 
         return jax.lax.fori_loop(0, self.method.sweeps, sweep, (jnp.zeros_like(f), jnp.zeros_like(f)))[0]
+
+
+def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but need not be neighbors of the same
+    ones (no row of a pin joint has both x and y)."""
+    one = scipy.sparse.csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))
+    return (one @ one).nonzero()
 
 
 def _within(row: np.ndarray, block: np.ndarray, size: int):
