@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from benchmarks.long import stiff_chain
 
 import zwang as zw
-from benchmarks.long import stiff_chain
 from zwang.flow import MotionFlow
 
 from ..pseudoinverse.matrices import QUICK
@@ -16,13 +16,8 @@ from ..pseudoinverse.matrices import QUICK
 RODS, STEP = 30, 1e-2
 
 
-@functools.cache
-def chain(rods=RODS):
-    return stiff_chain(rods)
-
-
-def newton_step(method, params, r, rods=RODS):
-    model, q, v = chain(rods)
+def newton_step(chain, method, params, r):
+    model, q, v = chain
     flow = MotionFlow(model.dynamics(params, method, implicit=True), zw.Projection(), jnp.asarray(1e-15))
     y = jnp.asarray(np.concatenate([q, v]) + 0.1 * np.random.default_rng(2).standard_normal(2 * len(q)))
     A = flow.dynamics.matrix(flow.state(jnp.zeros(()), y))
@@ -32,7 +27,7 @@ def newton_step(method, params, r, rods=RODS):
 
 @functools.cache
 def compiled(method):
-    return jax.jit(lambda params, r: newton_step(method, params, r), compiler_options=QUICK)
+    return jax.jit(functools.partial(newton_step, stiff_chain(RODS), method), compiler_options=QUICK)
 
 
 def residual(rods=RODS):
@@ -58,8 +53,9 @@ def test_an_indefinite_newton_matrix_is_seen_as_not_finite():
 
 def test_nothing_of_a_sparse_newton_step_is_velocities_by_velocities():
     rods = 60
+    chain = stiff_chain(rods)
     seen = {
-        method: str(jax.make_jaxpr(lambda r, m=method: newton_step(m, None, r, rods))(residual(rods)))
+        method: str(jax.make_jaxpr(functools.partial(newton_step, chain, method, None))(residual(rods)))
         for method in (zw.Sparse(), zw.Proximal())
     }
     assert f"f64[{3 * rods},{3 * rods}]" in seen[zw.Proximal()], "the dense path is recognized"
