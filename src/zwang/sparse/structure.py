@@ -18,7 +18,7 @@ from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Plan, plan
 from zwang.sparse.matrix import Layout, SparseMatrix
 from zwang.sparse.newton import NewtonPlan
-from zwang.sparse.pattern import colors, detect
+from zwang.sparse.pattern import MOST_COLORS, colors, detect
 from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.system import System
 
@@ -108,7 +108,7 @@ class Sparsity:
         with jax.ensure_compile_time_eval():
             row, block, layout = self._entries
             found = self._found(self._forces, self._system.nv)
-            if found is None:
+            if found is None or found.layout.colors > MOST_COLORS:
                 return None
             return NewtonPlan(layout, (row, block), found.row // layout.size, found.block, layout.size)
 
