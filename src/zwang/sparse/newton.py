@@ -65,11 +65,10 @@ class NewtonPlan(eqx.Module):
         i, j = (np.broadcast_to(x, (len(row), size, size)).ravel() for x in _within(row, block, size))
         k = _flat(self.layout, i, j)
 
-        m, (a_row, a_block) = A.shape[0], entries
+        a_row, a_block = entries
         a_row, column = np.repeat(a_row, size), (a_block[:, None] * size + each).ravel()
         second, first, a, b = pairs(column, a_row)
         products = _flat(A, a_row, column)
-        assert len(products) == 0 or products.max() < A.colors * size * m
 
         given = len(i)
         high, low = np.concatenate([i, j, second]), np.concatenate([j, i, first])
@@ -124,7 +123,8 @@ def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.nd
     """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but need not be neighbors of the same
     ones (no row of a pin joint has both x and y)."""
     one = scipy.sparse.csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))
-    return (one @ one).nonzero()
+    two = (one @ one).tocoo()
+    return two.row, two.col
 
 
 def _within(row: np.ndarray, block: np.ndarray, size: int):
