@@ -123,7 +123,7 @@ def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.nd
     """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but need not be neighbors of the same
     ones (no row of a pin joint has both x and y)."""
     one = scipy.sparse.csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))
-    two = (one @ one).tocoo()
+    two = scipy.sparse.coo_array(one @ one)
     return two.row, two.col
 
 
