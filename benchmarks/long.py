@@ -2,7 +2,8 @@
 the structure-preserving method.
 
 `long` runs a pendulum and a four-bar linkage without singular configurations; the energy error is given for the first and the last tenth
-of the run, as it grows or does not. `stiff` runs a pendulum on an elastic rod, whose length swings fast and is damped.
+of the run, as it grows or does not. `stiff` runs a pendulum on an elastic rod, whose length swings fast and is damped; `stiff_chains`
+hinged rods with stiff springs, whose Newton step is sparse.
 """
 
 from __future__ import annotations
@@ -65,6 +66,29 @@ def stiff(stiffness: float = 1e6, damping: float = 3e4):
     return model, np.array([0.0, 1.0, 0.0]), np.array([0.1, 0.1, 0.0])
 
 
+def stiff_chain(rods: int, stiffness: float = 1e6, damping: float = 1e3):
+    """Rods of 1 m and 1 kg in a row, hinged at one end, with a stiff spring and damper [N m/rad, N m s/rad] at every joint between
+    them: a beam. A gyroscopic force [N s/m] turns velocities, if asked for."""
+
+    def force(q, v, t, p):
+        angle, rate = q[2::3], v[2::3]
+        torque = p["stiffness"] * jnp.diff(angle) + p["damping"] * jnp.diff(rate)
+        turned = jnp.zeros(rods).at[:-1].add(torque).at[1:].add(-torque)
+        return jnp.stack([p["spin"] * v[1::3], -p["spin"] * v[0::3] - 9.81, turned], axis=1).ravel()
+
+    def joints(q, t, p):
+        half = 0.5 * jnp.stack([jnp.cos(q[2::3]), jnp.sin(q[2::3])], axis=1)
+        middle = q.reshape(rods, 3)[:, :2]
+        return (middle - half - jnp.concatenate([jnp.zeros((1, 2)), (middle + half)[:-1]])).ravel()
+
+    system = zw.System(3 * rods, lambda q, t, p: jnp.tile(jnp.array([1.0, 1.0, 1 / 12]), rods), force)
+    params = {"stiffness": stiffness, "damping": damping, "spin": 0.0}
+    model = zw.Model(system, [zw.Holonomic(joints, name="joints")], params, name=f"stiff chain of {rods}")
+    start = np.zeros((rods, 3))
+    start[:, 0] = np.arange(rods) + 0.5
+    return model, start.ravel(), np.zeros(3 * rods)
+
+
 def measured(model, q, v, **options) -> dict:
     """A run twice, the second one timed."""
     for _ in range(2):
@@ -113,8 +137,26 @@ def stiff_run(duration: float = 20.0) -> list[dict]:
     return rows
 
 
+def stiff_chains(sizes=(100, 200, 400), duration: float = 0.1) -> list[dict]:
+    """Processor time of a step of `Kvaerno5` against the number of rods of a stiff chain, on the sparse path."""
+    rows = []
+    print("rods      steps   ms per step")
+    for rods in sizes:
+        model, q, v = stiff_chain(rods)
+        for _ in range(2):
+            start = time.process_time()
+            run = zw.simulate(
+                model, q, v, duration=duration, samples=2, rtol=1e-5, integrator=zw.Kvaerno5(), pseudoinverse=zw.Sparse()
+            )
+            seconds = time.process_time() - start
+        steps = run.attrs["steps_accepted"] + run.attrs["steps_rejected"]
+        rows.append({"rods": rods, "steps": steps, "seconds": seconds})
+        print(f"{rods:5d} {steps:9d} {1e3 * seconds / steps:13.1f}")
+    return rows
+
+
 def run() -> dict:
-    return {"long": long(), "stiff": stiff_run()}
+    return {"long": long(), "stiff": stiff_run(), "stiff chains": stiff_chains()}
 
 
 if __name__ == "__main__":
@@ -123,3 +165,4 @@ if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     long(10 * STEPS)
     stiff_run()
+    stiff_chains()

@@ -85,7 +85,7 @@ def chain() -> list[dict]:
         rows.append({"N": N, "find": found, "compile": compiled, "us_per_rod": per})
         print(
             f"{N:7d} {found:10.2f} {compiled:12.1f} {per['median']:14.3f} ({per['min']:.3f} … {per['max']:.3f})"
-            f"  {structure.layout.colors:8d} {structure.plan.rounds:7d}"
+            f"  {structure.layout.colors:8d} {structure.plan.elimination.rounds:7d}"
         )
     grown = rows[-1]["us_per_rod"]["median"] / rows[0]["us_per_rod"]["median"]
     print(f"cost per rod from {SIZES[0]} to {SIZES[-1]} rods: {grown:.2f} times")

@@ -146,7 +146,7 @@ example = gallery.load("rod-chain", N=1000)
 run = example.run(duration=0.1, rtol=1e-6)  # the sparse path, by itself
 ```
 
-Not sparse yet: dense mass matrices, the velocity map of rigid bodies in space, `zw.Kvaerno5`, servo control, `zw.check`.
+Not sparse yet: dense mass matrices, the velocity map of rigid bodies in space, servo control, `zw.check`.
 """
 
 SETTINGS = """## Settings of the programs

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from zwang.drift import AbstractDrift
 from zwang.dynamics import Dynamics
 from zwang.integrate.loop import Landing
+from zwang.kernel import row_scale
 from zwang.law import AbstractSampler
 from zwang.mass import factor_mass
 from zwang.state import State
@@ -108,17 +109,37 @@ class MotionFlow(eqx.Module):
         """`√(vᵀMv)`."""
         return jnp.sqrt(v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v))
 
-    def linearization(self, t, y):
-        """`J_q = P M⁻¹ F_q`, `J_v = P M⁻¹ F_v` with `P = I − A⊕A`, and N."""
+    def newton(self, t, y, step):
+        """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints' curvature and n of `q̇ = N v + n`:
+
+            δv̇ = r_v + u,    δq̇ = r_q + step N δv̇,    K u + Aᵀλ = step F_q r_q + X r_v,    A u = 0,
+            K = M − X,       X = step F_v + step² F_q N
+
+        By the sparse factor of K and A if the model's structure is known, else by an nv × nv matrix.
+        """
         dynamics, s = self.dynamics, self.state(t, y)
         A = dynamics.matrix(s)
         mass = dynamics.mass(s, A)
-        weighted = dynamics.weighted(mass, A)
-        F_q, F_v = jax.jacfwd(lambda q, v: dynamics.applied_force(State(q, v, t)), argnums=(0, 1))(s.q, s.v)
-        tangent = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), in_axes=1, out_axes=1)
-        system = dynamics.system
-        N = None if system.velocity_map is None else system.velocity_map(s.q, t, dynamics.p)
-        return tangent(F_q), tangent(F_v), N
+        along = lambda w: dynamics.system.along(s.q, w, t, dynamics.p)
+        change = jax.linearize(lambda q, v: dynamics.applied_force(State(q, v, t)), s.q, s.v)[1]
+        X = lambda w: change(step**2 * along(w), step * w)
+        if dynamics.structure is not None and dynamics.structure.newton is not None:
+            scale = row_scale(dynamics.row_lengths(mass, A) if dynamics.scales is None else dynamics.scales.row_length)
+            K = lambda w: mass.apply(w) - X(w)
+            constrained = dynamics.structure.newton.factored(K, A, scale, dynamics.pseudoinverse.proximal).solve  # type: ignore
+        else:
+            tangent = dynamics.weighted(mass, A).tangent
+            eye = jnp.eye(dynamics.system.nv)
+            J = jax.vmap(lambda w: tangent(mass.solve(X(w))), out_axes=1)(eye)
+            factor = jax.scipy.linalg.lu_factor(eye - J)
+            constrained = lambda f: jax.scipy.linalg.lu_solve(factor, tangent(mass.solve(f)))
+
+        def solve(r):
+            r_q, r_v = self.split(r)
+            dv = r_v + constrained(change(step * r_q + step**2 * along(r_v), step * r_v))
+            return jnp.concatenate([r_q + step * along(dv), dv])
+
+        return solve
 
 
 class Events(eqx.Module):

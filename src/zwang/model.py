@@ -98,8 +98,9 @@ class Model(eqx.Module):
         params: PyTree = None,
         pseudoinverse: AbstractPseudoinverse | None = None,
         formulation: AbstractFormulation | None = None,
+        implicit: bool = False,
     ) -> Dynamics:
-        """The model's equation of motion with given parameters and methods."""
+        """The model's equation of motion with given parameters and methods, and what an implicit integrator needs to know of it."""
         p = self.parameters(params)
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
@@ -108,7 +109,7 @@ class Model(eqx.Module):
             )
         structure = None
         if isinstance(method, Sparse):
-            method, structure = method.suited(self.constraints.m), self._structure(formulation)
+            method, structure = method.suited(self.constraints.m), self._structure(formulation, implicit)
         return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo, structure)
 
     def _default(self, formulation) -> AbstractPseudoinverse:
@@ -116,7 +117,7 @@ class Model(eqx.Module):
         whole = formulation is not None or self.singular_mass or self.servo is not None
         return Proximal() if whole or not self.sparsity.pays else Sparse()
 
-    def _structure(self, formulation) -> Structure:
+    def _structure(self, formulation, implicit: bool) -> Structure:
         """The model's structure, or the reason why there is none."""
         for given, what in (
             (formulation is not None, "formulation= is given"), (self.singular_mass, "the model has singular_mass=True"),
@@ -124,12 +125,12 @@ class Model(eqx.Module):
         ):  # fmt: skip
             if given:
                 raise ModelError(f"{self.name}: zw.Sparse() cannot be used where {what}; leave pseudoinverse= out.")
-        if self.sparsity.structure is None:
+        if (found := self.sparsity.structure) is None:
             raise ModelError(
                 f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass matrix given as its diagonal or in blocks, "
                 f"rows that touch less than {MOST_COLORS} blocks of velocities, and constraints that are finite at random states."
             )
-        return self.sparsity.structure
+        return dataclasses.replace(found, newton=self.sparsity.newton) if implicit else found
 
     def parameters(self, params: PyTree = None) -> PyTree:
         """`p` as functions get it: the model's parameters with those of `params` in place; of a hierarchy, equal modules' together."""

@@ -117,7 +117,7 @@ def simulate(
     drift = Projection() if drift is None else drift
     integrator = Dopri8() if integrator is None else integrator
     state = model.state(q0, v0, t0)
-    dynamics = model.dynamics(params, pseudoinverse, formulation)
+    dynamics = model.dynamics(params, pseudoinverse, formulation, implicit=integrator.implicit)
     tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
     switching = _switching(switches, model, loop, formulation)
 

@@ -55,7 +55,7 @@ def test_rounds_eliminate_nodes_that_do_not_touch_and_keep_the_schur_complements
 def test_a_chain_takes_few_products_and_few_rounds():
     structure = bars("chain", 300)[0].sparsity.structure
     assert structure.layout.colors <= 6
-    assert structure.plan.rounds <= 8  # log2 of 600 rows
+    assert structure.plan.elimination.rounds <= 8  # log2 of 600 rows
 
 
 def test_sparsity_is_used_by_itself_only_where_it_pays():

@@ -129,12 +129,11 @@ def trajectory(
         model.servo.refuse_continuous()
     given = model.state(q0, v0, instants[0])
     drift = Projection() if drift is None else drift
-    flow = MotionFlow(model.dynamics(params, pseudoinverse), drift, jnp.asarray(TARGET))
+    integrator = Dopri8() if integrator is None else integrator
+    flow = MotionFlow(model.dynamics(params, pseudoinverse, implicit=integrator.implicit), drift, jnp.asarray(TARGET))
     tolerances = tuple(jnp.asarray(x, jnp.float64) for x in (rtol, rtol if atol is None else atol, start_tolerance))
     grid = None if step is None else _grid(instants, step)
-    return _trajectory(
-        flow, Dopri8() if integrator is None else integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
-    )
+    return _trajectory(flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps)
 
 
 @eqx.filter_jit

@@ -22,8 +22,8 @@ class Flow(Protocol):
         """q and v."""
         raise NotImplementedError
 
-    def linearization(self, t: Float[Array, ""], y: Float[Array, " n"]):
-        """`∂v̇/∂q` (nv, nq), `∂v̇/∂v` (nv, nv) without the constraints' curvature, and N (nq, nv) or None."""
+    def newton(self, t, y, step: Float[Array, ""]) -> Callable[[Float[Array, " n"]], Float[Array, " n"]]:
+        """`r ↦ (I − step·∂f/∂y)⁻¹ r`, but for terms that cost Newton's method iterations and no accuracy; NaN if that cannot be."""
         raise NotImplementedError
 
     @property
@@ -71,9 +71,11 @@ class AbstractIntegrator(eqx.Module):
 
     Attributes:
         estimates: whether its steps come with an error estimate.
+        implicit: whether its stages are solved by `Flow.newton`.
     """
 
     estimates: ClassVar[bool] = True
+    implicit: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod

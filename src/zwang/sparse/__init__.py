@@ -9,6 +9,7 @@
 | `elimination.py` | the order of elimination, planned once on the host |
 | `factor.py` | Cholesky factorization and solves in that order |
 | `weighted.py` | A⊕ with its derivatives; rank by pivots |
+| `newton.py` | Newton steps of an implicit method, K and A in one factor |
 | `structure.py` | all that is known about one model, and whether it pays |
 | `method.py` | `Sparse`, the path by name |
 | `gather.py` | sums over lists as gathers |

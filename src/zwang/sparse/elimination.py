@@ -6,12 +6,14 @@ are. Nodes with many neighbors come late; a class of chunks for each power of tw
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from zwang.sparse.gather import padded
+from zwang.sparse.gather import padded, scattered, taken
 from zwang.sparse.matrix import Layout
 from zwang.sparse.order import Blocks, Round, group_rows, order_of
 
@@ -42,33 +44,28 @@ class Class(eqx.Module):
         return self.neighbors.shape  # type: ignore
 
 
-class Plan(eqx.Module):
+class Elimination(eqx.Module):
     """The whole elimination. Positions number the nodes in the order in which they go, chunk by chunk with padding, those of the
     dense rest last; S is one flat array of all blocks that come into being.
 
     Rows are kept in the order of elimination all the way: an array (row in node, position), flat, which has one position more for
-    padding. Places of padding hold zeros in C, and a 1 on the diagonal of S.
+    padding. Places of padding hold a 1 on the diagonal of S.
 
     Attributes:
         classes: in order.
-        layout: of C with rows in the order of elimination.
         place: of each row in that order.
         padding: which of those places have no row.
         diagonal: for each of them but the last position's, where in S its diagonal is.
-        first, second: for each other entry of C Cᵀ, the entries of C whose products it sums, places of padding where there are fewer.
-        outer: where in S these are.
+        outer: where in S the other entries of the matrix are, those below the diagonal in that order.
         size, positions, rest: rows of a node, number of positions, and number of them in the dense rest.
         places: size of S.
         rounds: number of rounds.
     """
 
     classes: tuple[Class, ...]
-    layout: Layout
     place: Int[Array, " m"]
     padding: Bool[Array, " places"]
     diagonal: Int[Array, " rows"]
-    first: Int[Array, "terms entries"]
-    second: Int[Array, "terms entries"]
     outer: Int[Array, " entries"]
     size: int = eqx.field(static=True)
     positions: int = eqx.field(static=True)
@@ -79,14 +76,60 @@ class Plan(eqx.Module):
     def multiplications(self) -> float:
         """Multiplications of one factorization."""
         nodes = sum(chunks * width * (1 + d) * (2 + d) / 2 for chunks, d, width in (c.shape for c in self.classes))
-        return self.first.size + nodes * self.size**3 + (self.rest * self.size) ** 3 / 3
+        return nodes * self.size**3 + (self.rest * self.size) ** 3 / 3
+
+    def ordered(self, x: Float[Array, " m"], fill=0.0) -> Float[Array, " places"]:
+        """A vector in the order of elimination."""
+        return scattered(x, self.place, len(self.padding), fill)
+
+    def given(self, x: Float[Array, " places"]) -> Float[Array, " m"]:
+        """A vector back in the order given."""
+        return taken(x, self.place)
+
+
+class Plan(eqx.Module):
+    """How `C Cᵀ` is summed and eliminated.
+
+    Attributes:
+        elimination: the order.
+        layout: of C with rows in the order of elimination; places of padding hold zeros.
+        first, second: for each entry below the diagonal, the entries of C whose products it sums, places of padding where there are fewer.
+    """
+
+    elimination: Elimination
+    layout: Layout
+    first: Int[Array, "terms entries"]
+    second: Int[Array, "terms entries"]
+
+    def multiplications(self) -> float:
+        """Multiplications of one factorization."""
+        return self.first.size + self.elimination.multiplications()
+
+
+class Ordered(NamedTuple):
+    """An elimination, with which of the given pairs are below the diagonal in its order, and which of its entries each of these is."""
+
+    elimination: Elimination
+    later: np.ndarray
+    entry: np.ndarray
 
 
 def plan(row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int) -> Plan:
     """Plan for `C Cᵀ` of a matrix C; arguments as those of `Layout`."""
-    m, columns = shape[0], size
     i, j, a, b = pairs(row, block)
-    node, within, size = group_rows(i, j, m)
+    order, later, entry = eliminated(i, j, shape[0])
+    place, slots = np.asarray(order.place), len(order.padding)
+    slot = color[block] * slots + place[row]
+    first, second = (padded(entry, slot[x[later]], len(order.outer), slots - 1) for x in (a, b))
+    layout = Layout(place[row], block, color, (slots, shape[1]), size, spare=True)
+    return Plan(order, layout, _ints(first), _ints(second))
+
+
+def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None) -> Ordered:
+    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and the diagonal.
+
+    Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as (i, j) are."""
+    node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
     rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size)
     grouped = _classes(rounds)
@@ -129,10 +172,6 @@ def plan(row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int
 
     later = (position[node[i]] > position[node[j]]) | ((node[i] == node[j]) & (within[i] > within[j]))
     outer, entry = np.unique(places(position[node[i]], position[node[j]], within[i], within[j])[later], return_inverse=True)
-    slot = color[block] * row_of.size + place[row]
-    spare = row_of.size - 1
-    first, second = (padded(entry, slot[x[later]], len(outer), spare) for x in (a, b))
-    layout = Layout(place[row], block, color, (row_of.size, shape[1]), columns, spare=True)
 
     classes = []
     for neighbors, start, begin in tables:
@@ -140,10 +179,11 @@ def plan(row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int
         c, d = np.indices((size, size))[:, None, :, :, None, None]
         update = places(neighbors[:, None, None, s], neighbors[:, None, None, t], c, d)
         classes.append(Class(_ints(neighbors), _ints(update), start, begin))
-    return Plan(
-        tuple(classes), layout, _ints(place), jnp.asarray(row_of.ravel() < 0), _ints(diagonal), _ints(first), _ints(second),
-        _ints(outer), size, positions, len(rest), places.total, len(rounds),
+    order = Elimination(
+        tuple(classes), _ints(place), jnp.asarray(row_of.ravel() < 0), _ints(diagonal), _ints(outer),
+        size, positions, len(rest), places.total, len(rounds),
     )  # fmt: skip
+    return Ordered(order, later, entry)
 
 
 class _Places:

@@ -1,4 +1,5 @@
-"""Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`.
+"""Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`, or of any symmetric matrix in the
+order of an `Elimination`.
 
 Of the nodes of a chunk, with the blocks D on the diagonal, B below them and S among the others,
 
@@ -17,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.sparse.elimination import Class, Plan
+from zwang.sparse.elimination import Class, Elimination, Plan
 from zwang.sparse.gather import scattered, taken
 
 
@@ -25,26 +26,26 @@ class Factor(eqx.Module):
     """A factored matrix `Q + μ I`.
 
     Attributes:
-        plan: the order.
+        elimination: the order.
         inverses: L⁻¹ of each class, shape (chunks, size, size, width).
         panels: P of each class, shape (chunks, size, size, degree, width).
         root: Cholesky factor of the dense rest.
     """
 
-    plan: Plan
+    elimination: Elimination
     inverses: list[Float[Array, "chunks size size width"]]
     panels: list[Float[Array, "chunks size size degree width"]]
     root: Float[Array, "rest rest"]
 
     def solve(self, r: Float[Array, " rows"]) -> Float[Array, " rows"]:
         """`(Q + μ I)⁻¹ r`, rows in the order of elimination."""
-        plan = self.plan
-        x = r.reshape(plan.size, -1)
-        parts = list(zip(plan.classes, self.inverses, self.panels, strict=True))
+        order = self.elimination
+        x = r.reshape(order.size, -1)
+        parts = list(zip(order.classes, self.inverses, self.panels, strict=True))
         for group, inverse, panel in parts:
             x = _forward(group, inverse, panel, x)
-        end = plan.positions - plan.rest
-        root = jax.scipy.linalg.cho_solve((self.root, True), x[:, end:-1].T.ravel()).reshape(-1, plan.size).T
+        end = order.positions - order.rest
+        root = jax.scipy.linalg.cho_solve((self.root, True), x[:, end:-1].T.ravel()).reshape(-1, order.size).T
         x = x.at[:, end:-1].set(root)
         for group, inverse, panel in reversed(parts):
             x = _backward(group, inverse, panel, x)
@@ -58,20 +59,26 @@ class Factor(eqx.Module):
 
 def factor(plan: Plan, C: Float[Array, "colors k rows"], mu: Float[Array, ""]) -> Factor:
     """Factor `C Cᵀ + μ I` from the entries of C, rows in the order of elimination."""
-    flat = C.transpose(1, 0, 2).reshape(C.shape[1], -1)
-    length = sum(row**2 for row in C.reshape(-1, C.shape[2])) + jnp.where(plan.padding, 1.0, mu)
+    flat, order = C.transpose(1, 0, 2).reshape(C.shape[1], -1), plan.elimination
+    length = sum(row**2 for row in C.reshape(-1, C.shape[2])) + jnp.where(order.padding, 1.0, mu)
     outer = [jnp.sum(taken(flat, a) * taken(flat, b), axis=0) for a, b in zip(plan.first, plan.second, strict=True)]
-    S = scattered(sum(outer, jnp.zeros(len(plan.outer))), plan.outer, plan.places + 1)
-    length = length.reshape(plan.size, -1)[:, :-1].ravel()  # type: ignore
-    S = S.at[plan.diagonal].set(length, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)  # type: ignore
+    return factor_entries(order, sum(outer, jnp.zeros(len(order.outer))), length)  # type: ignore
+
+
+def factor_entries(order: Elimination, outer: Float[Array, " entries"], diagonal: Float[Array, " places"]) -> Factor:
+    """Factor a symmetric matrix from its entries below the diagonal and on it, the latter in the order of elimination with a 1 at
+    padding; NaN where it is not positive definite."""
+    S = scattered(outer, order.outer, order.places + 1)
+    length = diagonal.reshape(order.size, -1)[:, :-1].ravel()
+    S = S.at[order.diagonal].set(length, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)  # type: ignore
     inverses, panels = [], []
-    for group in plan.classes:
-        S, inverse, panel = _eliminate(group, plan.size, S)
+    for group in order.classes:
+        S, inverse, panel = _eliminate(group, order.size, S)
         inverses.append(inverse)
         panels.append(panel)
-    side = plan.rest * plan.size
+    side = order.rest * order.size
     root = jnp.linalg.cholesky(S[len(S) - 1 - side**2 : -1].reshape(side, side), symmetrize_input=False)
-    return Factor(plan, inverses, panels, root)
+    return Factor(order, inverses, panels, root)
 
 
 def _eliminate(group: Class, size: int, S: Float[Array, " places"]):

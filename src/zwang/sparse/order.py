@@ -18,6 +18,8 @@ LARGEST_NODE = 6
 """Rows of a node at most: those of a joint in space that leaves no freedom."""
 DENSE_ROWS = 64
 """Where so few rows are left, they are eliminated as one dense matrix."""
+FEW_NODES = 1 / 8
+"""Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a round."""
 MOST_ROUNDS = 60
 """Rounds after which elimination has filled the matrix and the rest is dense."""
 
@@ -89,7 +91,10 @@ def independent(blocks: Blocks) -> np.ndarray:
     least = int(degree.min())
     if least > blocks.nodes // 2:
         return np.zeros(0, int)
-    eligible = np.flatnonzero(degree <= max(2, least + least // 2))
+    most = max(2, least + least // 2)
+    if np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes:  # two ends of a band would be peeled off layer by layer
+        most = np.median(degree)
+    eligible = np.flatnonzero(degree <= most)
     first, last = (last - degree).tolist(), last.tolist()
     barred, chosen = bytearray(blocks.nodes), []
     for e in eligible[np.argsort(degree[eligible], kind="stable")].tolist():

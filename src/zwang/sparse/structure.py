@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +17,8 @@ from zwang.mass import AbstractMass
 from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Plan, plan
 from zwang.sparse.matrix import Layout, SparseMatrix
-from zwang.sparse.pattern import colors, detect
+from zwang.sparse.newton import NewtonPlan
+from zwang.sparse.pattern import MOST_COLORS, colors, detect
 from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.system import System
 
@@ -35,10 +37,11 @@ MISSED = 1e-9
 
 
 class Structure(eqx.Module):
-    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated."""
+    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated; for implicit methods also what a Newton step needs."""
 
     layout: Layout
     plan: Plan
+    newton: NewtonPlan | None = None
 
     def matrix(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
         """A from its products `A w`, one per color."""
@@ -70,6 +73,14 @@ def relative(difference: Array, true: Array) -> Float[Array, ""]:
     return jnp.linalg.norm(difference) / jnp.where(size > 0, size, 1.0)
 
 
+class _Entries(NamedTuple):
+    """Entries of a matrix by rows and blocks of columns, and its layout."""
+
+    row: np.ndarray
+    block: np.ndarray
+    layout: Layout
+
+
 class Sparsity:
     """The structure of one model, found when it is first asked for.
 
@@ -83,18 +94,40 @@ class Sparsity:
     @cached_property
     def structure(self) -> Structure | None:
         """None if the mass matrix is dense, if rows are too full, or if the constraints are finite at no random state."""
-        with jax.ensure_compile_time_eval():  # it may be asked for first while a function of the model is being compiled
-            return self._found()
-
-    def _found(self) -> Structure | None:
-        system, m = self._system, self._constraints.m
-        size = self._block_size
-        if size is None or m == 0:
+        if self._entries is None:
             return None
-        blocks, shape, layout = system.nv // size, (m, system.nv), None
+        with jax.ensure_compile_time_eval():  # it may be asked for first while a function of the model is being compiled
+            row, block, layout = self._entries
+            return Structure(layout, plan(row, block, np.asarray(layout.color), layout.shape, layout.size))
+
+    @cached_property
+    def newton(self) -> NewtonPlan | None:
+        """What a Newton step of an implicit method needs; None without a structure, or if forces have too full rows."""
+        if self._entries is None:
+            return None
+        with jax.ensure_compile_time_eval():
+            row, block, layout = self._entries
+            found = self._found(self._forces, self._system.nv)
+            if found is None or found.layout.colors > MOST_COLORS:
+                return None
+            return NewtonPlan(layout, (row, block), found.row // layout.size, found.block, layout.size)
+
+    @cached_property
+    def _entries(self) -> _Entries | None:
+        """Entries of A."""
+        if self._block_size is None or self._constraints.m == 0:
+            return None
+        with jax.ensure_compile_time_eval():
+            return self._found(self._products, self._constraints.m)
+
+    def _found(self, products: Callable, m: int) -> _Entries | None:
+        """Entries that a matrix of m rows has at any of `states`, from its products."""
+        size = self._block_size
+        assert size is not None
+        blocks, shape, layout = self._system.nv // size, (m, self._system.nv), None
         row, block = np.zeros(0, int), np.zeros(0, int)
         for state in self.states:
-            product = self.product_at(state)
+            product = self._product_at(products, state)
             if layout is not None and self._complete(layout, product):
                 continue
             found = detect(product, m, blocks, size)
@@ -103,7 +136,7 @@ class Sparsity:
             key = np.unique(np.concatenate([row, found[0]]) * np.int64(blocks) + np.concatenate([block, found[1]]))
             row, block = key // blocks, key % blocks
             layout = Layout(row, block, colors(row, block, m, blocks), shape, size)
-        return None if layout is None else Structure(layout, plan(row, block, np.asarray(layout.color), shape, size))
+        return None if layout is None else _Entries(row, block, layout)
 
     @staticmethod
     def _complete(layout: Layout, product: Callable[[np.ndarray], np.ndarray]) -> bool:
@@ -144,13 +177,18 @@ class Sparsity:
 
     def product_at(self, state) -> Callable[[np.ndarray], np.ndarray]:
         """`w ↦ A w` at one of `states`, for several w as rows."""
+        return self._product_at(self._products, state)
+
+    @staticmethod
+    def _product_at(products: Callable, state) -> Callable[[np.ndarray], np.ndarray]:
+        """The same for any matrix."""
 
         def product(w):
             parts = []
             for i in range(0, len(w), TESTS):
                 chunk = np.zeros((TESTS, w.shape[1]))
                 chunk[: len(w[i : i + TESTS])] = w[i : i + TESTS]
-                parts.append(np.asarray(self._products(*state, chunk))[: len(w) - i])
+                parts.append(np.asarray(products(*state, chunk))[: len(w) - i])
             return np.concatenate(parts)
 
         return product
@@ -159,3 +197,14 @@ class Sparsity:
     def _products(self) -> Callable:
         constraints = self._constraints
         return jax.jit(lambda q, v, t, p, w: jax.vmap(constraints.product(q, v, t, p))(w))
+
+    @cached_property
+    def _forces(self) -> Callable:
+        """`w ↦ F_q N w + F_v w`, for several w as rows."""
+        system = self._system
+
+        def products(q, v, t, p, w):
+            force = lambda q, v: jnp.asarray(system.force(q, v, t, p), dtype=float)
+            return jax.vmap(lambda w: jax.jvp(force, (q, v), (system.along(q, w, t, p), w))[1])(w)
+
+        return jax.jit(products)

@@ -73,8 +73,7 @@ class SparseWeighted(eqx.Module):
 
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
-        plan = self.sweeps.factor.plan
-        pivots = factor(plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
+        pivots = factor(self.sweeps.plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
         return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))  # rows that are not meant have no pivot, padding has 1
 
     def volume(self) -> Float[Array, ""]:
@@ -112,6 +111,7 @@ class _Sweeps(eqx.Module):
     """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the order of elimination."""
 
     C: SparseMatrix
+    plan: Plan
     factor: Factor
     mu: Float[Array, ""]
     rows: Int[Array, " some"] | None
@@ -122,9 +122,9 @@ class _Sweeps(eqx.Module):
         # scattered, and so computed once: were C rounded otherwise in its factor than in its products, dependent rows would
         # not depend any more
         data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
-        ordered = SparseMatrix(scattered(data, plan.place, len(plan.padding)), plan.layout)
+        ordered = SparseMatrix(plan.elimination.ordered(data), plan.layout)
         mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=TINY)
-        return cls(ordered, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
+        return cls(ordered, plan, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
         """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its uses would compute it."""
@@ -143,11 +143,11 @@ class _Sweeps(eqx.Module):
         return x - self._given(self.mu * self.factor.solve(self.mu * self.factor.solve(self._ordered(x))))
 
     def _ordered(self, x):
-        place = self.factor.plan.place
-        return scattered(x, place if self.rows is None else place[self.rows], len(self.factor.plan.padding))
+        order = self.plan.elimination
+        return scattered(x, order.place if self.rows is None else order.place[self.rows], len(order.padding))
 
     def _given(self, x):
-        place = self.factor.plan.place
+        place = self.plan.elimination.place
         return taken(x, place if self.rows is None else place[self.rows])
 
 
