@@ -6,13 +6,11 @@ step of fixed length in double and in single precision. On a graphics processor,
 
 from __future__ import annotations
 
-import time
-
 import jax
 import numpy as np
 
 import zwang as zw
-from benchmarks.timing import interleaved
+from benchmarks.timing import called, interleaved
 from zwang import gallery
 from zwang.ensemble import prepare, trajectory
 
@@ -29,12 +27,6 @@ def starts(name: str) -> tuple[zw.Model, np.ndarray, np.ndarray]:
     return example.model, np.tile(np.asarray(example.q0), (MEMBERS, 1)), v0
 
 
-def seconds(call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def measure(name: str) -> dict:
     model, q0, v0 = starts(name)
     times = np.array([0.0, DURATION])
@@ -43,14 +35,16 @@ def measure(name: str) -> dict:
     single(q0[0], v0[0]).q.block_until_ready()
     ways = {
         "error control": {},
+        "error control, one core": {"cores": 1},
         "fixed step": {"step": STEP},
         "fixed step, single precision": {"step": STEP, "precision": "single"},
     }
     programs = {way: prepare(model, q0, v0, times, **options, **loose) for way, options in ways.items()}
     results = {way: program() for way, program in programs.items()}
-    calls = {f"batch, {way}": lambda p=p: seconds(p) / MEMBERS for way, p in programs.items()}
-    calls["loop of single runs, error control"] = lambda: (
-        seconds(lambda: [single(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)]) / SINGLE
+    each = lambda call, members: lambda once=called(call, 1): once() / members
+    calls = {f"batch, {way}": each(program, MEMBERS) for way, program in programs.items()}
+    calls["loop of single runs, error control"] = each(
+        lambda: [single(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE
     )
     seen = interleaved(calls, repeats=5)
     one = seen["loop of single runs, error control"]["median"]

@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
-from benchmarks.batch import seconds
-from benchmarks.timing import interleaved
+from benchmarks.timing import called, interleaved
 from zwang import gallery
 
 STEP = 1e-4
@@ -39,7 +38,7 @@ def run() -> dict:
         "forward": jax.jit(jax.jacfwd(lambda x: goal(x, "forward"))),
     }
     apart = {way: float(np.max(np.abs(slope(x) - differences)) / np.max(np.abs(differences))) for way, slope in ways.items()}
-    timed = {way: lambda f=f: seconds(lambda: f(x).block_until_ready()) for way, f in {"run": value, **ways}.items()}
+    timed = {way: called(lambda f=f: f(x).block_until_ready(), 1) for way, f in {"run": value, **ways}.items()}
     seen = interleaved(timed, repeats=5)
     rows = [
         [

@@ -104,8 +104,13 @@ class Dynamics(eqx.Module):
     def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual as a dimensionless angle: ‖φ / row length‖ · curvature."""
         assert self.scales is not None
+        return self.scales.curvature * self.distance(phi)
+
+    def distance(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
+        """Size of a position residual in the mass metric, ‖φ / row length‖."""
+        assert self.scales is not None
         scaled = row_scale(self.scales.row_length)[self.constraints.position_rows] * phi
-        return self.scales.curvature * jnp.sqrt(jnp.sum(scaled**2))
+        return jnp.sqrt(jnp.sum(scaled**2))
 
     # --- matrices ------------------------------------------------------------------------------------------------
 

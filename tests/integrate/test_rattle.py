@@ -3,11 +3,11 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from benchmarks.long import four_bar
 
 import zwang as zw
 from zwang import gallery, testing
 from zwang.integrate.rattle import PARTS
-from zwang.mechanism import Joint, Link, Mechanism
 
 
 @pytest.fixture(scope="module")
@@ -44,24 +44,6 @@ def test_energy_stays_within_the_bounds_of_its_first_swings_and_the_way_back_is_
     assert float(run.dataset.violation.max()) < 1e-14
     back = zw.simulate(pendulum.model, run.q[-1], -run.v[-1], duration=100.0, samples=401, step=0.05, integrator=zw.Rattle())
     np.testing.assert_allclose(back.q[-1], pendulum.q0, atol=1e-9)  # round-off, 2000 steps each way
-
-
-def four_bar():
-    """A crank that can turn all the way, of lengths that never come into line."""
-    return Mechanism(
-        bodies={
-            "crank": Link(length=1.0, mass=1.0, guess=((0, 0), (0.1, 1))),
-            "coupler": Link(length=3.0, mass=2.0, guess=((0.1, 1), (2.8, 2.4))),
-            "rocker": Link(length=2.5, mass=1.5, guess=((3.5, 0), (2.8, 2.4))),
-        },
-        joints={
-            "A": Joint("revolute", between=("ground.left", "crank.start")),
-            "B": Joint("revolute", between=("crank.end", "coupler.start")),
-            "C": Joint("revolute", between=("coupler.end", "rocker.end")),
-            "D": Joint("revolute", between=("ground.right", "rocker.start")),
-        },
-        ground={"left": (0.0, 0.0), "right": (3.5, 0.0)},
-    )
 
 
 @pytest.mark.slow

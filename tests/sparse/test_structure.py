@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.constraint.pattern import colors
 from zwang.sparse.order import Blocks, eliminate, independent
-from zwang.sparse.pattern import colors, detect
+from zwang.sparse.pattern import detect
 
 from .models import bars
 

@@ -20,19 +20,8 @@ from jaxtyping import Bool, Int
 UNKNOWN = object()
 """A whole number, or a truth value, that is not known before the program runs."""
 EACH = {
-    "add",
-    "add_any",
-    "convert_element_type",
-    "copy",
-    "div",
-    "max",
-    "min",
-    "mul",
-    "neg",
-    "reduce_precision",
-    "select_n",
-    "sub",
-}
+    "add", "add_any", "convert_element_type", "copy", "div", "max", "min", "mul", "neg", "reduce_precision", "select_n", "sub",
+}  # fmt: skip
 """Operations that combine their arguments entry by entry, and of zeros make zero."""
 WHOLE: dict[str, Callable] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
@@ -78,15 +67,26 @@ def dependencies(function: Callable, n: int, *given) -> Bool[np.ndarray, "m n"]:
 
 def grouped(pattern: Bool[np.ndarray, "m n"]) -> Int[np.ndarray, " n"]:
     """For each column the number of its group; columns of one group share no row. Fullest columns first."""
-    group, taken = np.zeros(pattern.shape[1], int), []
-    for j in np.argsort(-pattern.sum(axis=0), kind="stable"):
-        column = pattern[:, j]
-        group[j] = next((k for k, rows in enumerate(taken) if not np.any(rows & column)), len(taken))
-        if group[j] == len(taken):
-            taken.append(column.copy())
-        else:
-            taken[group[j]] |= column
-    return group
+    place = np.argsort(np.argsort(-pattern.sum(axis=0), kind="stable"))
+    row, column = np.nonzero(pattern)
+    return colors(row, place[column], *pattern.shape)[place]
+
+
+def colors(row: np.ndarray, column: np.ndarray, m: int, columns: int) -> np.ndarray:
+    """A color for each column such that no row meets two of one color, shape (columns,); greedy, in the order of columns."""
+    order = np.argsort(column, kind="stable")
+    rows = row[order].tolist()
+    ends = np.cumsum(np.bincount(column, minlength=columns)).tolist()
+    used, chosen, start = [0] * m, [0] * columns, 0
+    for j, end in enumerate(ends):
+        taken = 0
+        for i in rows[start:end]:
+            taken |= used[i]
+        bit = ~taken & (taken + 1)  # the lowest color that is free
+        for i in rows[start:end]:
+            used[i] |= bit
+        chosen[j], start = bit.bit_length() - 1, end
+    return np.array(chosen, int)
 
 
 def _through(closed: ClosedJaxpr, args: Sequence, n: int) -> list:
@@ -186,11 +186,9 @@ def _product(eqn, inputs: list[Marks]) -> Marks:
 
 def _marks(x, aval) -> Marks:
     """What is known of an argument as marks."""
-    return (
-        x
-        if isinstance(x, Marks)
-        else Marks(np.ones((*aval.shape, 1), bool) if x is UNKNOWN else (np.asarray(x) != 0)[..., None], False)
-    )
+    if isinstance(x, Marks):
+        return x
+    return Marks(np.ones((*aval.shape, 1), bool) if x is UNKNOWN else (np.asarray(x) != 0)[..., None], False)
 
 
 def _unknown(aval):

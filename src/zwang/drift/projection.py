@@ -58,8 +58,8 @@ class Projection(AbstractDrift):
         constraints, system = dynamics.constraints, dynamics.system
         nonholonomic = len(constraints.position_rows) < len(constraints.velocity_rows)
         # linear constraints, which may move, have no curvature to measure φ with: one correction is exact, and always made
-        curved = dynamics.scales is None or dynamics.scales.curvature > 0
-        least = jnp.where(curved, 1, 2) if not nonholonomic else self.velocity_corrections
+        assert dynamics.scales is not None
+        least = self.velocity_corrections if nonholonomic else jnp.where(dynamics.scales.curvature > 0, 1, 2)
         identity_map = system.velocity_map is None
 
         def correct(carry):

@@ -130,17 +130,8 @@ class Program:
                     progress(min(1.0, (first + self._size) / self._members))
         x = jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[: self._members], *chunks)
         return Batch(
-            self._model,
-            self._times,
-            x.q,
-            x.v,
-            x.violation,
-            x.start_violation,
-            x.steps,
-            x.rejected,
-            x.result,
-            self.memory_per_member,
-        )
+            self._model, self._times, x.q, x.v, x.violation, x.start_violation, x.steps, x.rejected, x.result, self.memory_per_member
+        )  # fmt: skip
 
     def _part(self, first: int) -> tuple:
         """Members from `first` on, the last one repeated where a chunk is not full: one shape, one program."""

@@ -29,7 +29,6 @@ from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
 from zwang.integrate.loop import SMALLEST, error_ratio, step_growth
-from zwang.kernel import row_scale
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.start import START_TOLERANCE
@@ -272,14 +271,13 @@ def _violation_of_start(dynamics: Dynamics, s: State, weighted) -> Float[Array, 
     """Violation of a position [dimensionless]; where all constraints are linear, which gives them no length, beside q itself."""
     assert dynamics.scales is not None
     phi = dynamics.position_residual(s)
-    scale = row_scale(dynamics.scales.row_length)[dynamics.constraints.position_rows]
-    distance = jnp.sqrt(jnp.sum((scale * phi) ** 2))
+    distance = dynamics.distance(phi)
     alike = len(s.q) == len(s.v)
     own = jnp.sqrt(jnp.abs(s.q @ weighted.mass.apply(s.q))) if alike else jnp.max(jnp.abs(s.q)) * jnp.sqrt(
         jnp.max(jax.vmap(lambda e: e @ weighted.mass.apply(e))(jnp.eye(len(s.v))))
     )  # fmt: skip
     beside_q = jnp.where(distance > 0, distance / (own + jnp.where(distance > 0, distance, 1.0)), 0.0)
-    return jnp.where(dynamics.scales.curvature > 0, dynamics.scales.curvature * distance, beside_q)
+    return jnp.where(dynamics.scales.curvature > 0, dynamics.violation(phi), beside_q)
 
 
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:

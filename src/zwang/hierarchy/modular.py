@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
 from zwang.constraint import Constraints
+from zwang.constraint.pattern import colors
 from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.placed import Placed
@@ -31,7 +32,7 @@ from zwang.pseudoinverse import Proximal
 from zwang.sparse import MISSED, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.sparse.elimination import plan
 from zwang.sparse.matrix import Layout
-from zwang.sparse.pattern import colors, detect
+from zwang.sparse.pattern import detect
 from zwang.sparse.structure import GAIN, SPARSE_ROWS
 
 PASSES = 2

@@ -22,12 +22,12 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
 
+from zwang.constraint.pattern import colors
 from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Elimination, eliminated, pairs
 from zwang.sparse.factor import Factor, factor_entries
 from zwang.sparse.gather import Sums, taken
 from zwang.sparse.matrix import Layout, SparseMatrix
-from zwang.sparse.pattern import colors
 
 
 class NewtonPlan(eqx.Module):

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from zwang.constraint.pattern import colors
+
 MOST_COLORS = 128
 """A matrix that needs more groups of columns than this at once has rows that are too full to gain by sparsity."""
 
@@ -44,20 +46,3 @@ def detect(product: Callable[[np.ndarray], np.ndarray], m: int, blocks: int, siz
         row, group = np.flatnonzero(met), np.zeros(int(met.sum()), int)
     order = np.lexsort((group, row))
     return row[order], group[order]
-
-
-def colors(row: np.ndarray, column: np.ndarray, m: int, columns: int) -> np.ndarray:
-    """A color for each column such that no row meets two of one color, shape (columns,); greedy, in the order of columns."""
-    order = np.argsort(column, kind="stable")
-    rows = row[order].tolist()
-    ends = np.cumsum(np.bincount(column, minlength=columns)).tolist()
-    used, chosen, start = [0] * m, [0] * columns, 0
-    for j, end in enumerate(ends):
-        taken = 0
-        for i in rows[start:end]:
-            taken |= used[i]
-        bit = ~taken & (taken + 1)  # the lowest color that is free
-        for i in rows[start:end]:
-            used[i] |= bit
-        chosen[j], start = bit.bit_length() - 1, end
-    return np.array(chosen, int)

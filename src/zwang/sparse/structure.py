@@ -13,12 +13,13 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
+from zwang.constraint.pattern import colors
 from zwang.mass import AbstractMass
 from zwang.pseudoinverse import Proximal
 from zwang.sparse.elimination import Plan, plan
 from zwang.sparse.matrix import Layout, SparseMatrix
 from zwang.sparse.newton import NewtonPlan
-from zwang.sparse.pattern import MOST_COLORS, colors, detect
+from zwang.sparse.pattern import MOST_COLORS, detect
 from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.system import System
 
