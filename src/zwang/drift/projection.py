@@ -32,7 +32,7 @@ class Projection(AbstractDrift):
     the stage's own violation (`AbstractPseudoinverse.relaxed`).
 
     Attributes:
-        iterations: most corrections after one step; 8, of which two are needed as a rule.
+        iterations: most factors after one step, each of which corrects q once and v twice; 8, of which one is needed as a rule.
         velocity_corrections: least velocity corrections where a constraint is nonholonomic, as it may be nonlinear in v; 3.
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
@@ -57,28 +57,36 @@ class Projection(AbstractDrift):
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
         constraints, system = dynamics.constraints, dynamics.system
         nonholonomic = len(constraints.position_rows) < len(constraints.velocity_rows)
-        # linear constraints, which may move, have no curvature to measure φ with: one correction is exact, and always made
-        assert dynamics.scales is not None
-        least = self.velocity_corrections if nonholonomic else jnp.where(dynamics.scales.curvature > 0, 1, 2)
+        least = -(-self.velocity_corrections // 2) if nonholonomic else 1
         identity_map = system.velocity_map is None
+        assert dynamics.scales is not None
+        linear = ~(dynamics.scales.curvature > 0)  # constraints, which may move: no size of φ, but one correction is exact
 
         def correct(carry):
-            state, (error_q, error_v), before, i, _, _ = carry
+            state, (error_q, error_v), _, i, _, _ = carry
             A, phi, psi = dynamics.matrix(state), dynamics.position_residual(state), dynamics.velocity_residual(state)
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
-            size = dynamics.violation(phi)
+            before = dynamics.violation(phi)
             held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held])
+            needed = (before > target) | (linear & (i == 0))
+            q = jnp.where(needed, system.move(state.q, -dq, state.t, dynamics.p), state.q)
 
-            stagnant = ((i >= 2) & (size > 0.5 * before)) | ((before**2 <= target) & (size <= NEAR * target))
-            slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))  # what damping near a rank drop has left of ψ
-            tangent = slip <= VELOCITY_ROUND_OFF * jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            # the move has turned A by the angle `before`, which leaves that much of ψ; the same factor takes it, but for its square
+            moved = State(q, state.v - dv, state.t)
+            size, psi = dynamics.violation(dynamics.position_residual(moved)), dynamics.velocity_residual(moved)
+            dv = moving.correct(psi)
+            slip, allowed = moving.scale * (psi - moving.A @ dv), jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            slip = jnp.linalg.norm(slip) + before * jnp.linalg.norm(moving.scale * psi)  # damping near a rank drop; the square
+            tangent = slip <= VELOCITY_ROUND_OFF * allowed
+
+            stagnant = ((i >= 1) & (size > 0.5 * before)) | ((before**2 <= target) & (size <= NEAR * target))
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
-            done = done | (i >= self.iterations) | ~jnp.isfinite(size)
-            q = jnp.where(done, state.q, system.move(state.q, -dq, state.t, dynamics.p))
-            volume = jax.lax.cond(done, lambda: moving.volume(), lambda: jnp.zeros(()))
-            error_v, error_q = error_v - forbidden_v, error_q - sum(forbidden_q)
-            return State(q, state.v - dv, state.t), (error_q, error_v), size, i + 1, volume, done
+            done = done | (i + 1 >= self.iterations) | ~jnp.isfinite(size)
+            worse = done & (size > before)
+            state = State(jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t)
+            error = error_q - sum(forbidden_q), error_v - forbidden_v
+            return state, error, jnp.where(worse, before, size), i + 1, moving.volume(), done
 
         start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, jnp.zeros(()), jnp.asarray(False))
         state, error, size, _, volume, _ = jax.lax.while_loop(lambda carry: ~carry[-1], correct, start)

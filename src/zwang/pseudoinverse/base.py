@@ -24,6 +24,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from zwang.factor import Cholesky
+
+VOLUME_DAMPING = 1e-10
+"""μ of `AbstractFactor.volume` for rows of unit length: that of `Proximal`, whose factor has it at hand."""
+
 
 class AbstractFactor(eqx.Module):
     """A factored matrix C (m × n) that applies its Moore-Penrose inverse."""
@@ -43,6 +48,10 @@ class AbstractFactor(eqx.Module):
     @abc.abstractmethod
     def matrix(self) -> Float[Array, "n m"]:
         """`C⁺` itself, for all r, in the range of C or not."""
+
+    def volume(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
+        """`log det (C Cᵀ + μ I)`, μ = `VOLUME_DAMPING`: smooth, and about −23 lower for every rank that is lost."""
+        return Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C))).log_det() if C.size else jnp.zeros(())
 
 
 class MatrixFactor(AbstractFactor):
@@ -112,6 +121,10 @@ class Pseudoinverse(eqx.Module):
 
     def rank(self) -> Int[Array, ""]:
         return self.factor.rank()
+
+    def volume(self) -> Float[Array, ""]:
+        """`log det (C Cᵀ + μ I)`; not differentiated."""
+        return self.factor.volume(self.C)
 
     def matrix(self) -> Float[Array, "n m"]:
         """`C⁺`, shape (n, m); not differentiated."""

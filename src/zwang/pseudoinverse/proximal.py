@@ -45,6 +45,9 @@ class ProximalFactor(AbstractFactor):
             jnp.linalg.svd(self.C, compute_uv=False) > self.rank_threshold * jnp.sqrt(jnp.max(jnp.diag(self.gram), initial=0.0))
         )
 
+    def volume(self, C):
+        return self.damped.log_det()
+
     def matrix(self):
         return jax.vmap(lambda unit: self.solve(self.drop_null(unit)), out_axes=1)(jnp.eye(len(self.gram)))
 
