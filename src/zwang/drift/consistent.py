@@ -151,17 +151,16 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     at = pieces(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
+        near, last = violation(at) <= CONVERGED, size
         metric = metric_of(dynamics, at.M, at.A)
         step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
-        for halving in range(
-            HALVINGS if violation(at) > CONVERGED else 1
-        ):  # near the constraints a full step fails by round-off only
+        for halving in range(1 if near else HALVINGS):  # near the constraints a full step fails by round-off only
             trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
             there = pieces(dynamics, State(trial, v, state.t))
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)
                 break
-        if not better or size == 0:
+        if not better or size == 0 or (near and size > 0.5 * last):
             break
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
