@@ -39,7 +39,7 @@ NAMES = (
     "long",
     "peers",
 )
-SHORT = ("limits", "acceleration", "small", "batch", "control", "crossing", "startup", "hierarchy", "peers")
+SHORT = ("limits", "acceleration", "small", "control", "crossing", "startup", "hierarchy", "peers")
 """What runs when nothing is named: minutes."""
 WHOLE = "all"
 
