@@ -61,6 +61,36 @@ class Cholesky(eqx.Module):
         return -log_det if len(self.lower) <= SMALL else log_det
 
 
+class Inverse(eqx.Module):
+    """`M⁻¹` for iterations that correct themselves: up to `SMALL` rows it is formed, which costs the round-off of its largest entries
+    and halves the calls.
+
+    Attributes:
+        factor: of M.
+        formed: M⁻¹, or None.
+    """
+
+    factor: Cholesky
+    formed: Float[Array, "n n"] | None
+
+    def __init__(self, M: Float[Array, "n n"]):
+        self.factor = Cholesky(M)
+        self.formed = gram(self.factor.lower.T) if len(M) <= SMALL else None
+
+    def solve(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """`M⁻¹ x`."""
+        return self.factor.solve(x) if self.formed is None else product(self.formed, x)
+
+    def log_det(self) -> Float[Array, ""]:
+        """`log det M`."""
+        return self.factor.log_det()
+
+
+def product(S: Float[Array, "n n"], x: Float[Array, " n"]) -> Float[Array, " n"]:
+    """`S x` for a symmetric matrix: up to `SMALL` rows a sum of its columns, which the compiler fuses with what surrounds it."""
+    return jnp.sum(S * x[:, None], axis=0) if len(S) <= SMALL else S @ x
+
+
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of M."""
     return jnp.linalg.cholesky(M, symmetrize_input=False)
@@ -95,7 +125,7 @@ def _inverse_factor_jvp(primals, tangents):
 @custom_vmap
 def _gram(C):
     # for few rows a fused sum beats the call of a matrix product, but not in a batch
-    return jnp.sum(C[:, None, :] * C[None, :, :], axis=2) if len(C) <= SUMMED else C @ C.T
+    return jnp.sum(C.T[:, :, None] * C.T[:, None, :], axis=0) if len(C) <= SUMMED else C @ C.T
 
 
 @_gram.def_vmap
