@@ -24,6 +24,9 @@ ROUND_OFF = 1e-15
 """Relative round-off of one coordinate in φ, several times that of float64."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
+STALLED = 0.5
+"""A position step that leaves more than this part of a violation that is `CONVERGED` is the last: Newton's iteration leaves a quarter
+even at a singular configuration, and round-off falls by chance."""
 HALVINGS = 14
 """How often a step of Newton's iteration is halved at most."""
 NEWTON, POLISH = 100, 20
@@ -151,7 +154,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     at = pieces(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
-        metric = metric_of(dynamics, at.M, at.A)
+        metric, last = metric_of(dynamics, at.M, at.A), size
         step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
         for halving in range(
             HALVINGS if violation(at) > CONVERGED else 1
@@ -161,7 +164,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)
                 break
-        if not better or size == 0:
+        if not better or size == 0 or (size > STALLED * last and violation(at) <= CONVERGED):
             break
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
