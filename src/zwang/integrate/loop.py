@@ -153,7 +153,7 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     return jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
 
 
-@functools.partial(eqx.filter_jit, compiler_options=IN_TURN)
+@functools.partial(eqx.filter_jit, compiler_options=IN_TURN)  # type: ignore  # passed on to jax.jit
 def advance(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,
