@@ -35,7 +35,7 @@ SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
 
-IN_TURN = {"xla_cpu_enable_concurrency_optimized_scheduler": False}
+IN_TURN = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 """Option of the compiler: operations of microseconds in turn, not spread over threads, whose hand-over costs more than they do (a step of
 40 four-bar loops on the sparse path takes 1.8 times the processor time without it)."""
 
