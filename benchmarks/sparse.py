@@ -7,6 +7,7 @@ configurations on both paths. `long_run` takes 100 adaptive steps with 10 000 ro
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 
 import equinox as eqx
@@ -16,6 +17,7 @@ import numpy as np
 
 from benchmarks.timing import interleaved
 from zwang import gallery
+from zwang.integrate.loop import IN_TURN
 from zwang.pseudoinverse import Proximal
 from zwang.sparse import Sparse
 
@@ -49,7 +51,7 @@ def acceleration(model, q, method):
     arrays, tree = jax.tree_util.tree_flatten(arrays)
     count = max(5, 20_000 // len(q))
 
-    @jax.jit
+    @functools.partial(jax.jit, compiler_options=IN_TURN)  # as a run is compiled
     def program(arrays, state):
         d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 

@@ -57,6 +57,10 @@ class WeightedPseudoinverse(eqx.Module):
         """`A⊕ r`: the least change of acceleration (velocity, position) in the mass metric that `A · = r` asks for."""
         return self.mass.unweigh(self.C.solve(self.scale * r))
 
+    def refine(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`A⊕ r` of what a correction has left."""
+        return self.correct(r)
+
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`: w without what the constraints forbid."""
         return w - self.correct(self.A @ w)
@@ -101,5 +105,5 @@ def constrained_acceleration(free: Float[Array, " nv"], weighted: WeightedPseudo
     """
     acceleration = free + weighted.correct(b - weighted.A @ free)
     if len(b) > SMALL:
-        acceleration = acceleration + weighted.correct(b - weighted.A @ acceleration)
+        acceleration = acceleration + weighted.refine(b - weighted.A @ acceleration)
     return acceleration if nonideal is None else acceleration + weighted.tangent(weighted.mass.solve(nonideal))

@@ -24,6 +24,9 @@ ROUND_OFF = 1e-15
 """Relative round-off of one coordinate in φ, several times that of float64."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
+STALLED = 0.5
+"""A position step that leaves more than this part of a violation that is `CONVERGED` is the last: Newton's iteration leaves a quarter
+even at a singular configuration, and round-off falls by chance."""
 HALVINGS = 14
 """How often a step of Newton's iteration is halved at most."""
 NEWTON, POLISH = 100, 20
@@ -160,7 +163,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)
                 break
-        if not better or size == 0 or (near and size > 0.5 * last):
+        if not better or size == 0 or (near and size > STALLED * last):
             break
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)

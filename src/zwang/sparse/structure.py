@@ -27,10 +27,10 @@ POINTS, ATTEMPTS = 3, 8
 """Random states at which entries are looked for, and how many are tried to find so many where the constraints are finite."""
 TESTS = 16
 """Products per call while entries are looked for."""
-SPARSE_ROWS = 200
-"""Models with at least so many rows are looked at for sparsity. A step is faster from 120 rows on, but the program takes longer to
-compile; a first run of 0.05 s of n-four-bar, compilation included, takes 20 s of processor time sparse and 17 s dense at 122 rows, 23 s
-and 31 s at 242."""
+SPARSE_ROWS = 120
+"""Models with at least so many rows are looked at for sparsity. A step of n-four-bar, in processor time, is as fast either way at 44 rows,
+1.5 times faster sparse at 80 and 2.2 times at 122; but its program takes 7 s more to compile at 122 rows, about what a run of 10 s gains
+there. Fewer rows gain only where a model runs often (`pseudoinverse=zw.Sparse()`)."""
 GAIN = 0.25
 """The sparse path is taken where its multiplications are fewer than this part of the dense path's."""
 MISSED = 1e-9
