@@ -20,6 +20,7 @@ from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.law import AbstractControlLaw
+from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.sparse import MISSED, MOST_COLORS, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.state import State
@@ -225,7 +226,7 @@ def motion(
     return answer
 
 
-@eqx.filter_jit
+@program
 def motion_of(
     dynamics: Dynamics,
     state: State,

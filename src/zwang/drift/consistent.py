@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from zwang.drift.metric import metric_of, rows_of
 from zwang.dynamics import Dynamics, Scales
+from zwang.programs import program
 from zwang.state import State
 
 CONVERGED = 1e-11
@@ -46,14 +47,14 @@ def pieces(dynamics: Dynamics, s: State) -> Pieces:
     return _pieces(dataclasses.replace(dynamics, scales=None), s)
 
 
-@eqx.filter_jit
+@program
 def _pieces(dynamics: Dynamics, s: State) -> Pieces:
     M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), s.v.dtype)
     F = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p), s.v.dtype)
     return Pieces(dynamics.position_residual(s), dynamics.velocity_residual(s), dynamics.matrix(s), dynamics.rhs(s), M, F)
 
 
-@eqx.filter_jit
+@program
 def _moved(dynamics: Dynamics, q, dv, t):
     return dynamics.system.move(q, dv, t, dynamics.p)
 

@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.errors import Result
 from zwang.integrate.base import AbstractIntegrator, Flow
+from zwang.programs import program
 
 CHUNK = 256
 """Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do not count."""
@@ -147,7 +148,7 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     return jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
 
 
-@eqx.filter_jit
+@program
 def advance(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,

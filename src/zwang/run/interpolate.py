@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.interpolate import KroghInterpolator
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator
 from zwang.kernel import row_lengths, row_scale
+from zwang.programs import program
 from zwang.run.blocks import in_blocks
 from zwang.run.singular import AbstractRows, DenseRows, SparseRows
 
@@ -70,12 +70,12 @@ class Interpolant:
         return KroghInterpolator(np.repeat(self.t[near], 2), values)
 
 
-@eqx.filter_jit
+@program
 def _rates(flow: MotionFlow, t, y):
     return jax.lax.map(lambda ty: flow.rate(*ty), (jnp.asarray(t), jnp.asarray(y)))
 
 
-@eqx.filter_jit
+@program
 def _stepped(flow: MotionFlow, integrator: AbstractIntegrator, t, y, applied, h):
     def one(x):
         t, y, u, h = x
@@ -84,7 +84,7 @@ def _stepped(flow: MotionFlow, integrator: AbstractIntegrator, t, y, applied, h)
     return jax.lax.map(one, jax.tree_util.tree_map(jnp.asarray, (t, y, applied, h)))
 
 
-@eqx.filter_jit
+@program
 def _settled(flow: MotionFlow, t, y, applied):
     def one(x):
         t, y, u = x
