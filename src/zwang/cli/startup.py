@@ -27,8 +27,4 @@ def start_jax() -> str:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-    try:
-        keep_programs(None if os.environ.get("ZWANG_KEEP") == "0" else cache_folder() / "programs")
-    except OSError as error:
-        return f"compiled programs are not kept in {cache_folder() / 'programs'} ({error.strerror}); ZWANG_CACHE names another folder."
-    return ""
+    return keep_programs()

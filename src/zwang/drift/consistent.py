@@ -94,7 +94,7 @@ def measure(dynamics: Dynamics, s: State) -> Scales:
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
-        return np.asarray(pieces(dynamics, State(s.q, jnp.asarray(w), s.t)).b)
+        return np.asarray(pieces(dynamics, State(s.q, w, s.t)).b)
 
     still = b(np.zeros(dynamics.system.nv))
     return scales_of(np, length, np.stack([0.5 * (b(w) + b(-w)) - still for w in directions]))
@@ -113,7 +113,7 @@ def scales_of(xp, length, curved) -> Scales:
     unknown = xp.where(xp.any(known), xp.nan, 0.0)
     curvature = xp.nanmedian(xp.where(known, ratio, unknown)) if len(length) else xp.zeros(())
     nearby = hessian / xp.where(curvature > 0, curvature, xp.inf)
-    return Scales(jnp.asarray(xp.sqrt(length**2 + nearby**2)), jnp.asarray(curvature))
+    return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature))
 
 
 def place(dynamics: Dynamics, state: State) -> Placement:
@@ -140,7 +140,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         return distance(at) / (own + distance(at))
 
     def slip(at: Pieces, v) -> float:
-        still = pieces(dynamics, State(q, jnp.zeros_like(state.v), state.t))
+        still = pieces(dynamics, State(q, np.zeros(len(state.v)), state.t))
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
         residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
         return residual / max(metric_of(dynamics, at.M, at.A).speed(np.asarray(v)) + imposed, 1e-300) if residual > 0 else 0.0
@@ -148,7 +148,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     q, v = state.q, state.v
     at = pieces(dynamics, state)
     before, slip_before = violation(at), slip(at, v)
-    q = _moved(dynamics, q, jnp.zeros_like(v), state.t)
+    q = _moved(dynamics, q, np.zeros(len(v)), state.t)
     at = pieces(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
@@ -157,7 +157,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         for halving in range(
             HALVINGS if violation(at) > CONVERGED else 1
         ):  # near the constraints a full step fails by round-off only
-            trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
+            trial = _moved(dynamics, q, -(0.5**halving) * step, state.t)
             there = pieces(dynamics, State(trial, v, state.t))
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)
@@ -167,15 +167,20 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
         dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))
-        v = v - jnp.asarray(dv)
+        v = np.asarray(v) - dv
         at = pieces(dynamics, State(q, v, state.t))
-        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(jnp.max(jnp.abs(v), initial=0.0)):
+        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
             break
     after, slip_after = violation(at), slip(at, v)
     rows = rows_of(at.A)
     coordinates = np.abs(np.asarray(q)) if len(q) == len(v) else np.full(len(v), np.max(np.abs(q), initial=0.0))
     round_off = ROUND_OFF * curvature * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     return Placement(
-        State(q, v, state.t), float(np.max(np.abs(q - state.q), initial=0.0)), float(np.max(np.abs(v - state.v), initial=0.0)),
+        State(jnp.asarray(q), jnp.asarray(v), state.t), _distance(q, state.q), _distance(v, state.v),
         before, after, slip_before, slip_after, after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )  # fmt: skip
+
+
+def _distance(x, y) -> float:
+    """The largest difference of two arrays, on the host: JAX would compile three programs for it."""
+    return float(np.max(np.abs(np.asarray(x) - np.asarray(y)), initial=0.0))

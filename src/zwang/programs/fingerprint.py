@@ -192,7 +192,9 @@ class Fingerprint:
                 continue
             builtin = f.__builtins__.get(name)  # type: ignore
             if not (name in BUILTINS or (isinstance(builtin, type) and issubclass(builtin, BaseException))):
-                raise UnknownError(f"the built-in {name!r}" if builtin is not None else f"the name {name!r}, which is not defined")
+                raise UnknownError(
+                    f"the built-in {name!r}" if builtin is not None else f"the name {name!r}, which is not defined"
+                )
 
     def _method(self, x: types.MethodType) -> None:
         self.token("method")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import platform
@@ -20,6 +21,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zwang"
 
 
+@functools.cache
 def processor() -> str:
     """A short word for this processor's abilities: programs compiled for others may not run on it."""
     described = [platform.machine(), platform.processor()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import re
 import time
 import uuid
@@ -18,12 +19,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 import equinox as eqx
 import jax
 import numpy as np
-from jax._src.config import persistent_cache_min_compile_time_secs, trace_context  # all settings of JAX that change what a function is compiled to
+from jax._src.config import persistent_cache_min_compile_time_secs as least_time
+from jax._src.config import trace_context  # JAX's settings that a traced function depends on, of this thread
 from jax._src.core import trace_state_clean
 from jax.experimental import serialize_executable
 from jaxlib import lapack
 
 from zwang.programs.fingerprint import Fingerprint
+from zwang.programs.folder import cache_folder
 from zwang.programs.known import UnknownError
 from zwang.programs.own import OwnModules, sources
 from zwang.programs.setting import setting
@@ -41,28 +44,42 @@ class _Kept:
     """Where programs are kept, and those that are at hand in this process."""
 
     def __init__(self, folder: Path):
-        self.store, self.setting, self.sources, self.modules = Store(folder), setting(), sources(), OwnModules()
+        if jax.default_backend() != "cpu":
+            raise UnknownError("programs for accelerators are left to JAX's own cache")
+        self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
         self.ready: dict[str, _Ready] = {}
 
 
 _kept: _Kept | None = None
 
 
-def keep_programs(folder: Path | None) -> None:
-    """Keep compiled programs in a folder from now on; None: keep none.
+def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
+    """Keep compiled programs from now on, and take those that were kept: what ran once in any process is not traced again.
+
+    A program belongs to all that it was made from: bytecode of functions, what they close over and refer to, zwang's sources, versions,
+    settings and processor. What cannot be known for certain (a function that reads a file, an object of a foreign library) is
+    compiled as ever. Libraries are trusted to be what their version says. Processors only; accelerators have JAX's own cache.
 
     Args:
-        folder: made if need be. Only its owner may be able to write to it: what is in it is run.
+        folder: where; `programs` in zwang's folder for caches (`ZWANG_CACHE`) unless given. Made if need be. Compiled programs are run
+            as they are found there, so that nobody but you may be able to write to it.
+        on: False stops it. The variable `ZWANG_KEEP=0` has the last word.
 
-    Raises:
-        OSError: if it cannot be made or written to, or if others may write to it.
+    Returns:
+        Why nothing is kept, or nothing.
     """
     global _kept
+    _kept = None
+    if not on or os.environ.get("ZWANG_KEEP") == "0":
+        return ""
+    folder = cache_folder() / "programs" if folder is None else Path(folder)
     try:
-        _kept = None if folder is None else _Kept(folder)
+        _kept = _Kept(folder)
     except UnknownError as reason:
-        _kept = None
-        jax.monitoring.record_event(REFUSED, reason=str(reason))
+        return f"compiled programs are not kept: {reason}."
+    except OSError as error:
+        return f"compiled programs are not kept in {folder} ({error.strerror}); ZWANG_CACHE names another folder."
+    return ""
 
 
 class _Ready:
@@ -145,7 +162,8 @@ def _ready(kept: _Kept, function: Callable, leaves: list, tree) -> _Ready | None
 
 def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
     found = Fingerprint()
-    found.token(kept.setting, kept.sources, repr(trace_context()[:-1]), function.__module__, function.__qualname__)
+    thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]  # that of the top level, or this is not asked
+    found.token(setting(), kept.sources, repr(thread), function.__module__, function.__qualname__)
     found.structure(tree)
     for x in leaves:
         if eqx.is_array(x):
@@ -173,7 +191,7 @@ def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Rea
     flat.__name__ = f"{function.__name__}_{uuid.uuid4().hex}"
     traced = jax.jit(flat).trace(*(x for x in leaves if eqx.is_array(x)))
     lowered = traced.lower()
-    with persistent_cache_min_compile_time_secs(math.inf):
+    with least_time(math.inf):
         compiled = lowered.compile()
     try:
         _refuse_host(traced, lowered)
@@ -208,6 +226,5 @@ def _loaded(content: Any) -> _Ready | None:
         lapack._lapack.initialize()  # which JAX does when it lowers a factorization
         compiled = serialize_executable.deserialize_and_load(executable, arguments, results)
         return _Ready(compiled, skeleton)
-    except Exception as e:
-        print(repr(e)[:500])
+    except Exception:  # whatever it is, it is made again
         return None
