@@ -10,6 +10,7 @@ to the libraries that are known by version. Two rules make it safe to go by:
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import hashlib
@@ -255,9 +256,14 @@ class Fingerprint:
         self._sequence(x.__bases__)
         fields: dict[str, Any] = vars(x).get("__dataclass_fields__", {})
         for name, value in sorted(vars(x).items()):
-            generated = isinstance(value, types.FunctionType) and value.__code__.co_filename == "<string>" and fields
-            if name in CLASS_NOISE or name == "__dataclass_fields__" or generated:  # the last by the fields
+            if name in CLASS_NOISE or name == "__dataclass_fields__":
                 continue
+            if (
+                name == "__repr__"
+                and fields
+                and getattr(getattr(value, "__code__", None), "co_filename", "") == dataclasses.__file__
+            ):
+                continue  # a dataclass's own one, by its fields
             if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
                 self.token("slot", name)
                 continue

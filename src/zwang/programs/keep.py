@@ -32,7 +32,8 @@ from zwang.programs.own import OwnModules, sources
 from zwang.programs.setting import setting
 from zwang.programs.store import Store
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 LOADED, MADE, REFUSED = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused"))
 """Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with its reason."""
 
@@ -164,6 +165,7 @@ def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
     found = Fingerprint()
     thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]  # that of the top level, or this is not asked
     found.token(setting(), kept.sources, repr(thread), function.__module__, function.__qualname__)
+    found.add(function)
     found.structure(tree)
     for x in leaves:
         if eqx.is_array(x):
@@ -171,7 +173,7 @@ def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
             found.token("array", repr(shape), repr(dtype), repr(weak))
         else:
             found.add(x)
-    found.token(kept.modules.numbers(found.modules | {function.__module__}))
+    found.token(kept.modules.numbers(found.modules))
     return found.hexdigest()
 
 

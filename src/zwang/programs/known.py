@@ -27,7 +27,7 @@ IMPURE = frozenset({
     "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap", "DataSource", "random", "lib", "ctypeslib", "f2py",
     "testing", "io_callback", "pure_callback", "callback", "debug", "config", "read", "robot", "gallery", "robots", "environ", "_src",
     "experimental", "monitoring", "profiler", "devices", "util", "sys", "os", "__dict__", "__globals__", "__builtins__", "__loader__",
-    "__closure__", "__code__", "__class__", "__subclasses__", "__getattribute__", "__import__",
+    "__closure__", "__code__", "__subclasses__", "__getattribute__", "__import__",
 })  # fmt: skip
 """Attributes by which a function may reach files, devices or anything else that no fingerprint holds."""
 
