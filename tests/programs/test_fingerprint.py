@@ -55,6 +55,21 @@ def module(text: str):
     return found
 
 
+DATACLASS = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = {}\nf = S"
+MAKING = (
+    "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def __init__(self):\n        self.k = {}\nf = S"
+)
+COUNTER = (
+    "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return n * q\n    return f\nf = outer()"
+)
+MODULE = """
+class S(eqx.Module):
+    k: float
+    gain: float = eqx.field(static=True, default={})
+    def __call__(self, q):
+        return {} * q
+f = S(1.0)
+"""
 METHOD = "class S:\n    def force(self, q):\n        return {} * q\nf = S().force"
 CASES = {
     "a constant": ("f = lambda q: 2.0 * q", "f = lambda q: 3.0 * q"),
@@ -84,12 +99,8 @@ CASES = {
         "class B:\n    def k(self): return 1\nclass S(B): pass\nf = S()", "class B:\n    def k(self): return 2\nclass S(B): pass\nf = S()"
     ),
     "a class's number": ("class S:\n    k = 1\nf = S()", "class S:\n    k = 2\nf = S()"),
-    "a dataclass's default": (
-        "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\nf = S", "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 2\nf = S"
-    ),
-    "a dataclass's own making": tuple(
-        f"import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def __init__(self):\n        self.k = {k}\nf = S" for k in (1, 2)
-    ),
+    "a dataclass's default": (DATACLASS.format(1), DATACLASS.format(2)),
+    "a dataclass's own making": (MAKING.format(1), MAKING.format(2)),
     "an exception's name": ("def f(q):\n    raise ValueError", "def f(q):\n    raise TypeError"),
     "a branch": ("f = lambda q: q if True in (True,) else 0", "f = lambda q: q if True in (False,) else 0"),
 }  # fmt: skip
@@ -174,7 +185,7 @@ REFUSED = {
     "a name looked up by its text": "g = 1\nf = lambda q: q * globals()['g']",
     "text that is run": "f = lambda q: eval('q * g')",
     "a counter": "n = 0\ndef f(q):\n    global n\n    n += 1\n    return n * q",
-    "a counter in a closure": "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return n * q\n    return f\nf = outer()",
+    "a counter in a closure": COUNTER,
     "a generator": "g = iter([1, 2])\nf = lambda q: q * next(g)",
     "a generator of random numbers": "g = np.random.default_rng(1)\nf = lambda q: q * g.random()",
     "an open file": "g = open('/dev/null')\nf = lambda q: g",
@@ -221,7 +232,6 @@ def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
 
 
 def test_a_module_of_a_users_own_class_is_known_by_its_code():
-    source = "class S(eqx.Module):\n    k: float\n    gain: float = eqx.field(static=True, default={})\n    def __call__(self, q):\n        return {} * q\nf = S(1.0)"
-    made = lambda *numbers: fingerprint(written(source.format(*numbers), eqx=eqx))
+    made = lambda *numbers: fingerprint(written(MODULE.format(*numbers), eqx=eqx))
     assert made(1, 2) == made(1, 2)
     assert len({made(1, 2), made(1, 3), made(2, 2)}) == 3

@@ -7,6 +7,7 @@ loops would cost more to compile than they take.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -140,12 +141,13 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         return distance(at) / (own + distance(at))
 
     def slip(at: Pieces, v) -> float:
-        still = pieces(dynamics, State(q, np.zeros(len(state.v)), state.t))
+        still = pieces(dynamics, State(q, np.zeros(len(state.v)), state.t))  # type: ignore
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
         residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
         return residual / max(metric_of(dynamics, at.M, at.A).speed(np.asarray(v)) + imposed, 1e-300) if residual > 0 else 0.0
 
-    q, v = state.q, state.v
+    q: Any = state.q
+    v: Any = state.v
     at = pieces(dynamics, state)
     before, slip_before = violation(at), slip(at, v)
     q = _moved(dynamics, q, np.zeros(len(v)), state.t)

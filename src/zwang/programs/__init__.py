@@ -4,6 +4,7 @@
 |---|---|
 | `keep` | `program`, in place of `equinox.filter_jit`, and `keep_programs` |
 | `fingerprint` | what a program is made from, as a short text |
+| `objects` | its classes and objects |
 | `known` | what a function may lean on without being read to the end |
 | `own` | zwang's own sources and numbers |
 | `setting` | versions, processor and settings |

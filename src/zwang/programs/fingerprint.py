@@ -10,8 +10,6 @@ to the libraries that are known by version. Two rules make it safe to go by:
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import functools
 import hashlib
 import types
@@ -19,7 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from zwang.programs.known import (
     BUILTINS,
@@ -29,17 +29,11 @@ from zwang.programs.known import (
     STANDARD,
     UnknownError,
     global_names,
-    is_in_python,
     is_known,
     is_written_in_package,
     root,
 )  # fmt: skip
-
-CLASS_NOISE = frozenset({
-    "__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__abstractmethods__", "_abc_impl", "__dataclass_params__",
-    "__match_args__", "__slots__", "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__",
-})  # fmt: skip
-"""Entries of a class's namespace that follow from the others or say nothing of what it does."""
+from zwang.programs.objects import add_class, add_object
 
 
 class Fingerprint:
@@ -78,11 +72,11 @@ class Fingerprint:
             if handler is not None:
                 handler(self, x)
             elif isinstance(x, type):
-                self._class(x)
+                add_class(self, x)
             elif isinstance(x, jax.Array):
                 self._jax_array(x)
             else:
-                self._other(x)
+                add_object(self, x)
 
     def structure(self, tree) -> None:
         """The structure of a pytree: its classes and what they hold besides leaves."""
@@ -98,7 +92,7 @@ class Fingerprint:
         for child in children:
             self.structure(child)
 
-    def _named(self, x) -> None:
+    def named(self, x) -> None:
         """What a library or zwang holds under a name."""
         self.token("named", x.__module__, x.__qualname__)
         self._met_module(x.__module__)
@@ -109,7 +103,7 @@ class Fingerprint:
 
     # --- containers and numbers -----------------------------------------------------------------------------------
 
-    def _sequence(self, x) -> None:
+    def sequence(self, x) -> None:
         self.token(type(x).__name__, str(len(x)))
         for item in x:
             self.add(item)
@@ -117,9 +111,9 @@ class Fingerprint:
     def _set(self, x) -> None:
         if not all(type(item) in _PLAIN for item in x):
             raise UnknownError("a set of objects, which has no order")
-        self._sequence([type(x).__name__, *sorted(x, key=lambda item: (type(item).__name__, repr(item)))])
+        self.sequence([type(x).__name__, *sorted(x, key=lambda item: (type(item).__name__, repr(item)))])
 
-    def _dict(self, x) -> None:
+    def dictionary(self, x) -> None:
         self.token("dict", str(len(x)))
         for key, value in x.items():  # in their order, which functions may see
             self.add(key)
@@ -135,7 +129,7 @@ class Fingerprint:
         self._array(np.asarray(x))
 
     def _jax_array(self, x) -> None:
-        if isinstance(x, jax.core.Tracer) or not x.is_fully_addressable or jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+        if isinstance(x, Tracer) or not x.is_fully_addressable or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             raise UnknownError("an array that is no plain numbers")
         self.token("jax", str(x.weak_type))  # type: ignore
         self._array(np.asarray(x))
@@ -144,7 +138,7 @@ class Fingerprint:
 
     def _function(self, f: types.FunctionType) -> None:
         if is_known(f):
-            self._named(f)
+            self.named(f)
             return
         self.token("function")
         self._code(f.__code__)
@@ -156,7 +150,7 @@ class Fingerprint:
                 self.add(cell.cell_contents)
             except ValueError:
                 self.token("empty")
-        self._dict({k: f.__dict__[k] for k in sorted(f.__dict__)})
+        self.dictionary({k: f.__dict__[k] for k in sorted(f.__dict__)})
         if is_written_in_package(f):
             self._met_module(f.__globals__["__name__"])
         else:
@@ -243,98 +237,20 @@ class Fingerprint:
             return
         self.token("module")  # of the user's: all that it holds, whatever its file says now
         namespace = {k: v for k, v in vars(x).items() if not (k.startswith("__") and k.endswith("__"))}
-        self._dict({k: namespace[k] for k in sorted(namespace)})
-
-    # --- classes and objects --------------------------------------------------------------------------------------
-
-    def _class(self, x: type) -> None:
-        if (x.__module__ == "builtins" and not x.__flags__ & _HEAP) or is_known(x):
-            self._named(x)
-            return
-        self.token("own class", x.__qualname__)
-        self.add(type(x))
-        self._sequence(x.__bases__)
-        fields: dict[str, Any] = vars(x).get("__dataclass_fields__", {})
-        for name, value in sorted(vars(x).items()):
-            if name in CLASS_NOISE or name == "__dataclass_fields__":
-                continue
-            if (
-                name == "__repr__"
-                and fields
-                and getattr(getattr(value, "__code__", None), "co_filename", "") == dataclasses.__file__
-            ):
-                continue  # a dataclass's own one, by its fields
-            if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-                self.token("slot", name)
-                continue
-            self.token(name)
-            self.add(value)
-        for name, field in fields.items():
-            self.token(name, str(field.init), str(field.kw_only))
-            for part in (field.default, field.default_factory, dict(field.metadata)):
-                self.token("none") if type(part).__name__ == "_MISSING_TYPE" else self.add(part)
-
-    def _other(self, x) -> None:
-        """An object: its class and what it holds."""
-        kind = type(x)
-        if isinstance(x, enum.Enum):
-            self.token("member", x.name)
-            self.add(kind)
-            return
-        if is_known(x):
-            self._named(x)
-            return
-        if kind.__name__ == "PjitFunction" and root(kind.__module__) == "jaxlib":
-            self.token("jit")
-            self.add(x.__wrapped__)
-            return
-        if isinstance(x, np.dtype) and not x.hasobject:
-            self.token("dtype", repr(x.descr))
-            return
-        self.token("object")
-        self.add(kind)
-        stands_for = getattr(x, "__fingerprint__", None)
-        if stands_for is not None and root(kind.__module__) == OWN:
-            self.add(stands_for())
-            return
-        self._state(x)
-
-    def _state(self, x) -> None:
-        slots: list[str] = []
-        for base in type(x).__mro__:
-            if base is object:
-                continue
-            if base in _CONTENTS:
-                self.add(_CONTENTS[base](x))
-            elif not base.__flags__ & _HEAP or not is_in_python(base):
-                raise UnknownError(f"an object of {base.__module__}.{base.__qualname__}, which keeps its content to itself")
-            own = vars(base).get("__slots__", ())
-            slots += [own] if isinstance(own, str) else list(own)
-        held = dict(getattr(x, "__dict__", {}))
-        for name in slots:
-            name = name if not name.startswith("__") or name.endswith("__") else f"_{type(x).__name__.lstrip('_')}{name}"
-            if name not in ("__dict__", "__weakref__") and hasattr(x, name):
-                held[name] = getattr(x, name)
-        self._dict({name: held[name] for name in sorted(held)})
+        self.dictionary({k: namespace[k] for k in sorted(namespace)})
 
 
-_HEAP = 1 << 9
-"""Flag of a class that is made at run time, as Python's are; without it, it is compiled into an interpreter or an extension."""
 _PLAIN: dict[type, Callable[[Any], str | bytes]] = {
     type(None): repr, bool: repr, int: repr, str: lambda x: x.encode("utf-8", "surrogatepass"), bytes: bytes, float: float.hex,
     complex: lambda x: f"{x.real.hex()} {x.imag.hex()}", type(Ellipsis): repr, type(NotImplemented): repr, slice: repr, range: repr,
 }  # fmt: skip
 _HANDLERS: dict[type, Callable[[Fingerprint, Any], None]] = {
-    tuple: Fingerprint._sequence, list: Fingerprint._sequence, dict: Fingerprint._dict, set: Fingerprint._set,
+    tuple: Fingerprint.sequence, list: Fingerprint.sequence, dict: Fingerprint.dictionary, set: Fingerprint._set,
     frozenset: Fingerprint._set, np.ndarray: Fingerprint._array, np.ufunc: Fingerprint._ufunc,
     types.FunctionType: Fingerprint._function, types.MethodType: Fingerprint._method, functools.partial: Fingerprint._partial,
     types.BuiltinFunctionType: Fingerprint._builtin, types.ModuleType: Fingerprint._module, property: Fingerprint._wrapper,
     staticmethod: Fingerprint._wrapper, classmethod: Fingerprint._wrapper, functools.cached_property: Fingerprint._wrapper,
-    types.MappingProxyType: lambda f, x: f._dict(dict(x)),
+    types.MappingProxyType: lambda f, x: f.dictionary(dict(x)),
     jax.ShapeDtypeStruct: lambda f, x: f.token("shape", repr(x.shape), str(x.dtype), str(x.weak_type)),
-}  # fmt: skip
-_CONTENTS: dict[type, Callable[[Any], Any]] = {
-    tuple: tuple, list: list, dict: lambda x: dict(x.items()), str: lambda x: str.__str__(x), int: int.__index__,
-    float: lambda x: float.__float__(x),
 }  # fmt: skip
 _HANDLERS |= {kind: Fingerprint._scalar for kind in set(np.sctypeDict.values()) - {np.object_}}

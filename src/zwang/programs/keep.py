@@ -22,8 +22,9 @@ import numpy as np
 from jax._src.config import persistent_cache_min_compile_time_secs as least_time
 from jax._src.config import trace_context  # JAX's settings that a traced function depends on, of this thread
 from jax._src.core import trace_state_clean
+from jax._src.lax.linalg import initialize_lapack
+from jax.core import Tracer
 from jax.experimental import serialize_executable
-from jaxlib import lapack
 
 from zwang.programs.fingerprint import Fingerprint
 from zwang.programs.folder import cache_folder
@@ -99,6 +100,9 @@ class _Ready:
         return self._tree.unflatten(leaves)
 
 
+_NEW = object()
+
+
 class _Slot:
     """The place of an array in a result."""
 
@@ -120,12 +124,12 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
         arrays = [x for x in leaves if eqx.is_array(x)]
         try:
             signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
-            ready = at_hand.get(signature, at_hand)
+            ready = at_hand.get(signature, _NEW)
         except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
             return plain(*args, **kwargs)
-        if ready is at_hand:
+        if ready is _NEW:
             ready = at_hand[signature] = _ready(kept, function, leaves, tree)
-        return plain(*args, **kwargs) if ready is None else ready(arrays)
+        return plain(*args, **kwargs) if ready is None else ready(arrays)  # type: ignore
 
     called.__wrapped__ = plain  # type: ignore
     return cast(Callable[P, R], called)
@@ -136,7 +140,7 @@ def _seen(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return x.shape, x.dtype, False
     if isinstance(x, jax.Array):
-        if isinstance(x, jax.core.Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
+        if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
             raise UnknownError("an array that is not on this machine alone")
         return x.shape, x.dtype, x.weak_type  # type: ignore
     return type(x), x
@@ -225,7 +229,7 @@ def _loaded(content: Any) -> _Ready | None:
         slots = [x for x in jax.tree_util.tree_leaves(skeleton) if isinstance(x, _Slot)]
         arguments = jax.tree_util.tree_structure(((0,) * count, {}))
         results = jax.tree_util.tree_structure([0] * len(slots))
-        lapack._lapack.initialize()  # which JAX does when it lowers a factorization
+        initialize_lapack()  # which JAX does when it lowers a factorization
         compiled = serialize_executable.deserialize_and_load(executable, arguments, results)
         return _Ready(compiled, skeleton)
     except Exception:  # whatever it is, it is made again

@@ -16,7 +16,9 @@ from zwang.programs.known import OWN, UnknownError, root
 
 IMPORTED = time.time()
 """Modules were read before or soon after this instant: sources that are younger may not be what runs."""
-HERE = tuple(f"zwang.programs.{name}" for name in ("fingerprint", "keep", "known", "own", "setting", "store", "folder"))
+HERE = tuple(
+    f"zwang.programs.{name}" for name in ("fingerprint", "keep", "known", "own", "objects", "setting", "store", "folder")
+)
 """Modules that no program is made from."""
 FOLDER = Path(__file__).resolve().parents[1]
 INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
