@@ -137,6 +137,7 @@ def test_the_same_text_read_twice_has_one_fingerprint(name):
         (zw.Proximal(), zw.Proximal(sweeps=5)),
         ((1, (2, 3)), ((1, 2), 3)),
         (["ab", "c"], ["a", "bc"]),
+        (jax.tree_util.tree_structure((1, 2)), jax.tree_util.tree_structure([1, 2])),
         (module("k = 1\nf = lambda q: k * q"), module("k = 2\nf = lambda q: k * q")),
     ],
 )

@@ -102,6 +102,12 @@ def test_settings_of_jax_are_part_of_a_program(folder, events):
     assert [name for name, _ in events()] == ["made", "made"]
 
 
+def test_who_looks_for_nan_gets_the_plain_function(folder, events):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        weighed(users("f = lambda x: jnp.sum(jnp.log(x))"), -np.ones(2))
+    assert not events()
+
+
 def test_under_transformations_the_plain_function_is_used(folder, events):
     f = users("f = lambda x: jnp.sum(x**2)")
     x = np.arange(3.0)

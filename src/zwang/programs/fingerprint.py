@@ -251,6 +251,7 @@ _HANDLERS: dict[type, Callable[[Fingerprint, Any], None]] = {
     types.BuiltinFunctionType: Fingerprint._builtin, types.ModuleType: Fingerprint._module, property: Fingerprint._wrapper,
     staticmethod: Fingerprint._wrapper, classmethod: Fingerprint._wrapper, functools.cached_property: Fingerprint._wrapper,
     types.MappingProxyType: lambda f, x: f.dictionary(dict(x)),
+    jax.tree_util.PyTreeDef: Fingerprint.structure,
     jax.ShapeDtypeStruct: lambda f, x: f.token("shape", repr(x.shape), str(x.dtype), str(x.weak_type)),
 }  # fmt: skip
 _HANDLERS |= {kind: Fingerprint._scalar for kind in set(np.sctypeDict.values()) - {np.object_}}

@@ -46,8 +46,8 @@ class _Kept:
     """Where programs are kept, and those that are at hand in this process."""
 
     def __init__(self, folder: Path):
-        if jax.default_backend() != "cpu":
-            raise UnknownError("programs for accelerators are left to JAX's own cache")
+        if jax.default_backend() != "cpu" or jax.device_count() != 1:
+            raise UnknownError("programs for accelerators and for several devices are left to JAX's own cache")
         self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
         self.ready: dict[str, _Ready] = {}
 
@@ -118,7 +118,7 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         kept = _kept
-        if kept is None or not trace_state_clean():
+        if kept is None or not trace_state_clean() or _debugging():
             return plain(*args, **kwargs)
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         arrays = [x for x in leaves if eqx.is_array(x)]
@@ -131,8 +131,13 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
             ready = at_hand[signature] = _ready(kept, function, leaves, tree)
         return plain(*args, **kwargs) if ready is None else ready(arrays)  # type: ignore
 
-    called.__wrapped__ = plain  # type: ignore
     return cast(Callable[P, R], called)
+
+
+def _debugging() -> bool:
+    """Whether JAX is to look into programs, or not to compile any."""
+    config: Any = jax.config
+    return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
 
 
 def _seen(x: Any) -> Any:
