@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.timing import interleaved
 from zwang import gallery
-from zwang.integrate.loop import IN_TURN
+from zwang.programs import compiler_options
 from zwang.pseudoinverse import Proximal
 from zwang.sparse import Sparse
 
@@ -51,7 +51,7 @@ def acceleration(model, q, method):
     arrays, tree = jax.tree_util.tree_flatten(arrays)
     count = max(5, 20_000 // len(q))
 
-    @functools.partial(jax.jit, compiler_options=IN_TURN)  # as a run is compiled
+    @functools.partial(jax.jit, compiler_options=compiler_options())  # as a run is compiled
     def program(arrays, state):
         d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 

@@ -1,8 +1,9 @@
-"""Whole processes: `zwang --help`, and `zwang run five-bar` with an empty and with a warm compile cache."""
+"""Whole processes: `zwang --help`, importing, and `zwang run five-bar` with nothing kept and with all of it, part by part."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,27 +11,47 @@ import time
 
 import numpy as np
 
+IMPORT = "import zwang as zw; zw.Model, zw.simulate, zw.motion"
+REPEATS = 3
+
 
 def run() -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "ZWANG_CACHE": f"{folder}/cache"}
-        job = [sys.executable, "-m", "zwang", "run", "five-bar", "--duration", "20", "--quiet", "--out", f"{folder}/out"]
+        environment = {**os.environ, "ZWANG_CACHE": f"{folder}/cache", "COLUMNS": "200"}
+        python = [sys.executable, "-m", "zwang"]
+        job = [*python, "run", "five-bar", "--duration", "20", "--out", f"{folder}/out"]
 
-        def seconds(command) -> float:
+        def measured(command, **more) -> tuple[float, str]:
             start = time.perf_counter()
-            subprocess.run(command, check=True, env=environment, capture_output=True)
-            return time.perf_counter() - start
+            ended = subprocess.run(command, check=True, env=environment | more, capture_output=True, text=True)
+            return time.perf_counter() - start, ended.stdout
 
-        help_ = [seconds([sys.executable, "-m", "zwang", "--help"]) for _ in range(5)]
-        cold, warm = seconds(job), [seconds(job) for _ in range(3)]
-        plain = [seconds([*job, "--no-report"]) for _ in range(3)]
-    results = {
-        "help": float(np.median(help_)), "first": cold, "warm": float(np.median(warm)), "warm without report": float(np.median(plain)),
-        "warm / first": float(np.median(warm)) / cold,
-    }  # fmt: skip
+        def median(command, **more) -> float:
+            return float(np.median([measured(command, **more)[0] for _ in range(REPEATS)]))
+
+        help_, importing = median([*python, "--help"]), median([sys.executable, "-c", IMPORT])
+        (first, said), again = measured(job), [measured(job) for _ in range(REPEATS)]
+        warm, parts = sorted(again)[REPEATS // 2]
+        results = {
+            "help": help_, "import": importing, "first": first, "warm": warm,
+            "warm without report": median([*job, "--no-report"]), "warm, nothing kept": median(job, ZWANG_KEEP="0"),
+            "warm / first": warm / first, "parts": {"first": _parts(said), "warm": _parts(parts)},
+        }  # fmt: skip
     print("whole process                                   seconds")
-    print(f"  zwang --help                                {results['help']:10.2f}")
-    print(f"  zwang run five-bar, empty compile cache     {cold:10.2f}")
-    print(f"  the same, warm cache                        {results['warm']:10.2f}  ({results['warm / first']:.0%} of the first)")
-    print(f"  the same, warm cache, --no-report           {results['warm without report']:10.2f}")
+    for name, what in (
+        ("help", "zwang --help"), ("import", "import"), ("first", "zwang run five-bar, nothing kept yet"), ("warm", "the same, once more"),
+        ("warm without report", "the same, --no-report"), ("warm, nothing kept", "the same, ZWANG_KEEP=0 (JAX's cache alone)"),
+    ):  # fmt: skip
+        print(f"  {what:44s}{results[name]:10.2f}")
+    for which in ("first", "warm"):
+        print(f"  of the {which}: " + ", ".join(f"{name} {x:.2f}" for name, x in results["parts"][which].items()))
     return results
+
+
+def _parts(said: str) -> dict[str, float]:
+    """Seconds by phase, from the closing table."""
+    line = next(line for line in said.splitlines() if line.startswith("wall time")).partition(":")[2]
+    return {
+        name.strip(): float(number) / (1000 if unit == "ms" else 1)
+        for name, number, unit in re.findall(r"([a-z-]+) ([\d.]+) (ms|s)\b", line)
+    }

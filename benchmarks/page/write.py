@@ -77,11 +77,23 @@ def _startup(found: dict | None) -> str:
     if not found:
         return ""
     names = {
-        "help": "`zwang --help`", "first": "`zwang run five-bar`, nothing compiled yet", "warm": "the same, compiled before",
-        "warm without report": "the same, `--no-report`",
+        "help": "`zwang --help`", "import": "`import zwang`, with all that a run needs",
+        "first": "`zwang run five-bar`, nothing compiled yet", "warm": "the same, compiled before",
+        "warm without report": "the same, `--no-report`", "warm, nothing kept": "the same, with JAX's compile cache alone",
     }  # fmt: skip
-    return "## Starting\n\n" + table(
-        ["whole process", "time"], [[name, seconds(found[k])] for k, name in names.items() if k in found]
+    return (
+        "## Starting\n\n"
+        + table(["whole process", "time"], [[name, seconds(found[k])] for k, name in names.items() if k in found])
+        + _parts(found.get("parts", {}))
+    )
+
+
+def _parts(found: dict) -> str:
+    """Where the time of a first and of a later run goes, start of Python apart."""
+    if not found:
+        return ""
+    return "\n" + table(
+        ["run", *found["warm"]], [[name, *(seconds(x.get(k, 0.0)) for k in found["warm"])] for name, x in found.items()]
     )
 
 

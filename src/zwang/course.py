@@ -76,11 +76,11 @@ class Course:
                 if self.progress is not None:
                     self.progress((float(here.t) - t0) / (instants[-1] - t0))
                 stopped = int(here.result)
-                if stopped == Result.STOPPED and not np.any(here.fired[: len(self.events.stops)]):
+                if stopped == Result.STOPPED and not np.any(np.asarray(here.fired)[: len(self.events.stops)]):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
-                if float(here.t) == until or np.any(here.fired):
+                if float(here.t) == until or np.any(np.asarray(here.fired)):
                     here = self._turn(here, instants[-1] - t0)
                     done += self._add(here, done)
         except RefusedSwitchError as refused:

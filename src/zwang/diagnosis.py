@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +17,7 @@ from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tr
 from zwang.kernel import row_lengths, row_scale
 from zwang.law import Control
 from zwang.model import Model
+from zwang.programs import program
 from zwang.pseudoinverse import Proximal
 from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
 from zwang.state import State
@@ -126,7 +126,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
     return dataclasses.replace(found, actuators=model.servo.names(len(control.u)), control=control)
 
 
-@eqx.filter_jit
+@program
 def _control(dynamics: Dynamics, state: State) -> Control:
     return dynamics.law.control(dynamics.passive, state)  # type: ignore
 

@@ -20,6 +20,7 @@ from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.law import AbstractControlLaw
+from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.sparse import MISSED, MOST_COLORS, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.state import State
@@ -225,7 +226,7 @@ def motion(
     return answer
 
 
-@eqx.filter_jit
+@program
 def motion_of(
     dynamics: Dynamics,
     state: State,
@@ -272,8 +273,7 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
 
 def contradiction(model: Model, miss: np.ndarray) -> str:
     """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape (m,)."""
-    miss = np.abs(miss)
-    worst = {name: float(np.max(miss[rows], initial=0.0)) for name, rows in model.constraints.row_slices.items()}
+    worst = {name: float(np.max(np.abs(miss[rows]), initial=0.0)) for name, rows in model.constraints.row_slices.items()}
     named = [
         f"{name!r} misses by {size:.3g}"
         for name, size in sorted(worst.items(), key=lambda x: -x[1])

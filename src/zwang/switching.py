@@ -22,6 +22,7 @@ from zwang.errors import ModelError, Result
 from zwang.flow import Events, MotionFlow, Turn
 from zwang.integrate.loop import Progress
 from zwang.model import Model, contradiction
+from zwang.programs import program
 from zwang.run import Switched
 from zwang.start import START_TOLERANCE, Start, begin
 
@@ -228,7 +229,7 @@ def _impact(metric: AbstractMetric, start: Start, before: np.ndarray, after: np.
     return momentum, float(0.5 * (before @ M @ before - after @ M @ after)), multipliers
 
 
-@eqx.filter_jit
+@program
 def event_values(events: Events, flow: MotionFlow, memory, t, y):
     """The functions of all events at one instant, compiled once."""
     return events(flow, memory, t, y)

@@ -29,6 +29,9 @@ class Names(tuple):
     def __reduce__(self):
         return Names, (tuple(self),)  # without the hash, which is another one in another process
 
+    def __fingerprint__(self):
+        return tuple(self)
+
 
 class System(eqx.Module):
     """A system without its constraints, written down as plain functions.

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ import zwang
 from zwang.cli import check, listing, reproduce, run, view
 from zwang.cli.failure import explain
 
+GARBAGE = 100_000, 20, 50
+"""Thresholds of Python's search for circular garbage: with its own ones it takes a tenth of a short command, and finds nothing."""
 COMMANDS = {
     "list": listing.command,
     "run": run.command,
@@ -69,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130 interrupted, 1 a fault of zwang's.
     """
+    gc.set_threshold(*GARBAGE)
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import time
 
+LOADED = "/zwang/programs/loaded"
+"""What `zwang.programs` reports of a compiled program that it has found."""
+
 
 class WallTime:
     """Seconds by phase, compilation counted apart from the phase it happens in.
@@ -32,7 +35,7 @@ class WallTime:
 
     @contextlib.contextmanager
     def watching_compilation(self):
-        """Count the time in which JAX traces, lowers and compiles (or reads compiled programs from the cache)."""
+        """Count the time in which JAX traces, lowers and compiles, or compiled programs are read."""
         import jax
 
         jax.monitoring.register_event_duration_secs_listener(self._heard)
@@ -42,7 +45,7 @@ class WallTime:
             jax.monitoring.unregister_event_duration_listener(self._heard)
 
     def _heard(self, event: str, duration_secs: float, **_: str | int) -> None:
-        if event.startswith("/jax/core/compile/"):
+        if event.startswith("/jax/core/compile/") or event == LOADED:
             now = time.perf_counter()
             self._pieces.append((max(now - duration_secs, self._mark), now))
 

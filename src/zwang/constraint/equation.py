@@ -183,6 +183,10 @@ class Entries:
     def __hash__(self) -> int:
         return hash(Entries)
 
+    def __fingerprint__(self):
+        """What it follows from besides the constraints that it is a part of."""
+        return self._p
+
 
 def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows nv"]:
     """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of columns.

@@ -7,6 +7,7 @@ loops would cost more to compile than they take.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jaxtyping import Array, Float
 
 from zwang.drift.metric import metric_of, rows_of
 from zwang.dynamics import Dynamics, Scales
+from zwang.programs import program
 from zwang.state import State
 
 CONVERGED = 1e-11
@@ -49,14 +51,14 @@ def pieces(dynamics: Dynamics, s: State) -> Pieces:
     return _pieces(dataclasses.replace(dynamics, scales=None), s)
 
 
-@eqx.filter_jit
+@program
 def _pieces(dynamics: Dynamics, s: State) -> Pieces:
     M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), s.v.dtype)
     F = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p), s.v.dtype)
     return Pieces(dynamics.position_residual(s), dynamics.velocity_residual(s), dynamics.matrix(s), dynamics.rhs(s), M, F)
 
 
-@eqx.filter_jit
+@program
 def _moved(dynamics: Dynamics, q, dv, t):
     return dynamics.system.move(q, dv, t, dynamics.p)
 
@@ -96,7 +98,7 @@ def measure(dynamics: Dynamics, s: State) -> Scales:
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
-        return np.asarray(pieces(dynamics, State(s.q, jnp.asarray(w), s.t)).b)
+        return np.asarray(pieces(dynamics, State(s.q, w, s.t)).b)
 
     still = b(np.zeros(dynamics.system.nv))
     return scales_of(np, length, np.stack([0.5 * (b(w) + b(-w)) - still for w in directions]))
@@ -115,7 +117,7 @@ def scales_of(xp, length, curved) -> Scales:
     unknown = xp.where(xp.any(known), xp.nan, 0.0)
     curvature = xp.nanmedian(xp.where(known, ratio, unknown)) if len(length) else xp.zeros(())
     nearby = hessian / xp.where(curvature > 0, curvature, xp.inf)
-    return Scales(jnp.asarray(xp.sqrt(length**2 + nearby**2)), jnp.asarray(curvature))
+    return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature))
 
 
 def place(dynamics: Dynamics, state: State) -> Placement:
@@ -142,15 +144,16 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         return distance(at) / (own + distance(at))
 
     def slip(at: Pieces, v) -> float:
-        still = pieces(dynamics, State(q, jnp.zeros_like(state.v), state.t))
+        still = pieces(dynamics, State(q, np.zeros(len(state.v)), state.t))  # type: ignore
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
         residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
         return residual / max(metric_of(dynamics, at.M, at.A).speed(np.asarray(v)) + imposed, 1e-300) if residual > 0 else 0.0
 
-    q, v = state.q, state.v
+    q: Any = state.q
+    v: Any = state.v
     at = pieces(dynamics, state)
     before, slip_before = violation(at), slip(at, v)
-    q = _moved(dynamics, q, jnp.zeros_like(v), state.t)
+    q = _moved(dynamics, q, np.zeros(len(v)), state.t)
     at = pieces(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
@@ -158,7 +161,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         metric = metric_of(dynamics, at.M, at.A)
         step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
         for halving in range(1 if near else HALVINGS):  # near the constraints a full step fails by round-off only
-            trial = _moved(dynamics, q, jnp.asarray(-(0.5**halving) * step), state.t)
+            trial = _moved(dynamics, q, -(0.5**halving) * step, state.t)
             there = pieces(dynamics, State(trial, v, state.t))
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)
@@ -168,15 +171,20 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
         dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))
-        v = v - jnp.asarray(dv)
+        v = np.asarray(v) - dv
         at = pieces(dynamics, State(q, v, state.t))
-        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(jnp.max(jnp.abs(v), initial=0.0)):
+        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
             break
     after, slip_after = violation(at), slip(at, v)
     rows = rows_of(at.A)
     coordinates = np.abs(np.asarray(q)) if len(q) == len(v) else np.full(len(v), np.max(np.abs(q), initial=0.0))
     round_off = ROUND_OFF * curvature * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     return Placement(
-        State(q, v, state.t), float(np.max(np.abs(q - state.q), initial=0.0)), float(np.max(np.abs(v - state.v), initial=0.0)),
+        State(jnp.asarray(q), jnp.asarray(v), state.t), _distance(q, state.q), _distance(v, state.v),
         before, after, slip_before, slip_after, after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )  # fmt: skip
+
+
+def _distance(x, y) -> float:
+    """The largest difference of two arrays, on the host: JAX would compile three programs for it."""
+    return float(np.max(np.abs(np.asarray(x) - np.asarray(y)), initial=0.0))

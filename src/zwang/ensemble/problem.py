@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +16,7 @@ from zwang.ensemble.names import names, read, write
 from zwang.ensemble.trajectory import Trajectory, trajectory
 from zwang.errors import ModelError, Result
 from zwang.model import Model
+from zwang.programs import program
 from zwang.start import consistent_state
 from zwang.state import State
 
@@ -62,7 +62,7 @@ class Unknowns:
         return cls(np.asarray(numbers), lower, upper, tuple(labels), split)
 
 
-@eqx.filter_jit
+@program
 def _evaluate(model: Model, split: Callable, place: tuple[int, ...], max_steps: int, start: State, free, times, rtol, x):
     """Derivative of the observed curves by x, and the trajectory; one program for all data of a model."""
 

@@ -30,6 +30,7 @@ from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
 from zwang.integrate.loop import SMALLEST, error_ratio, step_growth
 from zwang.model import Model
+from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.start import START_TOLERANCE
 from zwang.state import State
@@ -135,7 +136,7 @@ def trajectory(
     return _trajectory(flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps)
 
 
-@eqx.filter_jit
+@program
 def _trajectory(flow: MotionFlow, integrator, given: State, times, grid, tolerances, gradient, max_steps) -> Trajectory:
     dynamics = dataclasses.replace(flow.dynamics, scales=jax.lax.stop_gradient(_scales(flow.dynamics, given)))
     flow = dataclasses.replace(flow, dynamics=dynamics)

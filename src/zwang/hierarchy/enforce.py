@@ -18,6 +18,7 @@ from zwang.hierarchy.chosen import Rows, chosen_levels, owners, root_of, roots_o
 from zwang.hierarchy.recursion import Weights, step
 from zwang.mass import factor_mass
 from zwang.model import Model
+from zwang.programs import program
 from zwang.state import State
 
 
@@ -242,7 +243,7 @@ def _on(below: Enforced, top: Enforced) -> Enforced:
     return new
 
 
-@eqx.filter_jit
+@program
 def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> Enforced:
     system = whole.system
     M = jnp.asarray(system.mass_matrix(state.q, state.t, p), state.v.dtype)
@@ -264,7 +265,7 @@ def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> E
     return level
 
 
-@eqx.filter_jit
+@program
 def _impose(instant: _Instant, a, spread, total_rank, constraint, clearance, soft: bool) -> Enforced:
     assembly, s = instant.whole.assembly, instant.state
     added = Constraints((constraint if assembly is None else assembly.constraint(constraint),), instant.whole.system, instant.p)
@@ -282,7 +283,7 @@ def _level(below, instant: _Instant, a, spread, total_rank, rows: Rows, root, so
     )  # fmt: skip
 
 
-@eqx.filter_jit
+@program
 def _with_nonideal(level: Enforced) -> Enforced:
     """The same with the forces of nonideal constraints of this level and those below; each may depend on its ideal force."""
     if all(c.nonideal is None for x in level.levels for c in x._constraints):

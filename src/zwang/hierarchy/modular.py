@@ -28,6 +28,7 @@ from zwang.hierarchy.places import Places, merged, taken
 from zwang.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.mass import DiagonalMass, factor_mass
 from zwang.model import Model
+from zwang.programs import program
 from zwang.pseudoinverse import Proximal
 from zwang.sparse import MISSED, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.sparse.elimination import plan
@@ -107,7 +108,7 @@ class _Fixed:
         return isinstance(other, _Fixed) and self.modular is other.modular
 
 
-@eqx.filter_jit
+@program
 def _acceleration(fixed: _Fixed, q, v, t, p):
     x = fixed.modular
     F, nothing = jnp.asarray(x.model.system.force(q, v, t, p)), jnp.zeros(())

@@ -12,7 +12,6 @@ after the projection exceeds `accept`.
 
 from __future__ import annotations
 
-import functools
 from typing import Protocol
 
 import equinox as eqx
@@ -23,6 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.errors import Result
 from zwang.integrate.base import AbstractIntegrator, Flow
+from zwang.programs import program
 
 CHUNK = 256
 """Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do not count."""
@@ -33,11 +33,6 @@ EVENT_BAND = 1e-9
 function so far: on its own constraint it is zero up to round-off."""
 SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
-
-
-IN_TURN = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-"""Option of the compiler: operations of microseconds in turn, not spread over threads, whose hand-over costs more than they do (a step of
-40 four-bar loops on the sparse path takes 1.8 times the processor time without it)."""
 
 
 class Landing(eqx.Module):
@@ -153,7 +148,7 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     return jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
 
 
-@functools.partial(eqx.filter_jit, compiler_options=IN_TURN)  # type: ignore  # passed on to jax.jit
+@program
 def advance(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.mechanism import Reaction
 from zwang.report.figures import Chart, finished
 from zwang.report.tables import Table
 from zwang.run import Run
 from zwang.run.plot import lines, stacked
+
+if TYPE_CHECKING:
+    from zwang.mechanism import Reaction
 
 
 def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:

@@ -6,12 +6,12 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from zwang.mechanism import Reaction
 from zwang.report.figures import Chart, charts, exact_error, phase
 from zwang.report.html import HERE, render
 from zwang.report.joints import joint_forces
@@ -20,6 +20,9 @@ from zwang.report.svg import inline_svg
 from zwang.report.tables import Table, save_curves
 from zwang.run import Run
 from zwang.run.plot import STYLE, WIDTH
+
+if TYPE_CHECKING:
+    from zwang.mechanism import Reaction
 
 HALF, WIDE = 4.7, 1.9
 """Width [inch] of two figures side by side, and the ratio of width to height above which one has a line of its own."""

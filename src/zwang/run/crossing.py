@@ -82,10 +82,31 @@ def find_crossings(
 
 
 def _dips(volume: np.ndarray) -> np.ndarray:
-    """Steps where the log-determinant dips."""
-    from scipy.signal import find_peaks  # takes as long to import as all the rest of the library
+    """Steps where the log-determinant dips: its minima, less those shallower than `PROMINENCE`.
 
-    return find_peaks(-volume, prominence=PROMINENCE)[0]
+    A minimum is as deep as the lower of the two heights that must be climbed from it to reach something lower, or an end.
+    """
+    last = np.flatnonzero(np.diff(volume, append=np.nan) != 0)  # of each run of equal values
+    first, level = np.concatenate([[0], last[:-1] + 1]), volume[last]
+    slope = np.sign(np.diff(level))
+    low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
+    if not len(low):
+        return low
+    between = np.fmax.reduceat(level, np.concatenate([[0], low]))  # before the first minimum, between two, after the last
+    climb = np.minimum(_climbs(level[low], between[:-1]), _climbs(level[low][::-1], between[:0:-1])[::-1])
+    deep = low[climb - level[low] >= PROMINENCE]
+    return (first[deep] + last[deep]) // 2
+
+
+def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """For each minimum the highest value on the way back to a lower one, given the highest value just before each."""
+    climbs, lower = np.zeros(len(minima)), []
+    for i, (minimum, climb) in enumerate(zip(minima.tolist(), before.tolist(), strict=True)):
+        while lower and lower[-1][0] >= minimum:
+            climb = max(climb, lower.pop()[1])
+        lower.append((minimum, climb))
+        climbs[i] = climb
+    return climbs
 
 
 def _bottoms(low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, precision: float) -> np.ndarray:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.interpolate import KroghInterpolator
 
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator
 from zwang.kernel import row_lengths, row_scale
+from zwang.programs import program
 from zwang.run.blocks import in_blocks
 from zwang.run.singular import AbstractRows, DenseRows, SparseRows
 
@@ -54,28 +53,46 @@ class Interpolant:
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""
-        first = np.clip(after - STENCIL // 2, 0, max(len(self.t) - STENCIL, 0))
-        for i in np.unique(first[~on_step]):
-            these = ~on_step & (first == i)
-            guess[these] = self._polynomial(i)(times[these])
-        return guess
-
-    def _polynomial(self, first: int) -> KroghInterpolator:
-        near = np.arange(len(self.t))[first : first + STENCIL]
-        if not self._known[near].all():
-            wanted = np.arange(len(self.t))[first : first + 8 * STENCIL]  # a block costs hardly more than one
+        between = np.flatnonzero(~on_step)
+        first = np.clip(after[between] - STENCIL // 2, 0, max(len(self.t) - STENCIL, 0))
+        near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
+        wanted = np.unique(near)
+        if len(wanted := wanted[~self._known[wanted]]):
             self._rates[wanted] = in_blocks(lambda t, y: _rates(self.flow, t, y), self.t[wanted], self.y[wanted])
             self._known[wanted] = True
-        values = np.stack([self.y[near], self._rates[near]], axis=1).reshape(2 * len(near), -1)
-        return KroghInterpolator(np.repeat(self.t[near], 2), values)
+        if len(between):
+            guess[between] = hermite(self.t[near], self.y[near], self._rates[near], times[between])
+        return guess
 
 
-@eqx.filter_jit
+def hermite(nodes, values, rates, at) -> np.ndarray:
+    """Polynomials with given values and rates at their nodes, each at one place, by Newton's divided differences.
+
+    Args:
+        nodes: increasing, shape (k, steps).
+        values, rates: shapes (k, steps, n).
+        at: shape (k,).
+    """
+    z = np.repeat(nodes, 2, axis=1)
+    table, diagonal = np.repeat(values, 2, axis=1), [values[:, 0]]
+    for order in range(1, z.shape[1]):
+        gap = (z[:, order:] - z[:, :-order])[..., None]
+        table = np.diff(table, axis=1) / np.where(gap > 0, gap, 1.0)
+        if order == 1:
+            table[:, ::2] = rates
+        diagonal.append(table[:, 0])
+    total = diagonal[-1]
+    for order in range(z.shape[1] - 2, -1, -1):
+        total = diagonal[order] + (at - z[:, order])[:, None] * total
+    return total
+
+
+@program
 def _rates(flow: MotionFlow, t, y):
     return jax.lax.map(lambda ty: flow.rate(*ty), (jnp.asarray(t), jnp.asarray(y)))
 
 
-@eqx.filter_jit
+@program
 def _stepped(flow: MotionFlow, integrator: AbstractIntegrator, t, y, applied, h):
     def one(x):
         t, y, u, h = x
@@ -84,7 +101,7 @@ def _stepped(flow: MotionFlow, integrator: AbstractIntegrator, t, y, applied, h)
     return jax.lax.map(one, jax.tree_util.tree_map(jnp.asarray, (t, y, applied, h)))
 
 
-@eqx.filter_jit
+@program
 def _settled(flow: MotionFlow, t, y, applied):
     def one(x):
         t, y, u = x

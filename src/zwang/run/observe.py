@@ -15,6 +15,7 @@ from zwang.flow import MotionFlow
 from zwang.kernel import row_scale
 from zwang.law import Control
 from zwang.model import Motion, motion_of
+from zwang.programs import program
 from zwang.run.blocks import in_blocks
 from zwang.sparse import MISSED
 from zwang.state import State
@@ -73,7 +74,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     )  # fmt: skip
 
 
-@eqx.filter_jit
+@program
 def _observe_block(flow: MotionFlow, block: State, applied: Float[Array, "block nu"]) -> Observation:
     return jax.lax.map(lambda x: observe(flow.holding(x[1]), x[0]), jax.tree_util.tree_map(jnp.asarray, (block, applied)))
 
@@ -83,7 +84,7 @@ def observe_all(flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, a
     return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
 
 
-@eqx.filter_jit
+@program
 def _missed_block(flow: MotionFlow, t: Float[Array, " block"], y: Float[Array, "block n"]) -> Float[Array, " block"]:
     return jax.lax.map(lambda x: flow.missed(*x), (jnp.asarray(t), jnp.asarray(y)))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 from jaxtyping import PyTree
 
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError, Result
 from zwang.law import Control
 from zwang.model import Model
+from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import SOLVED, Controller
 from zwang.servo.null_space import THRESHOLD
@@ -82,7 +82,7 @@ def control(
     return answer
 
 
-@eqx.filter_jit
+@program
 def control_of(controller: Controller, state: State) -> Control:
     """`control` for a `Controller`, without checks."""
     return controller(state)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +22,7 @@ from zwang.dynamics import Dynamics
 from zwang.errors import ModelError
 from zwang.kernel import row_lengths
 from zwang.model import Model
+from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged
@@ -137,7 +137,7 @@ def with_found_degrees(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTre
     )  # fmt: skip
 
 
-@eqx.filter_jit
+@program
 def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, degree: int, s: State):
     """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with one actuator's effect."""
     p, system = dynamics.p, dynamics.system

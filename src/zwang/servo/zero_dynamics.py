@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from zwang.model import Model
+from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.prolonged import chain
@@ -89,7 +89,7 @@ def zero_dynamics(model: Model, servo: Servo | None = None, q=None, v=None, t=0.
     )
 
 
-@eqx.filter_jit
+@program
 def _linearized(bound: Controller, s: State):
     """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in directions (N⁺ δq, δv)."""
     dynamics, servo = bound.dynamics, bound.servo

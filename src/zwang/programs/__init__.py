@@ -1,0 +1,19 @@
+"""Compiled programs that outlive a process.
+
+| file | what |
+|---|---|
+| `keep` | `program`, in place of `equinox.filter_jit`, and `keep_programs` |
+| `fingerprint` | what a program is made from, as a short text |
+| `objects` | its classes and objects |
+| `known` | what a function may lean on without being read to the end |
+| `own` | zwang's own sources and numbers |
+| `setting` | versions, processor and settings |
+| `store` | the folder of files |
+| `folder` | where that folder is |
+"""
+
+from zwang.programs.folder import cache_folder as cache_folder
+from zwang.programs.folder import processor as processor
+from zwang.programs.keep import compiler_options as compiler_options
+from zwang.programs.keep import keep_programs as keep_programs
+from zwang.programs.keep import program as program

@@ -1,0 +1,264 @@
+"""Compiled programs that outlive a process: `program` in place of `equinox.filter_jit`, and `keep_programs`, which switches it on.
+
+A program that was kept is neither traced nor compiled again. It is found by everything that it was made from
+(`zwang.programs.fingerprint`), and by the processor, the versions and the settings it was made with.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax._src.config import persistent_cache_min_compile_time_secs as least_time
+from jax._src.config import trace_context  # JAX's settings that a traced function depends on, of this thread
+from jax._src.core import trace_state_clean
+from jax._src.lax.linalg import initialize_lapack
+from jax.core import Tracer
+from jax.experimental import serialize_executable
+
+from zwang.programs.fingerprint import Fingerprint
+from zwang.programs.folder import cache_folder
+from zwang.programs.known import UnknownError
+from zwang.programs.own import OwnModules, sources
+from zwang.programs.setting import setting
+from zwang.programs.store import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+LOADED, MADE, REFUSED = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused"))
+"""Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with its reason."""
+
+IN_TURN = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+"""Option of the compiler: operations in turn. They take a microsecond or less each; spread over threads, as the compiler would have it,
+their hand-over costs more than they do (a step of two four-bar loops: 280 µs in turn, 430 without; 40 loops, half the time)."""
+CALLS = ("lapack_", "Sharding")
+"""Beginnings of names of routines that a program may call: they are the same ones in every process."""
+
+
+class _Kept:
+    """Where programs are kept, and those that are at hand in this process."""
+
+    def __init__(self, folder: Path):
+        if jax.default_backend() != "cpu" or jax.device_count() != 1:
+            raise UnknownError("programs for accelerators and for several devices are left to JAX's own cache")
+        self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
+        self.ready: dict[str, _Ready] = {}
+
+
+_kept: _Kept | None = None
+
+
+def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
+    """Keep compiled programs from now on, and take those that were kept: what ran once in any process is not traced again.
+
+    A program belongs to all that it was made from: bytecode of functions, what they close over and refer to, zwang's sources, versions,
+    settings and processor. What cannot be known for certain (a function that reads a file, an object of a foreign library) is
+    compiled as ever. Libraries are trusted to be what their version says. Processors only; accelerators have JAX's own cache.
+
+    Args:
+        folder: where; `programs` in zwang's folder for caches (`ZWANG_CACHE`) unless given. Made if need be. Compiled programs are run
+            as they are found there, so that nobody but you may be able to write to it.
+        on: False stops it. The variable `ZWANG_KEEP=0` has the last word.
+
+    Returns:
+        Why nothing is kept, or nothing.
+    """
+    global _kept
+    _kept = None
+    if not on or os.environ.get("ZWANG_KEEP") == "0":
+        return ""
+    folder = cache_folder() / "programs" if folder is None else Path(folder)
+    try:
+        _kept = _Kept(folder)
+    except UnknownError as reason:
+        return f"compiled programs are not kept: {reason}."
+    except OSError as error:
+        return f"compiled programs are not kept in {folder} ({error.strerror}); ZWANG_CACHE names another folder."
+    return ""
+
+
+class _Ready:
+    """A compiled program of flat arrays, and where its results belong."""
+
+    def __init__(self, compiled: jax.stages.Compiled, skeleton: Any):
+        leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
+        self._fixed = [None if isinstance(x, _Slot) else x for x in leaves]
+        self._slots = [i for i, x in enumerate(leaves) if isinstance(x, _Slot)]
+        self._compiled = compiled
+
+    def __call__(self, arrays: list) -> Any:
+        leaves = list(self._fixed)
+        for i, x in zip(self._slots, self._compiled(*arrays), strict=True):
+            leaves[i] = x
+        return self._tree.unflatten(leaves)
+
+
+_NEW = object()
+
+
+class _Slot:
+    """The place of an array in a result."""
+
+
+def program(function: Callable[P, R]) -> Callable[P, R]:
+    """A function of pytrees, compiled: arrays are traced, everything else is a part of the program.
+
+    It is `equinox.filter_jit` while no programs are kept, and the function itself under `jit`, `vmap` and `grad`.
+    """
+    plain: Callable[P, R] | None = None
+    at_hand: dict[Any, _Ready | None] = {}
+
+    def compiled(*args: P.args, **kwargs: P.kwargs) -> R:
+        nonlocal plain
+        if plain is None:
+            plain = cast(Callable[P, R], eqx.filter_jit(function, compiler_options=compiler_options()))  # passed on to jax.jit
+        return plain(*args, **kwargs)
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        kept = _kept
+        if not trace_state_clean():
+            return function(*args, **kwargs)  # a part of another program
+        if kept is None or _debugging():
+            return compiled(*args, **kwargs)
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        try:
+            signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
+            ready = at_hand.get(signature, _NEW)
+        except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
+            return compiled(*args, **kwargs)
+        if ready is _NEW:
+            ready = at_hand[signature] = _ready(kept, function, leaves, tree)
+        return compiled(*args, **kwargs) if ready is None else ready(arrays)  # type: ignore
+
+    return cast(Callable[P, R], called)
+
+
+@functools.cache
+def compiler_options() -> dict[str, str]:
+    """How programs of many small operations are to be compiled here: for `jax.jit(..., compiler_options=...)` around zwang's functions."""
+    if jax.default_backend() != "cpu":
+        return {}
+    try:
+        jax.jit(lambda x: x, compiler_options=IN_TURN).lower(0.0).compile()
+    except Exception:  # another version of the compiler, which has no such option: programs are slower, not wrong
+        return {}
+    return IN_TURN
+
+
+def _debugging() -> bool:
+    """Whether JAX is to look into programs, or not to compile any."""
+    config: Any = jax.config
+    return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
+
+
+def _seen(x: Any) -> Any:
+    """What a compiled program knows of an argument."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.shape, x.dtype, False
+    if isinstance(x, jax.Array):
+        if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
+            raise UnknownError("an array that is not on this machine alone")
+        return x.shape, x.dtype, x.weak_type  # type: ignore
+    return type(x), x
+
+
+def _ready(kept: _Kept, function: Callable, leaves: list, tree) -> _Ready | None:
+    """The program for some arguments: at hand, on disk, or made and kept; None if it cannot be kept."""
+    began = time.perf_counter()
+    try:
+        key = _key(kept, function, leaves, tree)
+    except Exception as reason:  # what cannot be read to the end for whatever reason is not kept
+        jax.monitoring.record_event(REFUSED, reason=f"{function.__qualname__}: {reason}")
+        return None
+    if key in kept.ready:
+        return kept.ready[key]
+    if (ready := _loaded(kept.store.read(key))) is not None:
+        jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
+    else:
+        ready = _made(kept, key, function, leaves, tree)
+        jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
+    kept.ready[key] = ready
+    return ready
+
+
+def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
+    found = Fingerprint()
+    thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]  # that of the top level, or this is not asked
+    found.token(setting(), kept.sources, repr(thread), function.__module__, function.__qualname__)
+    found.add(function)
+    found.structure(tree)
+    for x in leaves:
+        if eqx.is_array(x):
+            shape, dtype, weak = _seen(x)
+            found.token("array", repr(shape), repr(dtype), repr(weak))
+        else:
+            found.add(x)
+    found.token(kept.modules.numbers(found.modules))
+    return found.hexdigest()
+
+
+def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Ready:
+    """A program compiled now, and kept if it is nothing but a computation."""
+    skeleton: Any = None
+
+    def flat(*arrays):
+        nonlocal skeleton
+        given = iter(arrays)
+        args, kwargs = tree.unflatten([next(given) if eqx.is_array(x) else x for x in leaves])
+        out, out_tree = jax.tree_util.tree_flatten(function(*args, **kwargs))
+        skeleton = out_tree.unflatten([_Slot() if eqx.is_array(x) else x for x in out])
+        return [x for x in out if eqx.is_array(x)]
+
+    # What JAX's own cache returns cannot be written once more: a name that it has never met keeps it out, an endless wait its files
+    flat.__name__ = f"{function.__name__}_{uuid.uuid4().hex}"
+    traced = jax.jit(flat).trace(*(x for x in leaves if eqx.is_array(x)))
+    lowered = traced.lower()
+    with least_time(math.inf):
+        compiled = lowered.compile(compiler_options())
+    try:
+        _refuse_host(traced, lowered)
+        content = serialize_executable.serialize(compiled)[0], len(compiled.args_info[0]), skeleton
+        if _loaded(content) is None:
+            raise UnknownError("it cannot be read back")
+        if sources() == kept.sources:
+            kept.store.write(key, content)
+    except Exception as reason:
+        jax.monitoring.record_event(REFUSED, reason=f"{function.__qualname__}: {reason}")
+    return _Ready(compiled, skeleton)
+
+
+def _refuse_host(traced, lowered) -> None:
+    """Raise if a program calls back into this process, or calls anything but JAX's own routines of linear algebra."""
+    if traced.jaxpr.effects:
+        raise UnknownError(f"it has effects: {traced.jaxpr.effects}")
+    for target in set(re.findall(r"custom_call @([\w.]+)", lowered.as_text())):
+        if not target.startswith(CALLS):
+            raise UnknownError(f"it calls {target}")
+
+
+def _loaded(content: Any) -> _Ready | None:
+    """A program from what was written; None if this process cannot read it."""
+    if content is None:
+        return None
+    try:
+        executable, count, skeleton = content
+        slots = [x for x in jax.tree_util.tree_leaves(skeleton) if isinstance(x, _Slot)]
+        arguments = jax.tree_util.tree_structure(((0,) * count, {}))
+        results = jax.tree_util.tree_structure([0] * len(slots))
+        initialize_lapack()  # which JAX does when it lowers a factorization
+        compiled = serialize_executable.deserialize_and_load(executable, arguments, results)
+        return _Ready(compiled, skeleton)
+    except Exception:  # whatever it is, it is made again
+        return None
