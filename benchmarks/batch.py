@@ -72,7 +72,13 @@ def run() -> dict:
         [name, way, f"{1 / x['wall']:.0f}", f"{x['ratio']:.1f}", f"{x['ratio per core']:.1f}"]
         for name, found in results.items() for way, x in found.items()
     ]  # fmt: skip
-    columns = [f"model, {MEMBERS} members of {DURATION:g} s", "how", "trajectories per second", "beside the loop", "the same per core"]
+    columns = [
+        f"model, {MEMBERS} members of {DURATION:g} s",
+        "how",
+        "trajectories per second",
+        "beside the loop",
+        "the same per core",
+    ]
     results["table"] = {"title": "Batches", "columns": columns, "rows": rows}
     if jax.default_backend() == "cpu":
         print("JAX sees no graphics processor here; with one, the same command measures it.")

@@ -23,6 +23,20 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 hypothesis.settings.register_profile("zwang", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("zwang")
 
+QUICK = {"closed_form", "ensemble", "hierarchy", "integrate", "mechanism", "servo", "viewer"}
+QUICK |= {"test_orders", "test_simulation", "test_switching"}
+"""Folders and modules whose programs run for milliseconds and are compiled for seconds: without most optimizations these take half
+the time. Not where programs run for seconds, and not yet everywhere else."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_compilation(request):
+    quick = bool(QUICK & {request.path.parent.name, request.path.stem})
+    jax.config.update("jax_disable_most_optimizations", quick)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 MAPPINGS = Path("/proc/self/maps")
 MOST_MAPPINGS = 30_000
 """Each compiled program holds about 14 memory mappings, of which Linux gives a process 65 530; beyond them JAX crashes."""

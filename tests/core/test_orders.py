@@ -12,14 +12,6 @@ import zwang as zw
 from ..gallery.examples import example
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quick_compilation():
-    """Programs that run for milliseconds and are compiled for seconds."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
 def place(model, name):
     return model.system.coordinates.index(name)
 

@@ -13,14 +13,6 @@ import zwang as zw
 G, L, MASS = 9.81, 0.8, 2.0
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quick_compilation():
-    """Programs that run for milliseconds and are compiled for seconds."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
 @functools.cache
 def bob() -> zw.Model:
     """A mass that a rope can hold, and a blade that can be set on it, which lets it move along x only."""

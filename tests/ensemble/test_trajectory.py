@@ -42,6 +42,18 @@ def test_same_as_simulate():
     assert np.max(here.violation) < 1e-14
 
 
+def test_an_implicit_method_gives_the_same_motion():
+    implicit, explicit = (jax.jit(lambda f=flown(**o): f(1.0, 1.0)) for o in ({"integrator": zw.Kvaerno5()}, {}))
+    assert np.max(np.abs(implicit() - explicit())) < 1e-8
+
+
+@pytest.mark.slow
+def test_an_implicit_method_is_differentiated_through_its_newton_iteration():
+    slope = jax.jit(jax.jacfwd(lambda x: flown(integrator=zw.Kvaerno5(), gradient="forward")(x, 1.0)))(jnp.asarray(1.0))
+    expected = central(jax.jit(lambda x: flown()(x, 1.0)), 1.0)
+    assert np.max(np.abs(slope - expected)) < 1e-6 * np.max(np.abs(expected))
+
+
 def test_fixed_steps():
     reference = zw.trajectory(pendulum(), *START, TIMES, rtol=1e-12)
     error = []

@@ -128,6 +128,13 @@ def test_equality_constraints_vanish_where_those_of_mujoco_do(tmp_path):
     assert len(data.efc_pos) == 11 and np.abs(data.efc_pos).max() < 1e-12
 
 
+def test_a_robot_whose_mass_matrix_is_dense_refuses_the_sparse_path(tmp_path):
+    robot = zw.robot(saved(tmp_path, LOOPS, "loops.xml"))
+    q, v = robot.tree.home, np.zeros(robot.tree.system.nv)
+    with pytest.raises(zw.ModelError, match="found no sparsity.*a mass matrix given as its diagonal or in blocks"):
+        zw.simulate(robot.model, q, v, duration=0.1, pseudoinverse=zw.Sparse())
+
+
 def test_mimic_joints_pictures_and_what_is_left_out_of_a_urdf(tmp_path):
     robot = zw.robot(saved(tmp_path, URDF, "arm.urdf"))
     (coupling,) = robot.constraints

@@ -161,3 +161,12 @@ def test_settings_of_a_loop_are_checked_in_one_sentence():
         zw.control(two_masses(), q=[0, 2.0], v=[0, 0])
     with pytest.raises(ModelError, match="servo is 3, expected zw.Servo"):
         zw.Model(two_masses().system, params=two_masses().params, servo=3)
+
+
+def test_a_closed_loop_runs_by_an_implicit_method_as_by_an_explicit_one():
+    model = closed(two_masses(), distance_servo(gains=3.0))
+    implicit, explicit = (
+        zw.simulate(model, *START, times=[0.5, 1.0], rtol=1e-8, integrator=method) for method in (zw.Kvaerno5(), zw.Dopri8())
+    )
+    assert np.max(np.abs(implicit.q - explicit.q)) < 1e-7
+    assert abs(explicit.q[-1, 1] - explicit.q[-1, 0] - 2.0) < abs(2.3 - 2.0), "the servo acts"

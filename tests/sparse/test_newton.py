@@ -1,5 +1,6 @@
 """The Newton step of an implicit method on the sparse path is that of the dense path."""
 
+import dataclasses
 import functools
 
 import jax
@@ -43,6 +44,25 @@ def test_newton_step_of_sparse_equals_dense(spin, accuracy):
     assert change > 1.0, "the springs must matter"
     assert np.abs(sparse - dense).max() < accuracy * change
     assert np.abs(along).max() < 1e-9 * change, "what the springs change is along the constraints"
+
+
+@pytest.mark.parametrize("blocks", [RODS, pytest.param(3 * RODS // 2, marks=pytest.mark.slow)])
+def test_newton_step_with_a_mass_matrix_in_blocks(blocks):
+    """Blocks of one body, and blocks of two coordinates that join those of two bodies."""
+    model, q, v = stiff_chain(RODS)
+    k = 3 * RODS // blocks
+    mass = np.tile(np.eye(k) + 0.3 * np.ones((k, k)), (blocks, 1, 1))
+    system = dataclasses.replace(model.system, mass_matrix=lambda q, t, p: jnp.asarray(mass))
+    chain = (zw.Model(system, model.constraints.members, model.params), q, v)
+    params = {"stiffness": 1e6, "damping": 1e3, "spin": 0.0}
+    (sparse, along), (dense, _) = (
+        jax.jit(functools.partial(newton_step, chain, method), compiler_options=QUICK)(params, residual())
+        for method in (zw.Sparse(), zw.Proximal())
+    )
+    change = np.abs(dense - residual()).max()
+    assert change > 1.0, "the springs must matter"
+    assert np.abs(sparse - dense).max() < 1e-7 * change
+    assert np.abs(along).max() < 1e-9 * change
 
 
 def test_an_indefinite_newton_matrix_is_seen_as_not_finite():

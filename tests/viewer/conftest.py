@@ -2,7 +2,6 @@
 
 import shutil
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,13 +12,6 @@ from zwang.scene import Bar, Mark, Plate, Scene, Seen
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SOFTWARE = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 """WebGL without a graphics card."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_compilation():
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="session")
