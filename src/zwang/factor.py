@@ -22,9 +22,9 @@ SUMMED = 12
 24 rows, 12.8 against 2.6)."""
 
 LOOPED_ALONE, LOOPED = 6, 24
-"""Up to this many rows one matrix is factored without LAPACK (measured, with LAPACK's two calls beside: 1 row, 0.02 µs against 0.8;
-3 rows, 0.09 against 1.1; 6 rows, 1.2 against 1.4). Up to this many rows a batch is factored as one (measured per matrix in batches of 64, with LAPACK's two calls beside: 3 rows,
-0.05 µs against 0.7; 12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22)."""
+"""Up to this many rows one matrix, and a batch, are factored without LAPACK. Measured beside LAPACK's two calls, one matrix: 1 row,
+0.02 µs against 0.8; 3 rows, 0.09 against 1.1; 6 rows, 1.2 against 1.4; per matrix in batches of 64: 3 rows, 0.05 µs against 0.7;
+12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22."""
 
 
 class Cholesky(eqx.Module):

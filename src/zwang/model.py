@@ -290,7 +290,8 @@ def as_parameters(params: PyTree) -> PyTree:
             raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
         return jnp.asarray(leaf, jnp.float64)
 
-    return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
+    with jax.ensure_compile_time_eval():  # a model that is built inside `jit` must not keep numbers of that program
+        return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
 
 
 def _is_list_of_numbers(x) -> bool:

@@ -19,6 +19,7 @@ from zwang.ensemble.narrow import narrowed
 from zwang.ensemble.trajectory import Trajectory, trajectory, violations
 from zwang.errors import ModelError, Result
 from zwang.model import Model
+from zwang.programs import compiler_options
 from zwang.pseudoinverse import Proximal
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Program:
         self._model, self._times, self._members = model, times, members
         self._size = min(chunk, -(-members // self._workers))
         self._arguments, self._axes = arguments, axes
-        self._compiled = jax.jit(many).lower(*self._part(0)).compile()
+        self._compiled = jax.jit(many).lower(*self._part(0)).compile(compiler_options())
 
     @property
     def memory_per_member(self) -> int:
