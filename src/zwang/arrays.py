@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import PyTree
 
 from zwang.errors import ModelError
 
@@ -42,3 +43,22 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
 def is_concrete(tree) -> bool:
     """Whether every array in `tree` has a value now, i.e. is not being traced."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(tree))
+
+
+def as_parameters(params: PyTree) -> PyTree:
+    """Numbers and arrays as float64 arrays; anything else is refused."""
+
+    def convert(leaf):
+        if isinstance(leaf, bool) or not isinstance(leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)):
+            raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
+        return jnp.asarray(leaf, jnp.float64)
+
+    with jax.ensure_compile_time_eval():  # a model that is built inside `jit` must not keep numbers of that program
+        return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
+
+
+def _is_list_of_numbers(x) -> bool:
+    """Whether a plain list or tuple holds numbers, nested or not, and so means an array."""
+    return (
+        type(x) in (list, tuple) and bool(x) and all(isinstance(e, (int, float, np.generic)) or _is_list_of_numbers(e) for e in x)
+    )

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.arrays import is_concrete, require_float64, vector
+from zwang.arrays import as_parameters, is_concrete, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
 from zwang.drift.consistent import measure
@@ -280,25 +280,6 @@ def contradiction(model: Model, miss: np.ndarray) -> str:
         if size > 1e-3 * max(worst.values())
     ]
     return ", ".join(named[:4])
-
-
-def as_parameters(params: PyTree) -> PyTree:
-    """Numbers and arrays as float64 arrays; anything else is refused."""
-
-    def convert(leaf):
-        if isinstance(leaf, bool) or not isinstance(leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)):
-            raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
-        return jnp.asarray(leaf, jnp.float64)
-
-    with jax.ensure_compile_time_eval():  # a model that is built inside `jit` must not keep numbers of that program
-        return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
-
-
-def _is_list_of_numbers(x) -> bool:
-    """Whether a plain list or tuple holds numbers, nested or not, and so means an array."""
-    return (
-        type(x) in (list, tuple) and bool(x) and all(isinstance(e, (int, float, np.generic)) or _is_list_of_numbers(e) for e in x)
-    )
 
 
 def _check_shapes(system: System, p: PyTree) -> None:

@@ -26,12 +26,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.arrays import as_parameters
 from zwang.constraint import AbstractConstraint, AccelerationConstraint, Holonomic, Nonholonomic
 from zwang.constraint.equation import first_line
 from zwang.errors import ModelError
 from zwang.kernel import WeightedPseudoinverse
 from zwang.mass import factor_mass
-from zwang.model import Model, as_parameters
+from zwang.model import Model
 from zwang.pseudoinverse import Proximal
 from zwang.system import System
 

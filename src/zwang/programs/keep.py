@@ -38,7 +38,7 @@ R = TypeVar("R")
 LOADED, MADE, REFUSED = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused"))
 """Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with its reason."""
 
-IN_TURN = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+IN_TURN: dict[str, str | bool] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 """Option of the compiler: operations in turn. They take a microsecond or less each; spread over threads, as the compiler would have it,
 their hand-over costs more than they do (a step of two four-bar loops: 280 µs in turn, 430 without; 40 loops, half the time)."""
 CALLS = ("lapack_", "Sharding")
@@ -121,8 +121,8 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
     def compiled(*args: P.args, **kwargs: P.kwargs) -> R:
         nonlocal plain
         if plain is None:
-            plain = cast(Callable[P, R], eqx.filter_jit(function, compiler_options=compiler_options()))  # passed on to jax.jit
-        return plain(*args, **kwargs)
+            plain = eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore  # passed on to jax.jit
+        return plain(*args, **kwargs)  # type: ignore
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -146,7 +146,7 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @functools.cache
-def compiler_options() -> dict[str, str]:
+def compiler_options() -> dict[str, str | bool]:
     """How programs of many small operations are to be compiled here: for `jax.jit(..., compiler_options=...)` around zwang's functions."""
     if jax.default_backend() != "cpu":
         return {}
