@@ -16,6 +16,7 @@ import numpy as np
 import zwang as zw
 from zwang import gallery
 from zwang.ensemble import prepare, trajectory
+from zwang.programs import compiler_options
 
 MEMBERS, SINGLE, DURATION, REPEATS = 128, 16, 2.0, 3
 STEP = 0.1
@@ -45,7 +46,7 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     model, q0, v0 = starts(name)
     times = np.array([0.0, DURATION])
     loose = {"start_tolerance": np.inf}
-    single = jax.jit(lambda q, v: trajectory(model, q, v, times, **loose))
+    single = jax.jit(lambda q, v: trajectory(model, q, v, times, **loose), compiler_options=compiler_options())
     programs = {way: prepare(model, q0, v0, times, **options, **loose) for way, options in ways.items()}
     calls = {way: (program, MEMBERS) for way, program in programs.items()}
     calls[LOOP] = (lambda: [single(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE)

@@ -87,7 +87,8 @@ class ZwangCompiled(Zwang):
         start_jax()
         model, e = model_of(problem), equations(problem)
         times = instants(problem)
-        program = jax.jit(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol))
+        run = lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol)
+        program = jax.jit(run, compiler_options=zw.compiler_options())
 
         def go():
             self.last = program(e.q0, e.v0, setting)

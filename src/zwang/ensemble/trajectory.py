@@ -99,7 +99,8 @@ def trajectory(
 ) -> Trajectory:
     """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
-    The start is moved onto the constraints, least in the mass metric; the derivative is that of the moved start.
+    The start is moved onto the constraints, least in the mass metric; the derivative is that of the moved start. For many calls compile
+    it whole: `jax.jit(f, compiler_options=zw.compiler_options())`.
 
     Args:
         model: the model.

@@ -147,7 +147,10 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
 
 @functools.cache
 def compiler_options() -> dict[str, str | bool]:
-    """How programs of many small operations are to be compiled here: for `jax.jit(..., compiler_options=...)` around zwang's functions."""
+    """How programs of many small operations are to be compiled on this machine: `IN_TURN` on a processor, nothing else elsewhere.
+
+    zwang's own programs are. Around one of your own, `jax.jit(f, compiler_options=zw.compiler_options())` does the same.
+    """
     if jax.default_backend() != "cpu":
         return {}
     try:
