@@ -51,7 +51,7 @@ def as_parameters(params: PyTree) -> PyTree:
     def convert(leaf):
         if isinstance(leaf, bool) or not isinstance(leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)):
             raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
-        return jnp.asarray(leaf, jnp.float64)
+        return jnp.asarray(leaf if isinstance(leaf, jax.Array) else np.asarray(leaf, np.float64), jnp.float64)
 
     with jax.ensure_compile_time_eval():  # a model that is built inside `jit` must not keep numbers of that program
         return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
