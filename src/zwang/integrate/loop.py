@@ -191,7 +191,8 @@ def advance(
         found = jnp.any(crossed) & kept & close & (h <= 10 * resolution)
         ok = kept & close & (~jnp.any(crossed) | found)
 
-        # step control: PI on the error, whose memory leaves out steps that a sample has cut short; a crossing event is bracketed by `ceiling` and approached by the secant rule
+        # step control: PI on the error, whose memory leaves out steps that a sample has cut short;
+        # a crossing event is bracketed by `ceiling` and approached by the secant rule
         growth = step_growth(integrator.order, ratio, p.ratio, kept, close, tolerances.growth)
         secant = jnp.min(jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0), initial=1.0)
         approach = jnp.any(crossed) & kept & close & ~found
