@@ -177,7 +177,7 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_
         result = jnp.where(full & ~(sampled & (p.k + 1 >= n)) & ~stuck, Result.TOO_MANY_STEPS, result)
         row = jnp.append(y, _held(violation))
         return _Progress(
-            jnp.where(ok, t, p.t), jnp.where(ok, y, p.y), _held(h_next), jnp.where(ok & ~hit, jnp.maximum(ratio, 1e-10), p.ratio),
+            jnp.where(ok, t, p.t), jnp.where(ok, y, p.y), _held(h_next), jnp.where(ok, jnp.maximum(ratio, 1e-10), p.ratio),
             p.steps + ok, p.rejected + ~ok, p.k + sampled, jnp.asarray(result, p.result.dtype),
             p.saved.at[p.k].set(row, pred=sampled),  # type: ignore[call-arg]  (a buffer of equinox)
         )  # fmt: skip
