@@ -72,22 +72,25 @@ def acceleration(model, q, method):
 
 
 def chain() -> list[dict]:
-    rows = []
-    print("rods      find (s)   compile (s)   µs per rod (min … max)     colors  rounds")
+    rows, calls = [], {}
     for N in SIZES:
         model, q = plain_chain(N)
         start = time.perf_counter()
         structure = model.sparsity.structure
         found = time.perf_counter() - start
         start = time.perf_counter()
-        once = acceleration(model, q, Sparse())
+        calls[N] = acceleration(model, q, Sparse())
         compiled = time.perf_counter() - start
-        seen = interleaved({"sparse": once})["sparse"]
-        per = {k: x / N * 1e6 for k, x in seen.items()}
-        rows.append({"N": N, "find": found, "compile": compiled, "us_per_rod": per})
+        rows.append({"N": N, "find": found, "compile": compiled, "colors": structure.layout.colors,
+                     "rounds": structure.plan.elimination.rounds})  # fmt: skip
+    seen = interleaved(calls)
+    print("rods      find (s)   compile (s)   µs per rod (min … max)     colors  rounds")
+    for row in rows:
+        N, per = row["N"], {k: x / row["N"] * 1e6 for k, x in seen[row["N"]].items()}
+        row["us_per_rod"] = per
         print(
-            f"{N:7d} {found:10.2f} {compiled:12.1f} {per['median']:14.3f} ({per['min']:.3f} … {per['max']:.3f})"
-            f"  {structure.layout.colors:8d} {structure.plan.elimination.rounds:7d}"
+            f"{N:7d} {row['find']:10.2f} {row['compile']:12.1f} {per['median']:14.3f} ({per['min']:.3f} … {per['max']:.3f})"
+            f"  {row['colors']:8d} {row['rounds']:7d}"
         )
     grown = rows[-1]["us_per_rod"]["median"] / rows[0]["us_per_rod"]["median"]
     print(f"cost per rod from {SIZES[0]} to {SIZES[-1]} rods: {grown:.2f} times")
