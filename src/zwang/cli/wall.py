@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 
-LOADED = "/zwang/programs/loaded"
-"""What `zwang.programs` reports of a compiled program that it has found."""
-
 
 class WallTime:
     """Seconds by phase, compilation counted apart from the phase it happens in.
@@ -45,6 +42,8 @@ class WallTime:
             jax.monitoring.unregister_event_duration_listener(self._heard)
 
     def _heard(self, event: str, duration_secs: float, **_: str | int) -> None:
+        from zwang.programs.keep import LOADED  # here, for it imports JAX
+
         if event.startswith("/jax/core/compile/") or event == LOADED:
             now = time.perf_counter()
             self._pieces.append((max(now - duration_secs, self._mark), now))

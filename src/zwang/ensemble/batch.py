@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
 FEW = 16
 """Members that a core must have to itself, at least, before another one takes part."""
-CHUNK = {"cpu": 32}
-"""Members in one call unless given, by JAX's name of where they run: on a processor as many as fill its registers and fit into a
-core's cache (five-bar, processor seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them."""
-WIDE = 256
-"""Members in one call on anything else, which is fast by width."""
+CHUNK, WIDE = 32, 256
+"""Members in one call unless given. On a processor as many as fill its registers and fit into a core's cache (five-bar, processor
+seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them; elsewhere more, for width is speed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +200,8 @@ def prepare(
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
         raise ModelError("batch takes params as a dictionary of those that differ from the model's.")
     axes, members = _axes(model, q0, v0, params)
-    chunk = CHUNK.get(jax.default_backend(), WIDE) if chunk is None else chunk
+    if chunk is None:
+        chunk = CHUNK if jax.default_backend() == "cpu" else WIDE
     if chunk < 1 or (cores is not None and cores < 1):
         raise ModelError(f"chunk is {chunk} and cores {cores}, expected at least 1 member and 1 core.")
     times = np.asarray(times, float)

@@ -115,14 +115,11 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
 
     It is `equinox.filter_jit` while no programs are kept, and the function itself under `jit`, `vmap` and `grad`.
     """
-    plain: Callable[P, R] | None = None
     at_hand: dict[Any, _Ready | None] = {}
 
-    def compiled(*args: P.args, **kwargs: P.kwargs) -> R:
-        nonlocal plain
-        if plain is None:
-            plain = eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore  # passed on to jax.jit
-        return plain(*args, **kwargs)  # type: ignore
+    @functools.cache
+    def plain() -> Callable[P, R]:  # when it is first called: before, JAX need not know where it runs
+        return eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore  # passed on to jax.jit
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -130,17 +127,17 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
         if not trace_state_clean():
             return function(*args, **kwargs)  # a part of another program
         if kept is None or _debugging():
-            return compiled(*args, **kwargs)
+            return plain()(*args, **kwargs)
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         arrays = [x for x in leaves if eqx.is_array(x)]
         try:
             signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
             ready = at_hand.get(signature, _NEW)
         except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
-            return compiled(*args, **kwargs)
+            return plain()(*args, **kwargs)
         if ready is _NEW:
             ready = at_hand[signature] = _ready(kept, function, leaves, tree)
-        return compiled(*args, **kwargs) if ready is None else ready(arrays)  # type: ignore
+        return plain()(*args, **kwargs) if ready is None else ready(arrays)  # type: ignore
 
     return cast(Callable[P, R], called)
 
