@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 import time
@@ -73,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130 interrupted, 1 a fault of zwang's.
     """
     gc.set_threshold(*GARBAGE)
+    atexit.register(gc.freeze)  # or Python looks through all that JAX has made before it ends, which takes a second
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]

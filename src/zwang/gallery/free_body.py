@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.special import ellipj, ellipkinc
 
 from zwang.bodies import Body, RigidBodies, Shape
 from zwang.errors import ModelError
 from zwang.gallery.drawing import axes_of, styled
+from zwang.gallery.elliptic import amplitude, first_kind
 from zwang.gallery.example import Example
 from zwang.model import Model
 from zwang.scene import bodies_scene
@@ -61,8 +61,9 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
     rate = np.sqrt((I3 - I2) * (square - energy2 * I1) / (I1 * I2 * I3))
     way = 1.0 if w3 >= 0 else -1.0
     forward = way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])  # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
-    phase = ellipkinc(np.arctan2(w2 / A2, w1 / A1), parameter)
-    sn, cn, dn, _ = ellipj(forward * rate * np.asarray(t) + phase, parameter)
+    phi = amplitude(forward * rate * np.asarray(t) + first_kind(np.arctan2(w2 / A2, w1 / A1), parameter), parameter)
+    sn, cn = np.sin(phi), np.cos(phi)
+    dn = np.hypot(cn, np.sqrt(1 - parameter) * sn)
     w = np.empty((3, len(t)))
     w[order] = A1 * cn, A2 * sn, way * A3 * dn
     return w

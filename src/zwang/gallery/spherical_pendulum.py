@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import ellipj, ellipk
 
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import from_axis_angle
 from zwang.constraint import Holonomic
 from zwang.gallery.drawing import curve
+from zwang.gallery.elliptic import amplitude, first_kind
 from zwang.gallery.example import Example
 from zwang.model import Model
 from zwang.scene import bars_scene
@@ -56,11 +56,11 @@ def _motion(k, u0, h, e, t):
     low, high = (-b - root) / (4 * k), (-b + root) / (4 * k)  # the two other roots of the cubic
     u1, u2, u3 = sorted([u0, low, high])
     parameter = (u2 - u1) / (u3 - u1)
-    phase = ellipk(parameter) if u0 > u1 else 0.0
+    phase = first_kind(np.pi / 2, parameter) if u0 > u1 else 0.0
 
     def height(time):
-        sn = ellipj(np.sqrt(k * (u3 - u1) / 2) * time + phase, parameter)[0]
-        return u1 + (u2 - u1) * sn**2
+        phi = amplitude(np.sqrt(k * (u3 - u1) / 2) * time + phase, parameter)
+        return u1 + (u2 - u1) * np.sin(phi) ** 2
 
     nodes, weights = np.polynomial.legendre.leggauss(16)
     edges = np.r_[0.0, t]

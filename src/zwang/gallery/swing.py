@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ellipj, ellipkinc
+
+from zwang.gallery.elliptic import amplitude, first_kind
 
 
 def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
@@ -31,9 +32,10 @@ def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
     half = (angle - turns) / 2
     parameter = rate**2 / (4 * k) + np.sin(half) ** 2
     if parameter < 1:
-        phase = ellipkinc(np.arctan2(np.sin(half), rate / (2 * np.sqrt(k))), parameter)
-        sn, _, dn, _ = ellipj(np.sqrt(k) * t + phase, parameter)
-        return turns + 2 * np.arctan2(np.sqrt(parameter) * sn, dn)
+        phi = amplitude(np.sqrt(k) * t + first_kind(np.arctan2(np.sin(half), rate / (2 * np.sqrt(k))), parameter), parameter)
+        return turns + 2 * np.arctan2(
+            np.sqrt(parameter) * np.sin(phi), np.hypot(np.cos(phi), np.sqrt(1 - parameter) * np.sin(phi))
+        )
     way = np.sign(rate)
-    amplitude = ellipj(np.sqrt(k * parameter) * t + ellipkinc(way * half, 1 / parameter), 1 / parameter)[3]
-    return turns + 2 * way * amplitude
+    phase = first_kind(way * half, 1 / parameter)
+    return turns + 2 * way * amplitude(np.sqrt(k * parameter) * t + phase, 1 / parameter)

@@ -8,11 +8,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from zwang.bodies.shape import LARGEST_MESH, MESHES, Shape
 from zwang.errors import ModelError
 from zwang.run import Run
+from zwang.run.interpolate import hermite
 from zwang.scene import Mark, Scene
 
 RATE = 30
@@ -82,7 +82,10 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
         within = times >= t[piece[0]]
         if len(piece) > 1:
-            made[within] = CubicHermiteSpline(t[piece], q[piece], rates[piece])(times[within])
+            near = piece[np.clip(np.searchsorted(t[piece], times[within], side="right") - 1, 0, len(piece) - 2)][
+                :, None
+            ] + np.arange(2)
+            made[within] = hermite(t[near], q[near], rates[near], times[within])
         else:
             made[within] = q[piece]
     return made
