@@ -15,26 +15,36 @@ ROOT = Path(__file__).resolve().parents[1]
 
 jax.config.update("jax_enable_x64", True)
 
-# Compilation dominates test time, so compiled programs are kept between runs and shared by the workers.
+# Compilation dominates test time, so compiled programs are kept between runs and shared by the workers; small ones too, as
+# operations outside of programs, each of them one, take a third of the time.
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".cache" / "jax"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 # The first example of a property compiles, which no deadline allows for; CI repeats the same examples every time.
 hypothesis.settings.register_profile("zwang", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("zwang")
 
-QUICK = {"closed_form", "ensemble", "hierarchy", "integrate", "mechanism", "servo", "viewer"}
-QUICK |= {"test_orders", "test_simulation", "test_switching"}
-"""Folders and modules whose programs run for milliseconds and are compiled for seconds: without most optimizations these take half
-the time. Not where programs run for seconds, and not yet everywhere else."""
+LONG = {"slow", "robots"}
+"""Marks of tests whose programs run for longer than they are compiled. All others do without most optimizations, which takes half
+the time."""
+jax.config.update("jax_disable_most_optimizations", True)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quick_compilation(request):
-    quick = bool(QUICK & {request.path.parent.name, request.path.stem})
-    jax.config.update("jax_disable_most_optimizations", quick)
+@pytest.fixture(autouse=True)
+def _optimized_if_long(request):
+    jax.config.update("jax_disable_most_optimizations", not any(request.node.get_closest_marker(mark) for mark in LONG))
     yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A module stays with one worker, which compiles its programs once, unless `--dist` says otherwise."""
+    if config.getvalue("dist") == "load":
+        from xdist.scheduler import LoadFileScheduling
+
+        return LoadFileScheduling(config, log)
 
 
 MAPPINGS = Path("/proc/self/maps")

@@ -61,9 +61,8 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
         1e-7 * _size(answer.ideal_force),
         "no virtual work of the ideal constraint force",
     )
-    gradient = jax.jacrev(
-        lambda q, v: motion(model, q, v, t, pseudoinverse=Proximal(), throw=False).acceleration, argnums=(0, 1)
-    )(s.q, s.v)
+    acceleration = lambda q, v: motion(model, q, v, t, pseudoinverse=Proximal(), throw=False).acceleration
+    gradient = jax.jit(jax.jacrev(acceleration, argnums=(0, 1)))(s.q, s.v)
     if not all(bool(jnp.all(jnp.isfinite(g))) for g in gradient):
         raise AssertionError("the derivative of the acceleration is not finite at this state")
 
@@ -109,7 +108,8 @@ def check_formulation(formulation: AbstractFormulation, method: AbstractPseudoin
     for what, mass, rows, rhs in cases:
         kkt = np.block([[mass, -rows.T], [rows, np.zeros((len(rows), len(rows)))]])
         expected = np.linalg.lstsq(kkt, np.concatenate([F, rhs]), rcond=1e-12)[0][:6]
-        got = formulation.acceleration(jnp.asarray(mass), jnp.asarray(F), jnp.asarray(rows), jnp.asarray(rhs), method)
+        given = [jnp.asarray(x) for x in (mass, F, rows, rhs)]
+        got = jax.jit(lambda M, F, A, b: formulation.acceleration(M, F, A, b, method))(*given)
         _assert(got - expected, 1e-8 * _size(expected), f"{type(formulation).__name__} with {what}")
 
 
@@ -148,38 +148,51 @@ def _check_mass(model: Model, s: State) -> None:
 
 def _check_retraction(system: System, s: State, p) -> None:
     dv, h = jnp.asarray(np.random.default_rng(6).standard_normal(system.nv)), DIFFERENCE_STEP
-    moved = (system.move(s.q, h * dv, s.t, p) - system.move(s.q, -h * dv, s.t, p)) / (2 * h)
-    _assert(moved - system.along(s.q, dv, s.t, p), DIFFERENCE_ACCURACY * _size(dv), "retract moves along N dv")
-    _assert(system.move(s.q, 0 * dv, s.t, p) - s.q, 1e-12 * _size(s.q), "an empty retraction stays")
+
+    @jax.jit
+    def compared(s):
+        moved = (system.move(s.q, h * dv, s.t, p) - system.move(s.q, -h * dv, s.t, p)) / (2 * h)
+        return moved - system.along(s.q, dv, s.t, p), system.move(s.q, 0 * dv, s.t, p) - s.q
+
+    off, stayed = compared(s)
+    _assert(off, DIFFERENCE_ACCURACY * _size(dv), "retract moves along N dv")
+    _assert(stayed, 1e-12 * _size(s.q), "an empty retraction stays")
 
 
 def _check_rates(model: Model, s: State) -> None:
     c, p, system, h = model.constraints, model.params, model.system, DIFFERENCE_STEP
     vdot = jnp.asarray(np.random.default_rng(7).standard_normal(system.nv))
 
-    def at(step):
+    def at(s, step):
         return State(system.move(s.q, step * s.v, s.t, p), s.v + step * vdot, s.t + step)
 
-    after, before = at(h), at(-h)
-    rate = (c.position_residual(after.q, after.t, p) - c.position_residual(before.q, before.t, p)) / (2 * h)
-    psi = c.velocity_residual(s.q, s.v, s.t, p)
     held = np.searchsorted(c.velocity_rows, c.position_rows)
-    _assert(rate - psi[held], DIFFERENCE_ACCURACY * _size(psi), "ψ is the rate of φ")
-    rate = (c.velocity_residual(after.q, after.v, after.t, p) - c.velocity_residual(before.q, before.v, before.t, p)) / (2 * h)
-    change = (c.matrix(s.q, s.v, s.t, p) @ vdot - c.rhs(s.q, s.v, s.t, p))[c.velocity_rows]
-    _assert(rate - change, DIFFERENCE_ACCURACY * _size(change), "A v̇ − b is the rate of ψ")
+
+    @jax.jit
+    def compared(s):
+        after, before = at(s, h), at(s, -h)
+        rate = (c.position_residual(after.q, after.t, p) - c.position_residual(before.q, before.t, p)) / (2 * h)
+        psi, *psi_around = (c.velocity_residual(x.q, x.v, x.t, p) for x in (s, after, before))
+        turn = (psi_around[0] - psi_around[1]) / (2 * h)
+        change = (c.matrix(s.q, s.v, s.t, p) @ vdot - c.rhs(s.q, s.v, s.t, p))[c.velocity_rows]
+        return psi, rate - psi[held], change, turn - change
+
+    psi, off, change, off_change = compared(s)
+    _assert(off, DIFFERENCE_ACCURACY * _size(psi), "ψ is the rate of φ")
+    _assert(off_change, DIFFERENCE_ACCURACY * _size(change), "A v̇ − b is the rate of ψ")
 
 
 def _check_pseudoinverse_derivative(method, C, deficient) -> None:
     r, h = jnp.arange(1.0, C.shape[0] + 1), DIFFERENCE_STEP
     dC = jnp.asarray(np.random.default_rng(8).standard_normal(C.shape))
 
+    @jax.jit
     def x(s):
         return Pseudoinverse(method, C + s * dC).solve(r)
 
     numeric = (x(h) - x(-h)) / (2 * h)
-    _assert(jax.jacfwd(x)(0.0) - numeric, DIFFERENCE_ACCURACY * _size(numeric), "derivative of C⁺ r")
-    gradient = jax.grad(lambda C: jnp.sum(Pseudoinverse(method, C).solve(C @ jnp.ones(C.shape[1])) ** 2))(deficient)
+    _assert(jax.jit(jax.jacfwd(x))(0.0) - numeric, DIFFERENCE_ACCURACY * _size(numeric), "derivative of C⁺ r")
+    gradient = jax.jit(jax.grad(lambda C: jnp.sum(Pseudoinverse(method, C).solve(C @ jnp.ones(C.shape[1])) ** 2)))(deficient)
     if not bool(jnp.all(jnp.isfinite(gradient))):
         raise AssertionError("the derivative of C⁺ r is not finite where C loses rank")
 

@@ -24,16 +24,12 @@ EXPECTED = {
 }  # fmt: skip
 
 NAMES = [name for name in ALL if "mechanism" not in ENTRIES[name].tags]
-LONG_TO_COMPILE = (
-    "flexible-joint", "five-bar-driven", "scara", "crane", "cart-pole-track", "scissor-lift", "four-bars", "delta", "stewart",
-    "motor-linkage", "jerk-track", "latching-pendulums", "rod-chain",
-)  # fmt: skip
 HEAVY = (
     "scissor-lift", "four-bars", "delta", "stewart", "motor-linkage", "jerk-track", "latching-pendulums", "3rrr", "rod-chain",
     "flexible-joint", "cart-pole-track", "crane", "five-bar-driven", "rolling-disk", "spherical-pendulum",
 )  # fmt: skip
 """Members that have tests of their own elsewhere, or whose like are tested in smaller ones: hierarchies, other orders, switches."""
-
+RUNNING = [pytest.param(name, marks=pytest.mark.slow) if name in HEAVY else name for name in NAMES]
 
 MECHANISMS = {
     "bennett", "bicycle", "differential", "digger", "excavator", "four-bar", "gyroscope", "peaucellier", "quick-return", "sarrus",
@@ -55,7 +51,7 @@ def test_settings_are_what_the_model_is_built_with(name):
     assert all(setting.description for setting in entry.settings.values())
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in HEAVY else n for n in NAMES])
+@pytest.mark.parametrize("name", RUNNING)
 def test_member_runs_to_its_end_near_its_exact_solution(name):
     member, reached = example(name), run(name)
     assert member.duration == ENTRIES[name].duration
@@ -78,7 +74,7 @@ def test_there_is_something_to_see_of_every_member(name):
     assert {x for mark in member.scene.joints for x in mark.constraints} <= set(member.model.constraints.names)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG_TO_COMPILE else n for n in NAMES])
+@pytest.mark.parametrize("name", RUNNING)
 def test_figures_have_labels_with_units(name):
     figures = example(name).figures
     assert figures
