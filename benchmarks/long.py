@@ -2,8 +2,8 @@
 the structure-preserving method.
 
 `long` runs a pendulum and a four-bar linkage without singular configurations; the energy error is given for the first and the last tenth
-of the run, as it grows or does not. `stiff` runs a pendulum on an elastic rod, whose length swings fast and is damped; `stiff_chains`
-hinged rods with stiff springs, whose Newton step is sparse.
+of the run, as it grows or does not; `bounded` takes a million steps. `stiff` runs a pendulum on an elastic rod, whose length swings fast
+and is damped; `stiff_chains` hinged rods with stiff springs, whose Newton step is sparse.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
+from benchmarks.page.words import seconds, small
 from zwang import gallery
 from zwang.mechanism import Joint, Link, Mechanism
 
-STEPS = 100_000
-"""Steps of a long run; `python -m benchmarks.long` takes ten times as many."""
+STEPS, MANY_STEPS = 20_000, 1_000_000
+"""Steps of a long run by every method, and by `Rattle` alone."""
 STEP = {"pendulum": 0.02, "four-bar": 0.01}
 """Steps of `Rattle` [s], about a hundredth of a swing."""
 
@@ -100,9 +101,15 @@ def measured(model, q, v, **options) -> dict:
 
 def energy_errors(run) -> dict:
     """Largest error of the energy in the first and in the last tenth of a run, relative to the energy that is exchanged."""
+    tenths = energy_error_by_tenths(run)
+    return {"first": tenths[0], "last": tenths[-1]}
+
+
+def energy_error_by_tenths(run) -> list[float]:
+    """Largest error of the energy in each tenth of a run, relative to the energy that is exchanged."""
     kinetic, energy = run.dataset.kinetic_energy.values, run.dataset.energy.values
-    error, tenth = np.abs(energy - energy[0]) / np.ptp(kinetic), len(energy) // 10
-    return {"first": float(error[:tenth].max()), "last": float(error[-tenth:].max())}
+    error = np.abs(energy - energy[0]) / np.ptp(kinetic)
+    return [float(part.max()) for part in np.array_split(error, 10)]
 
 
 def long(steps: int = STEPS) -> list[dict]:
@@ -121,6 +128,17 @@ def long(steps: int = STEPS) -> list[dict]:
             rows.append({"model": name, "method": method, **seen})
             print(f"{name:11s} {method:14s} {seen['steps']:9d} {seen['seconds']:10.2f}   {seen['first']:.1e} {seen['last']:.1e}")
     return rows
+
+
+def bounded(steps: int = MANY_STEPS) -> dict:
+    """Largest energy error of `Rattle` in each tenth of a million steps of the four-bar linkage."""
+    model, q, v = problems()["four-bar"]
+    h = STEP["four-bar"]
+    start = time.perf_counter()
+    run = zw.simulate(model, q, v, duration=h * steps, samples=20_001, max_steps=10**8, integrator=zw.Rattle(), step=h)
+    wall, tenths = time.perf_counter() - start, energy_error_by_tenths(run)
+    print(f"{steps} steps of Rattle in {wall:.0f} s: energy error by tenths {', '.join(f'{x:.1e}' for x in tenths)}")
+    return {"steps": run.attrs["steps_accepted"], "seconds": wall, "tenths": tenths}
 
 
 def stiff_run(duration: float = 20.0) -> list[dict]:
@@ -148,21 +166,55 @@ def stiff_chains(sizes=(100, 200, 400), duration: float = 0.1) -> list[dict]:
             run = zw.simulate(
                 model, q, v, duration=duration, samples=2, rtol=1e-5, integrator=zw.Kvaerno5(), pseudoinverse=zw.Sparse()
             )
-            seconds = time.process_time() - start
+            spent = time.process_time() - start
         steps = run.attrs["steps_accepted"] + run.attrs["steps_rejected"]
-        rows.append({"rods": rods, "steps": steps, "seconds": seconds})
-        print(f"{rods:5d} {steps:9d} {1e3 * seconds / steps:13.1f}")
+        rows.append({"rods": rods, "steps": steps, "seconds": spent})
+        print(f"{rods:5d} {steps:9d} {1e3 * spent / steps:13.1f}")
     return rows
 
 
 def run() -> dict:
-    return {"long": long(), "stiff": stiff_run(), "stiff chains": stiff_chains()}
+    found = {"long": long(), "bounded": bounded(), "stiff": stiff_run(), "stiff chains": stiff_chains()}
+    return {**found, "tables": tables(found)}
 
 
-if __name__ == "__main__":
-    import jax
-
-    jax.config.update("jax_enable_x64", True)
-    long(10 * STEPS)
-    stiff_run()
-    stiff_chains()
+def tables(found: dict) -> list[dict]:
+    """What the page on performance shows of it."""
+    tenths = found["bounded"]["tenths"]
+    many = ["four-bar", "Rattle 2", str(found["bounded"]["steps"]), seconds(found["bounded"]["seconds"])]
+    return [
+        {
+            "title": "Long runs: energy error relative to the energy exchanged",
+            "columns": ["model", "method", "steps", "time", "first tenth", "last tenth"],
+            "rows": [
+                *(
+                    [
+                        row["model"],
+                        row["method"],
+                        str(row["steps"]),
+                        seconds(row["seconds"]),
+                        small(row["first"]),
+                        small(row["last"]),
+                    ]
+                    for row in found["long"]
+                ),
+                [*many, small(tenths[0]), small(tenths[-1])],
+            ],
+        },
+        {
+            "title": "Stiff runs",
+            "columns": ["model", "method", "steps", "time"],
+            "rows": [
+                *(["elastic pendulum", row["method"], str(row["steps"]), seconds(row["seconds"])] for row in found["stiff"]),
+                *(
+                    [
+                        f"chain of {row['rods']} rods, stiff springs",
+                        "Kvaerno5, sparse",
+                        str(row["steps"]),
+                        seconds(row["seconds"]),
+                    ]
+                    for row in found["stiff chains"]
+                ),
+            ],
+        },
+    ]

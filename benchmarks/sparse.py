@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.page.words import digits, seconds, spread
 from benchmarks.timing import interleaved
 from zwang import gallery
 from zwang.programs import compiler_options
@@ -109,7 +110,7 @@ def crossover() -> list[dict]:
     return rows
 
 
-def loops(N: int = 40, duration: float = 1.0) -> dict:
+def loops(N: int = 40, duration: float = 10.0) -> dict:
     """Seconds of a warm run of N four-bar loops on both paths."""
     example = gallery.load("n-four-bar", N=N)
     seen = {}
@@ -127,7 +128,7 @@ def loops(N: int = 40, duration: float = 1.0) -> dict:
         }
     ratio = seen["dense"]["again"] / seen["sparse"]["again"]
     print(f"{N} four-bar loops, {duration:g} s: sparse {seen['sparse']}, dense {seen['dense']}: {ratio:.1f} times faster")
-    return {"N": N, **seen, "ratio": ratio}
+    return {"N": N, "duration": duration, **seen, "ratio": ratio}
 
 
 def long_run(N: int = 10_000, steps: int = 100) -> dict:
@@ -145,4 +146,36 @@ def long_run(N: int = 10_000, steps: int = 100) -> dict:
 
 
 def run() -> dict:
-    return {"chain": chain(), "crossover": crossover(), "loops": loops(), "run": long_run()}
+    found = {"chain": chain(), "crossover": crossover(), "loops": loops(), "run": long_run()}
+    return {**found, "tables": tables(found)}
+
+
+def tables(found: dict) -> list[dict]:
+    """What the page on performance shows of it."""
+
+    def beside(what: str, sparse: float, dense: float) -> list[str]:
+        return [what, seconds(sparse), seconds(dense), digits(dense / sparse)]
+
+    per_rod = [
+        [str(row["N"]), spread({**{k: x * 1e-6 for k, x in row["us_per_rod"].items()}, "runs": 2}), seconds(row["find"]),
+         seconds(row["compile"])]
+        for row in found["chain"]
+    ]  # fmt: skip
+    accelerations = [
+        beside(f"one acceleration, {2 * row['N']} rows", *(row["us"][k] * 1e-6 for k in ("sparse", "dense")))
+        for row in found["crossover"]
+    ]
+    whole = found["loops"]
+    run = beside(f"{whole['N']} four-bar loops, {whole['duration']:g} s", *(whole[k]["again"] for k in ("sparse", "dense")))
+    return [
+        {
+            "title": "The sparse path, per body",
+            "columns": ["rods", "one acceleration, per rod", "finding the structure", "compiling"],
+            "rows": per_rod,
+        },
+        {
+            "title": "The sparse path beside the dense one",
+            "columns": ["", "sparse", "dense", "dense / sparse"],
+            "rows": [*accelerations, run],
+        },
+    ]

@@ -3,7 +3,8 @@
 | file | what |
 |---|---|
 | `write.py` | the command; the page as a whole |
-| `precision.py` | tables beside other programs, where they are ahead, targets |
+| `targets.py` | every target with its figure |
+| `precision.py` | tables beside other programs, where they are ahead |
 | `evaluation.py` | one evaluation, memory, the machine's limit |
 | `words.py` | how figures are written |
 | `pictures.py` | diagrams |

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.limits import chain_bytes, operations
-from benchmarks.page.precision import verdict
 from benchmarks.page.words import digits, ratio, seconds, table
 
 FAMILIES = {"ladder": "N four-bar loops", "rods": "a chain of rods"}
-GROWTH_TARGET, PER_BODY_TARGET = 1.4, 1.2e-6
-"""From 1000 to 100 000 rods; seconds per rod."""
-SMALL_TARGET, SVD_TARGET = 5e-6, 0.3
-"""One acceleration at m = n = 12 [s], and beside the SVD member."""
-START_TARGET = 3.0
-"""`zwang run five-bar` in a new process with a warm cache [s]."""
 
 
 def _of(found: dict, family: str) -> dict[str, dict[int, dict]]:
@@ -86,36 +79,6 @@ def _memory(found, seen, sizes) -> str:
         if ran:
             rows.append([program(found, key), f"{ran[-1]}", f"{of[ran[-1]]['peak_mb']:.0f} MB", seconds(of[ran[-1]]["ready"])])
     return table(["program", "bodies, at most", "memory of the process there", "time to be ready"], rows)
-
-
-def targets(results: dict) -> list[list[str]]:
-    """Rows of (target, measured, verdict)."""
-    rows = []
-    ours = _of(results["peers"], "rods").get("zwang", {}) if "peers" in results else {}
-    per = {b: r["seconds"]["median"] / b for b, r in ours.items() if r["status"] == "ran"}
-    if {1000, 100_000} <= set(per):
-        growth, most = per[100_000] / per[1000], max(x for b, x in per.items() if b >= 1000)
-        rows.append([
-            f"one acceleration per rod, 1000 to 100 000 rods: grows by at most {GROWTH_TARGET} ×, at most {seconds(PER_BODY_TARGET)}",
-            f"{ratio(growth)}, {seconds(most)}", verdict(growth <= GROWTH_TARGET and most <= PER_BODY_TARGET),
-        ])  # fmt: skip
-    small = results.get("acceleration", {}).get("m = n = 12", {})
-    if {"Proximal", "SVD"} <= set(small):
-        x, svd = small["Proximal"]["median"], small["SVD"]["median"]
-        rows.append([
-            f"one acceleration at m = n = 12: at most {seconds(SMALL_TARGET)} and {SVD_TARGET} of that by SVD",
-            f"{seconds(x)}, {digits(x / svd)}", verdict(x <= SMALL_TARGET and x <= SVD_TARGET * svd),
-        ])  # fmt: skip
-    start = results.get("startup", {}).get("warm")
-    if start is not None:
-        rows.append(
-            [
-                f"`zwang run five-bar`, new process, warm cache: at most {seconds(START_TARGET)}",
-                seconds(start),
-                verdict(start <= START_TARGET),
-            ]
-        )
-    return rows
 
 
 def limit(results: dict) -> str:

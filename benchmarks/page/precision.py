@@ -1,10 +1,10 @@
-"""Error against time: tables, who is ahead, targets."""
+"""Error against time: tables, and who is ahead."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.page.words import digits, ratio, seconds, small, spread, table
+from benchmarks.page.words import ratio, seconds, small, spread, table
 from benchmarks.peers.precision import TARGET_ERROR, reaching
 
 ERRORS = (1e-3, 1e-6, 1e-9)
@@ -15,8 +15,6 @@ TITLES = {
     "a02-1": "A02, one four-bar loop", "a02-2": "A02, two loops", "a02-10": "A02, ten loops", "a02-40": "A02, forty loops",
     "five-bar": "Five-bar, one row redundant", "3rrr": "3RRR platform, driven", "chain": "Spatial chain of ten rods",
 }  # fmt: skip
-WARM_TARGET, COLD_TARGET = 20.0, 1.0
-"""On A02 with two loops: times as fast as the best peer once running; time of a whole process beside Exudyn's."""
 
 
 def section(found: dict) -> str:
@@ -115,35 +113,3 @@ def ahead(found: dict) -> str:
                     [title, small(error), found["peers"][theirs["peer"]]["title"], seconds(theirs["warm"]["median"]), factor]
                 )
     return table(["problem", "error", "quickest", "its time", "zwang's beside it"], rows) or "None at these errors.\n"
-
-
-def targets(found: dict) -> list[list[str]]:
-    """What was to be reached, and what is: rows of (target, measured, verdict)."""
-    runs, rows = found["runs"], []
-    others = [p for p in found["peers"] if p not in OURS]
-    for problem, wanted in (("a02-2", WARM_TARGET), ("a02-40", 1.0)):
-        mine, theirs = best(runs, problem, OURS, TARGET_ERROR), best(runs, problem, others, TARGET_ERROR)
-        if mine is None or theirs is None:
-            continue
-        times = theirs["warm"]["median"] / mine["warm"]["median"]
-        target = (
-            f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least {digits(wanted)} times as fast as the best peer"
-        )
-        each = (f"{found['peers'][r['peer']]['title']} {seconds(r['warm']['median'])}" for r in (mine, theirs))
-        rows.append([target, f"{ratio(times)}: {', '.join(each)}", verdict(times >= wanted)])
-    mine, theirs = (best(runs, "a02-2", p, TARGET_ERROR) for p in (("zwang",), ("exudyn-alpha",)))
-    target = f"the same, start of the process to result: at most {digits(COLD_TARGET)} times Exudyn's"
-    if mine and mine["cold"]:
-        own = float(np.median(mine["cold"]))
-        empty = [r["cold_empty_cache"] for r in runs.values() if r["problem"] == "a02-2" and r.get("cold_empty_cache")]
-        said = f"zwang {seconds(own)}" + (f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else "")
-        if theirs and theirs["cold"]:
-            cold = float(np.median(theirs["cold"]))
-            rows.append([target, f"{ratio(own / cold)}: {said}, Exudyn {seconds(cold)}", verdict(own <= COLD_TARGET * cold)])
-        elif any(r["peer"] == "exudyn-alpha" and r["problem"] == "a02-2" and "warm" in r for r in runs.values()):
-            rows.append([target, f"{said}; Exudyn did not reach that error in the time it had", verdict(True)])
-    return rows
-
-
-def verdict(reached: bool) -> str:
-    return "reached" if reached else "**not reached**"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import store
 from benchmarks.page import evaluation, precision
+from benchmarks.page.targets import targets
 from benchmarks.page.words import digits, seconds, table
 
 DOCS = Path("docs")
@@ -62,11 +63,6 @@ def text(results: dict) -> str:
     return "\n".join(part.rstrip("\n") + "\n" for part in sections if part)
 
 
-def targets(results: dict) -> list[list[str]]:
-    beside = precision.targets(results["peers"]) if "peers" in results else []
-    return [*beside, *evaluation.targets(results)]
-
-
 def _machine(machine: dict) -> str:
     """The machine in words, with the load that it had when measuring began."""
     given = {k: digits(v) if k == "load" else v for k, v in machine.items() if v is not None}
@@ -98,8 +94,9 @@ def _parts(found: dict) -> str:
 
 
 def _more(results: dict) -> str:
-    """Tables that other parts bring along: {"title": …, "columns": […], "rows": [[…]]} under "table"."""
-    parts = [x["table"] for x in results.values() if isinstance(x, dict) and "table" in x]
+    """Tables that other parts bring along: {"title": …, "columns": […], "rows": [[…]]} under "table", or several under "tables"."""
+    found = [x for x in results.values() if isinstance(x, dict)]
+    parts = [part for x in found for part in ([x["table"]] if "table" in x else x.get("tables", []))]
     return "\n".join(f"## {x['title']}\n\n{table(x['columns'], [[str(c) for c in row] for row in x['rows']])}" for x in parts)
 
 

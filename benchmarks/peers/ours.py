@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 
 import numpy as np
@@ -41,6 +42,7 @@ class Zwang(Peer):
         import equinox as eqx
         import jax
 
+        import zwang as zw
         from zwang.cli.startup import start_jax
 
         start_jax()
@@ -48,9 +50,11 @@ class Zwang(Peer):
         dynamics, state = model.dynamics(), model.state(q, np.asarray(problem.rate).ravel())
         arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
 
-        @eqx.filter_jit
+        arrays, tree = jax.tree_util.tree_flatten(arrays)
+
+        @functools.partial(jax.jit, compiler_options=zw.compiler_options())  # as a run is compiled
         def program(arrays, state, count):
-            d = eqx.combine(arrays, rest)
+            d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 
             def again(_, x):  # each depends on the one before, so that none is left out
                 moved = dataclasses.replace(state, q=state.q + 1e-30 * x)

@@ -57,8 +57,12 @@ class WeightedPseudoinverse(eqx.Module):
         """`A⊕ r`: the least change of acceleration (velocity, position) in the mass metric that `A · = r` asks for."""
         return self.mass.unweigh(self.C.solve(self.scale * r))
 
-    def refine(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r` of what a correction has left."""
+    def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`A⊕ r` for residuals that are taken once more, by `refine`."""
+        return self.correct(r)
+
+    def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of x."""
         return self.correct(r)
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
@@ -103,7 +107,9 @@ def constrained_acceleration(free: Float[Array, " nv"], weighted: WeightedPseudo
 
     Reference: Udwadia and Kalaba (1992), Proc. R. Soc. Lond. A 439, 407-410; nonideal part: servo paper, eq. (12).
     """
-    acceleration = free + weighted.correct(b - weighted.A @ free)
-    if len(b) > SMALL:
-        acceleration = acceleration + weighted.refine(b - weighted.A @ acceleration)
+    if len(b) <= SMALL:
+        acceleration = free + weighted.correct(b - weighted.A @ free)
+    else:
+        acceleration = free + weighted.estimate(b - weighted.A @ free)
+        acceleration = acceleration + weighted.refine(b - weighted.A @ acceleration, acceleration)
     return acceleration if nonideal is None else acceleration + weighted.tangent(weighted.mass.solve(nonideal))

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.page import evaluation, precision, words, write
+from benchmarks.page import evaluation, precision, targets, words, write
 from benchmarks.page.pictures import draw
 
 from benchmarks import store
@@ -53,7 +53,21 @@ def test_where_others_are_ahead_is_said():
         "runs": {"1": run("zwang", 0.2), "2": run("other", 0.1)},
     }
     assert "Other" in precision.ahead(found) and "2.0 ×" in precision.ahead(found)
-    assert precision.targets(found)[0][2] == "**not reached**"
+    assert targets.targets({"peers": found})[0][2] == "**not reached**"
+
+
+def test_every_target_has_its_figure_and_a_worse_one_is_not_reached(results):
+    assert len(targets.targets(results)) >= 12
+    own = lambda changed: {line[0]: line[2] for line in targets.targets(changed)}
+    slower = copy.deepcopy(results)
+    slower["sparse"]["loops"]["ratio"] = 1.0
+    slower["sparse"]["run"]["violation"] = 1e-6
+    slower["gradients"]["apart"]["reverse"] = 1.0
+    slower["batch"]["five-bar"]["batch, error control"]["ratio"] = 1.0
+    worse = [target for target, verdict in own(slower).items() if verdict != own(results)[target]]
+    assert {"rods, 100", "five-bar", "reverse"} <= {
+        word for word in ("rods, 100", "five-bar", "reverse") if any(word in t for t in worse)
+    }
 
 
 def test_a_part_measured_again_leaves_the_others(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 
 import zwang as zw
 from zwang import gallery
-from zwang.sparse.weighted import LEFT_TWICE
+from zwang.sparse.weighted import BESIDE
 
 from ..pseudoinverse.matrices import QUICK
 
@@ -22,16 +22,22 @@ def test_sweeps_end_at_round_off():
         A = dynamics.matrix(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
         r = A @ w
-        sweeps = lambda change: dataclasses.replace(weighted.sweeps, **change).solve(weighted.scale * r)[1]
-        return [*(weighted._unweigh(sweeps(change)) for change in settings), weighted.refine(r)]
+        size = jnp.sqrt(w @ weighted.mass.apply(w))
+        swept = [dataclasses.replace(weighted.sweeps, **change).solve(weighted.scale * r)[1] for change in settings]
+        refined = [weighted.refine(r * factor, w) for factor in (1.0, 1e-6)]
+        left = [jnp.linalg.norm(weighted.scale * (r - weighted.A @ x)) / size for x in (weighted.estimate(r), refined[0])]
+        return [*(weighted._unweigh(y) for y in swept), weighted.estimate(r), *refined], left
 
     w = np.random.default_rng(3).standard_normal(example.model.system.nv)
-    settings = [{}, {"count": 2}, {"left": 0.0}, {"count": 1}]
+    settings = [{}, {"count": 2}, {"count": 3, "enough": jnp.nan}, {"count": 1}]
     program = jax.jit(lambda w: answers(w, settings), compiler_options=QUICK)
-    usual, two, all_three, one, refined = (np.asarray(x) for x in program(jnp.asarray(w)))
+    found, (by_one, refined_left) = program(jnp.asarray(w))
+    usual, two, all_three, one, estimate, refined, small = (np.asarray(x) for x in found)
     size = np.linalg.norm(usual)
     assert np.array_equal(usual, two)
-    assert not np.array_equal(all_three, two)
+    assert np.array_equal(estimate, one)
     assert np.linalg.norm(usual - all_three) < 1e-14 * size
-    assert np.array_equal(refined, one)
-    assert 1e-14 * size < np.linalg.norm(refined - all_three) < LEFT_TWICE * size
+    assert by_one > BESIDE > refined_left
+    assert np.array_equal(refined, two)
+    # a correction a million times smaller than what it corrects takes one sweep
+    assert np.linalg.norm(small - 1e-6 * one) < 1e-21 * size < 1e-6 * np.linalg.norm(one - two)

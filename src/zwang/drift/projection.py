@@ -49,7 +49,7 @@ class Projection(AbstractDrift):
         weighted = dynamics.weighted(mass, A, violation=dynamics.violation(phi))
         rows = dynamics.constraints.velocity_rows
         moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
-        v = state.v - moving.correct(dynamics.velocity_residual(state))
+        v = state.v - moving.refine(dynamics.velocity_residual(state), state.v)
         tangent = State(state.q, v, state.t)
         acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted, self.term(dynamics, tangent)))
         return dynamics.system.rate(state.q, v, state.t, dynamics.p), acceleration

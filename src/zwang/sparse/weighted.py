@@ -32,8 +32,9 @@ RANK_DAMPING = 1e-13
 LEFT = 1e-15
 """Part of a residual that sweeps may leave: its own round-off. Away from singular configurations two sweeps leave that (40 four-bar
 loops: 2.5e-10 after one, 2.5e-16 after two)."""
-LEFT_TWICE = 1e-8
-"""The same where the residual is itself what a correction has left, which one sweep brings below any round-off."""
+BESIDE = 1e-14
+"""Residual, rows at unit length, that sweeps may leave beside the length of the velocity or acceleration that they correct: its
+round-off in a few tens of rows."""
 PIVOT = 1e-9
 """Pivots above this count in the rank: a row is independent if it is farther than the root of this, 3e-5 of its length, from
 those eliminated before it."""
@@ -68,12 +69,15 @@ class SparseWeighted(eqx.Module):
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r`."""
-        return self._unweigh(_solve(self.sweeps, self.C, self.scale * r)[1])
+        return self._corrected(r, self.sweeps)
 
-    def refine(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r` of what a correction has left."""
-        sweeps = dataclasses.replace(self.sweeps, left=LEFT_TWICE)
-        return self._unweigh(_solve(sweeps, self.C, self.scale * r)[1])
+    def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`A⊕ r` by one sweep."""
+        return self._corrected(r, dataclasses.replace(self.sweeps, count=1))
+
+    def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`A⊕ r` of what x has left, by as many sweeps as leave `BESIDE` of x."""
+        return self._corrected(r, dataclasses.replace(self.sweeps, enough=BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))))
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`."""
@@ -91,6 +95,9 @@ class SparseWeighted(eqx.Module):
     def volume(self) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
         return jnp.sum(jnp.log(self.sweeps.factor.pivots()))
+
+    def _corrected(self, r: Float[Array, " m"], sweeps: _Sweeps) -> Float[Array, " nv"]:
+        return self._unweigh(_solve(sweeps, self.C, self.scale * r)[1])
 
     def _unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`W y`, W = L⁻ᵀ."""
@@ -122,7 +129,7 @@ def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
 class _Sweeps(eqx.Module):
     """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the order of elimination.
 
-    At most `count` sweeps, fewer once they leave no more than the part `left` of r."""
+    At most `count` sweeps, fewer once they leave no more than `enough`, or than the part `LEFT` of r."""
 
     C: SparseMatrix
     plan: Plan
@@ -130,7 +137,7 @@ class _Sweeps(eqx.Module):
     mu: Float[Array, ""]
     rows: Int[Array, " some"] | None
     count: int = eqx.field(static=True)
-    left: float = eqx.field(static=True, default=LEFT)
+    enough: Float[Array, ""] | float = 0.0
 
     @classmethod
     def of(cls, plan: Plan, C: SparseMatrix, method: Proximal) -> _Sweeps:
@@ -144,7 +151,7 @@ class _Sweeps(eqx.Module):
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
         """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its uses would compute it."""
         r = self._ordered(r)
-        small = self.left**2 * jnp.sum(r**2)
+        small = jnp.maximum(LEFT**2 * jnp.sum(r**2), self.enough**2)
 
         def sweep(carry):
             x, _, missing, k = carry

@@ -1,0 +1,133 @@
+"""What was to be reached, and what is: every target with its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from benchmarks.page.precision import OURS, TITLES, best
+from benchmarks.page.words import digits, ratio, seconds, small
+from benchmarks.peers.precision import TARGET_ERROR
+
+WARM, COLD = 20.0, 1.0
+"""On A02 with two loops: times as fast as the best peer once running; time of a whole process beside Exudyn's."""
+FORTY, DENSE = 1.0, 15.0
+"""On A02 with forty loops: times as fast as the best peer, and as zwang's own dense path."""
+GROWTH, PER_ROD, VIOLATION = 1.4, 1.2e-6, 1e-12
+"""From 1000 to 100 000 rods; seconds per rod; largest |φ| [m] of 10 000 rods over 100 steps."""
+TWELVE_ROWS, OF_SVD, ONE_ROW = 5e-6, 0.3, 1.5e-6
+"""One acceleration of twelve rows [s], and beside the SVD member; of a pendulum [s]."""
+START, IMPORT = 3.0, 2.0
+"""`zwang run five-bar` in a new process with a warm cache, and importing zwang [s]."""
+BATCH, DERIVATIVE = 3.0, 1e-5
+"""Trajectories per second beside a loop of single compiled runs; derivatives beside central differences, relative."""
+
+Row = tuple[str, str, bool]
+"""Target, measured, whether it is reached."""
+
+
+def targets(results: dict) -> list[list[str]]:
+    """Rows of (target, measured, verdict) of everything that was measured."""
+    return [
+        [target, measured, "reached" if reached else "**not reached**"]
+        for part, rows in PARTS.items()
+        if part in results
+        for target, measured, reached in rows(results[part])
+    ]
+
+
+def _peers(found: dict) -> Iterator[Row]:
+    runs = found["runs"]
+    others = [p for p in found["peers"] if p not in OURS]
+    for problem, wanted in (("a02-2", WARM), ("a02-40", FORTY)):
+        mine, theirs = best(runs, problem, OURS, TARGET_ERROR), best(runs, problem, others, TARGET_ERROR)
+        if mine is not None and theirs is not None:
+            times = theirs["warm"]["median"] / mine["warm"]["median"]
+            each = (f"{found['peers'][r['peer']]['title']} {seconds(r['warm']['median'])}" for r in (mine, theirs))
+            yield (
+                f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least {digits(wanted)} × as fast as the best peer",
+                f"{ratio(times)}: {', '.join(each)}",
+                times >= wanted,
+            )
+    mine, theirs = (best(runs, "a02-2", p, TARGET_ERROR) for p in (("zwang",), ("exudyn-alpha",)))
+    if mine and mine["cold"]:
+        target = f"{TITLES['a02-2']}, start of the process to result: at most {digits(COLD)} × Exudyn's"
+        own = float(np.median(mine["cold"]))
+        empty = [r["cold_empty_cache"] for r in runs.values() if r["problem"] == "a02-2" and r.get("cold_empty_cache")]
+        said = f"zwang {seconds(own)}" + (f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else "")
+        if theirs and theirs["cold"]:
+            cold = float(np.median(theirs["cold"]))
+            yield target, f"{ratio(own / cold)}: {said}, Exudyn {seconds(cold)}", own <= COLD * cold
+        elif any(r["peer"] == "exudyn-alpha" and r["problem"] == "a02-2" and "warm" in r for r in runs.values()):
+            yield target, f"{said}; Exudyn did not reach that error in the time it had", True
+
+
+def _small(found: dict) -> Iterator[Row]:
+    for name, wanted in (("five-bar, 12 rows", TWELVE_ROWS), ("pendulum, 1 row", ONE_ROW)):
+        own, C = (found[name][k]["median"] for k in ("zwang", "C"))
+        yield (
+            f"one acceleration, {name}, in a loop: at most {seconds(wanted)}",
+            f"{seconds(own)}, in plain C {seconds(C)}",
+            own <= wanted,
+        )
+
+
+def _acceleration(found: dict) -> Iterator[Row]:
+    own, svd = (found["m = n = 12"][k]["median"] for k in ("Proximal", "SVD"))
+    yield f"the same at m = n = 12: at most {OF_SVD} of that by SVD", digits(own / svd), own <= OF_SVD * svd
+
+
+def _sparse(found: dict) -> Iterator[Row]:
+    loops = found["loops"]
+    yield (
+        f"{loops['N']} four-bar loops, a run of {loops.get('duration', 1.0):g} s: at least {digits(DENSE)} × as fast as on the dense path",
+        f"{ratio(loops['ratio'])}: {seconds(loops['sparse']['again'])}, dense {seconds(loops['dense']['again'])}",
+        loops["ratio"] >= DENSE,
+    )
+    per = {row["N"]: row["us_per_rod"]["median"] * 1e-6 for row in found["chain"]}
+    first, last = min(per), max(per)
+    yield (
+        f"one acceleration per rod, {first} to {last} rods: grows by at most {GROWTH} ×",
+        ratio(per[last] / per[first]),
+        per[last] <= GROWTH * per[first],
+    )
+    most = max(per, key=lambda N: per[N])
+    yield f"the same: at most {seconds(PER_ROD)} per rod", f"{seconds(per[most])} at {most} rods", per[most] <= PER_ROD
+    run = found["run"]
+    yield (
+        f"{run['N']} rods, 100 adaptive steps: violation at most {small(VIOLATION)} m",
+        f"{run['steps']} steps, {small(run['violation'])} m",
+        run["steps"] >= 100 and run["violation"] <= VIOLATION,
+    )
+
+
+def _batch(found: dict) -> Iterator[Row]:
+    for model, hows in found.items():
+        if model != "table":
+            x = hows["batch, error control"]["ratio"]
+            yield f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of single runs", ratio(x), x >= BATCH
+
+
+def _gradients(found: dict) -> Iterator[Row]:
+    for mode, apart in found["apart"].items():
+        yield (
+            f"{mode} mode through singular configurations: central differences to {small(DERIVATIVE)}",
+            small(apart),
+            apart <= DERIVATIVE,
+        )
+
+
+def _startup(found: dict) -> Iterator[Row]:
+    for target, key, wanted in (
+        ("`zwang run five-bar`, new process, warm cache", "warm", START),
+        ("`import zwang` with all that a run needs", "import", IMPORT),
+    ):
+        yield f"{target}: at most {seconds(wanted)}", seconds(found[key]), found[key] <= wanted
+
+
+PARTS: dict[str, Callable[[dict], Iterator[Row]]] = {
+    "peers": _peers, "small": _small, "acceleration": _acceleration, "sparse": _sparse, "batch": _batch, "gradients": _gradients,
+    "startup": _startup,
+}  # fmt: skip
+"""Which part of the results says what; the order of the page."""
