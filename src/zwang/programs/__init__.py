@@ -2,7 +2,7 @@
 
 | file | what |
 |---|---|
-| `keep` | `program`, in place of `equinox.filter_jit`, and `keep_programs` |
+| `keep` | `program`, a compiled function of pytrees, and `keep_programs` |
 | `fingerprint` | what a program is made from, as a short text |
 | `objects` | its classes and objects |
 | `known` | what a function may lean on without being read to the end |

@@ -1,4 +1,4 @@
-"""Compiled programs that outlive a process: `program` in place of `equinox.filter_jit`, and `keep_programs`, which switches it on.
+"""Compiled programs of pytrees: `program`, and `keep_programs`, by which they outlive a process.
 
 A program that was kept is neither traced nor compiled again. It is found by everything that it was made from
 (`zwang.programs.fingerprint`), and by the processor, the versions and the settings it was made with.
@@ -88,9 +88,9 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
 
 
 class _Ready:
-    """A compiled program of flat arrays, and where its results belong."""
+    """A compiled function of flat arrays, and where its results belong."""
 
-    def __init__(self, compiled: jax.stages.Compiled, skeleton: Any):
+    def __init__(self, compiled: Callable[..., list], skeleton: Any):
         leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
         self._fixed = [None if isinstance(x, _Slot) else x for x in leaves]
         self._slots = [i for i, x in enumerate(leaves) if isinstance(x, _Slot)]
@@ -103,9 +103,6 @@ class _Ready:
         return self._tree.unflatten(leaves)
 
 
-_NEW = object()
-
-
 class _Slot:
     """The place of an array in a result."""
 
@@ -113,9 +110,10 @@ class _Slot:
 def program(function: Callable[P, R]) -> Callable[P, R]:
     """A function of pytrees, compiled: arrays are traced, everything else is a part of the program.
 
-    It is `equinox.filter_jit` while no programs are kept, and the function itself under `jit`, `vmap` and `grad`.
+    Like `equinox.filter_jit`, which it is for what cannot be hashed or is spread over devices, at a third of the time for each call:
+    a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
     """
-    at_hand: dict[Any, _Ready | None] = {}
+    at_hand: dict[Any, _Ready] = {}
 
     @functools.cache
     def plain() -> Callable[P, R]:  # when it is first called: before, JAX need not know where it runs
@@ -123,21 +121,21 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        kept = _kept
         if not trace_state_clean():
             return function(*args, **kwargs)  # a part of another program
-        if kept is None or _debugging():
+        if _debugging():
             return plain()(*args, **kwargs)
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         arrays = [x for x in leaves if eqx.is_array(x)]
         try:
-            signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
-            ready = at_hand.get(signature, _NEW)
+            signature = _kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
+            ready = at_hand.get(signature)
         except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
             return plain()(*args, **kwargs)
-        if ready is _NEW:
-            ready = at_hand[signature] = _ready(kept, function, leaves, tree)
-        return plain()(*args, **kwargs) if ready is None else ready(arrays)  # type: ignore
+        if ready is None:
+            ready = None if _kept is None else _ready(_kept, function, leaves, tree)
+            ready = at_hand[signature] = ready or _compiled(function, leaves, tree)
+        return ready(arrays)
 
     return cast(Callable[P, R], called)
 
@@ -209,18 +207,35 @@ def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
     return found.hexdigest()
 
 
-def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Ready:
-    """A program compiled now, and kept if it is nothing but a computation."""
-    skeleton: Any = None
+class _Flat:
+    """A function of pytrees as one of their arrays."""
 
-    def flat(*arrays):
-        nonlocal skeleton
+    def __init__(self, function: Callable, leaves: list, tree):
+        self.function, self.tree = function, tree
+        self.leaves = [_Slot() if eqx.is_array(x) else x for x in leaves]
+        self.skeleton: Any = None
+        """What it returns, once it was traced: arrays as slots."""
+        self.__name__ = function.__name__
+
+    def __call__(self, *arrays) -> list:
         given = iter(arrays)
-        args, kwargs = tree.unflatten([next(given) if eqx.is_array(x) else x for x in leaves])
-        out, out_tree = jax.tree_util.tree_flatten(function(*args, **kwargs))
-        skeleton = out_tree.unflatten([_Slot() if eqx.is_array(x) else x for x in out])
+        args, kwargs = self.tree.unflatten([next(given) if isinstance(x, _Slot) else x for x in self.leaves])
+        out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
+        self.skeleton = out_tree.unflatten([_Slot() if eqx.is_array(x) else x for x in out])
         return [x for x in out if eqx.is_array(x)]
 
+
+def _compiled(function: Callable, leaves: list, tree) -> _Ready:
+    """A program of this process alone."""
+    flat = _Flat(function, leaves, tree)
+    jitted = jax.jit(flat, compiler_options=compiler_options())
+    jitted.trace(*(x for x in leaves if eqx.is_array(x)))
+    return _Ready(jitted, flat.skeleton)
+
+
+def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Ready:
+    """A program compiled now, and kept if it is nothing but a computation."""
+    flat = _Flat(function, leaves, tree)
     # What JAX's own cache returns cannot be written once more: a name that it has never met keeps it out, an endless wait its files
     flat.__name__ = f"{function.__name__}_{uuid.uuid4().hex}"
     traced = jax.jit(flat).trace(*(x for x in leaves if eqx.is_array(x)))
@@ -229,14 +244,14 @@ def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Rea
         compiled = lowered.compile(compiler_options())
     try:
         _refuse_host(traced, lowered)
-        content = serialize_executable.serialize(compiled)[0], len(compiled.args_info[0]), skeleton
+        content = serialize_executable.serialize(compiled)[0], len(compiled.args_info[0]), flat.skeleton
         if _loaded(content) is None:
             raise UnknownError("it cannot be read back")
         if sources() == kept.sources:
             kept.store.write(key, content)
     except Exception as reason:
         jax.monitoring.record_event(REFUSED, reason=f"{function.__qualname__}: {reason}")
-    return _Ready(compiled, skeleton)
+    return _Ready(compiled, flat.skeleton)
 
 
 def _refuse_host(traced, lowered) -> None:
