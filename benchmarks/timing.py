@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 
 import jax
 import numpy as np
+
+from zwang.programs import compiler_options
 
 
 def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
@@ -15,7 +18,7 @@ def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
     Each evaluation's argument depends on the one before, so that none can be left out or moved.
     """
 
-    @jax.jit
+    @functools.partial(jax.jit, compiler_options=compiler_options())  # as a run is compiled
     def loop(x):
         return jax.lax.fori_loop(0, count, lambda _, s: s + 1e-30 * function(x + 1e-30 * s), jax.numpy.zeros_like(x))
 
