@@ -68,10 +68,20 @@ def _precision(found, of, title, path: Path) -> Path:
         axes.set_yscale("log")
         axes.set_xlabel(name)
         axes.grid(True, alpha=0.3)
+        _label_times(axes.xaxis)
     warm.set_ylabel("largest error [rad, m]")
     figure.suptitle(title)
     figure.legend(*warm.get_legend_handles_labels(), loc="outside right", fontsize=7)
     return _save(figure, path)
+
+
+def _label_times(axis) -> None:
+    """Times as 0.2, 1, 50, as many as find room: the usual labels of a short logarithmic axis overlap."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _bodies(found, of, title, path: Path) -> Path:
