@@ -95,6 +95,7 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     V = np.random.default_rng(1873).standard_normal((m, min(count + SPARE, m)))
     for _ in range(ITERATIONS):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
-    U, sigma, _ = np.linalg.svd((C.T @ V).T, full_matrices=True)
+    rows = (C.T @ V).T
+    U, sigma, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])  # all of U, but no more of the right vectors
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]
