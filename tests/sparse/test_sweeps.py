@@ -35,6 +35,7 @@ def test_sweeps_end_at_round_off():
     usual, two, all_three, one, estimate, refined, small = (np.asarray(x) for x in found)
     size = np.linalg.norm(usual)
     assert np.array_equal(usual, two)
+    assert not np.array_equal(all_three, two)
     assert np.array_equal(estimate, one)
     assert np.linalg.norm(usual - all_three) < 1e-14 * size
     assert by_one > BESIDE > refined_left
