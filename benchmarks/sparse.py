@@ -6,19 +6,16 @@ configurations on both paths. `long_run` takes 100 adaptive steps with 10 000 ro
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
+from collections.abc import Callable
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.page.words import digits, seconds, spread
-from benchmarks.timing import interleaved
+from benchmarks.timing import accelerations, interleaved
 from zwang import gallery
-from zwang.programs import compiler_options
 from zwang.pseudoinverse import Proximal
 from zwang.sparse import Sparse
 
@@ -46,32 +43,11 @@ def plain_chain(N: int):
     return zw.Model(system, [zw.Holonomic(pins, name="pins")], params), jnp.asarray(np.stack([i, 0 * i, 0 * i], axis=1).ravel())
 
 
-def acceleration(model, q, method):
-    """A call that returns the seconds of one acceleration, several of them in one compiled loop, as a run takes them: memory that
-    a program asks for anew at each call costs as much as half an acceleration of 10⁵ rods."""
-    dynamics, state = model.dynamics(pseudoinverse=method), model.state(q, jnp.zeros(model.system.nv))
-    arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
-    arrays, tree = jax.tree_util.tree_flatten(arrays)
+def acceleration(model, q, method) -> Callable[[], float]:
+    """A call that returns the seconds of one acceleration, the mean of several."""
+    seconds = accelerations(model.dynamics(pseudoinverse=method), model.state(q, jnp.zeros(model.system.nv)))
     count = max(5, 20_000 // len(q))
-
-    @functools.partial(jax.jit, compiler_options=compiler_options())  # as a run is compiled
-    def program(arrays, state):
-        d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
-
-        def again(_, a):
-            s = dataclasses.replace(state, q=state.q + 1e-30 * a)
-            return d.acceleration(d.equation_at(s))
-
-        return jax.lax.fori_loop(0, count, again, jnp.zeros_like(state.v))
-
-    jax.block_until_ready(program(arrays, state))
-
-    def once() -> float:
-        start = time.perf_counter()
-        jax.block_until_ready(program(arrays, state))
-        return (time.perf_counter() - start) / count
-
-    return once
+    return lambda: seconds(count) / count
 
 
 def chain() -> list[dict]:
@@ -120,8 +96,9 @@ def loops(N: int = 40, duration: float = 10.0) -> dict:
     def wall(name: str) -> float:
         start = time.perf_counter()
         run = example.run(duration=duration, samples=2, rtol=1e-8, pseudoinverse=methods[name])
+        spent = time.perf_counter() - start
         seen[name] = {"steps": run.attrs["steps_accepted"], "error": example.error(run)}
-        return time.perf_counter() - start
+        return spent
 
     first = {name: wall(name) for name in methods}
     again = interleaved({name: functools.partial(wall, name) for name in methods}, repeats=LOOPS_REPEATS)

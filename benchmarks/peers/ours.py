@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import time
-
 import numpy as np
 
 from benchmarks.peers.equations import equations
@@ -39,35 +35,12 @@ class Zwang(Peer):
 
     def evaluation(self, problem):
         """A, b by automatic differentiation, their factor and v̇, compiled; the path is the one it chooses by itself."""
-        import equinox as eqx
-        import jax
-
-        import zwang as zw
+        from benchmarks.timing import accelerations
         from zwang.cli.startup import start_jax
 
         start_jax()
         model, q = model_of(problem), np.asarray(problem.pose).ravel()
-        dynamics, state = model.dynamics(), model.state(q, np.asarray(problem.rate).ravel())
-        arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
-
-        arrays, tree = jax.tree_util.tree_flatten(arrays)
-
-        @functools.partial(jax.jit, compiler_options=zw.compiler_options())  # as a run is compiled
-        def program(arrays, state, count):
-            d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
-
-            def again(_, x):  # each depends on the one before, so that none is left out
-                moved = dataclasses.replace(state, q=state.q + 1e-30 * x)
-                return d.acceleration(d.equation_at(moved))
-
-            return jax.lax.fori_loop(0, count, again, jax.numpy.zeros_like(state.v))
-
-        def seconds(count: int) -> float:
-            begun = time.perf_counter()
-            jax.block_until_ready(program(arrays, state, np.asarray(count)))
-            return time.perf_counter() - begun
-
-        seconds(1)
+        seconds = accelerations(model.dynamics(), model.state(q, np.asarray(problem.rate).ravel()))
         count = max(2, int(ENOUGH / (min(seconds(5) / 5, seconds(1)) + 1e-7)))
         return "acceleration", lambda: seconds(count) / count
 

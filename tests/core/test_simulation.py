@@ -226,11 +226,8 @@ def test_mixed_constraints_are_kept_at_both_levels():
 def test_redundant_constraints_run_like_independent_ones():
     rod = pendulum().constraints.members[0]
     copies = [zw.Holonomic(rod.phi, name=f"rod {i}") for i in range(3)]
-    few = {
-        "duration": 5.0,
-        "samples": 6,
-        "rtol": 1e-10,
-    }  # with many samples round-off decides whether one step or two lie between
+    # with many samples round-off decides whether one step or two lie between
+    few = {"duration": 5.0, "samples": 6, "rtol": 1e-10}
     run = zw.simulate(zw.Model(pendulum().system, copies, pendulum().params), *START, **few)
     swing = zw.simulate(pendulum(), *START, **few)
     assert np.allclose(run.q, swing.q, atol=1e-9) and abs(len(run.steps.t) - len(swing.steps.t)) <= 0.1 * len(swing.steps.t)

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from zwang.bodies import Body, RigidBodies, Shape
 from zwang.errors import ModelError
 from zwang.gallery.drawing import axes_of, styled
-from zwang.gallery.elliptic import amplitude, first_kind
+from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
 from zwang.model import Model
 from zwang.scene import bodies_scene
@@ -61,9 +61,8 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
     rate = np.sqrt((I3 - I2) * (square - energy2 * I1) / (I1 * I2 * I3))
     way = 1.0 if w3 >= 0 else -1.0
     forward = way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])  # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
-    phi = amplitude(forward * rate * np.asarray(t) + first_kind(np.arctan2(w2 / A2, w1 / A1), parameter), parameter)
-    sn, cn = np.sin(phi), np.cos(phi)
-    dn = np.hypot(cn, np.sqrt(1 - parameter) * sn)
+    phase = first_kind(np.arctan2(w2 / A2, w1 / A1), parameter)
+    sn, cn, dn = jacobi(forward * rate * np.asarray(t) + phase, parameter)
     w = np.empty((3, len(t)))
     w[order] = A1 * cn, A2 * sn, way * A3 * dn
     return w

@@ -16,7 +16,7 @@ from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import from_axis_angle
 from zwang.constraint import Holonomic
 from zwang.gallery.drawing import curve
-from zwang.gallery.elliptic import amplitude, first_kind
+from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
 from zwang.model import Model
 from zwang.scene import bars_scene
@@ -59,8 +59,8 @@ def _motion(k, u0, h, e, t):
     phase = first_kind(np.pi / 2, parameter) if u0 > u1 else 0.0
 
     def height(time):
-        phi = amplitude(np.sqrt(k * (u3 - u1) / 2) * time + phase, parameter)
-        return u1 + (u2 - u1) * np.sin(phi) ** 2
+        sn, _, _ = jacobi(np.sqrt(k * (u3 - u1) / 2) * time + phase, parameter)
+        return u1 + (u2 - u1) * sn**2
 
     nodes, weights = np.polynomial.legendre.leggauss(16)
     edges = np.r_[0.0, t]

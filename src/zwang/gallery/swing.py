@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.gallery.elliptic import amplitude, first_kind
+from zwang.gallery.elliptic import amplitude, first_kind, jacobi
 
 
 def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
@@ -32,10 +32,9 @@ def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
     half = (angle - turns) / 2
     parameter = rate**2 / (4 * k) + np.sin(half) ** 2
     if parameter < 1:
-        phi = amplitude(np.sqrt(k) * t + first_kind(np.arctan2(np.sin(half), rate / (2 * np.sqrt(k))), parameter), parameter)
-        return turns + 2 * np.arctan2(
-            np.sqrt(parameter) * np.sin(phi), np.hypot(np.cos(phi), np.sqrt(1 - parameter) * np.sin(phi))
-        )
+        phase = first_kind(np.arctan2(np.sin(half), rate / (2 * np.sqrt(k))), parameter)
+        sn, _, dn = jacobi(np.sqrt(k) * t + phase, parameter)
+        return turns + 2 * np.arctan2(np.sqrt(parameter) * sn, dn)
     way = np.sign(rate)
     phase = first_kind(way * half, 1 / parameter)
     return turns + 2 * way * amplitude(np.sqrt(k * parameter) * t + phase, 1 / parameter)

@@ -104,7 +104,7 @@ class _Ready:
 
 
 class _Slot:
-    """The place of an array in a result."""
+    """The place of an array among arguments, or in a result."""
 
 
 def program(function: Callable[P, R]) -> Callable[P, R]:
@@ -121,6 +121,7 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        kept = _kept
         if not trace_state_clean():
             return function(*args, **kwargs)  # a part of another program
         if _debugging():
@@ -128,12 +129,12 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         arrays = [x for x in leaves if eqx.is_array(x)]
         try:
-            signature = _kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
+            signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
             ready = at_hand.get(signature)
         except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
             return plain()(*args, **kwargs)
         if ready is None:
-            ready = None if _kept is None else _ready(_kept, function, leaves, tree)
+            ready = None if kept is None else _ready(kept, function, leaves, tree)
             ready = at_hand[signature] = ready or _compiled(function, leaves, tree)
         return ready(arrays)
 

@@ -12,6 +12,8 @@ lives on cancellation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -101,7 +103,7 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
         S = S.at[update.ravel()].add(-pushed.ravel(), mode="promise_in_bounds", wrap_negative_indices=False)  # type: ignore
         return S, (inverse, P)
 
-    S, (inverse, panel) = jax.lax.scan(chunk, S, (jnp.arange(chunks), group.update), unroll=chunks <= UNROLLED)
+    S, (inverse, panel) = _through_chunks(chunk, S, (jnp.arange(chunks), group.update))
     return S, inverse, panel
 
 
@@ -115,8 +117,7 @@ def _forward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         x = x.at[:, neighbors].add(-pushed, mode="promise_in_bounds", wrap_negative_indices=False)  # type: ignore
         return jax.lax.dynamic_update_slice_in_dim(x, y, at, axis=1), None
 
-    steps = _positions(group), group.neighbors, inverse, panel
-    return jax.lax.scan(chunk, x, steps, unroll=len(inverse) <= UNROLLED)[0]
+    return _through_chunks(chunk, x, (_positions(group), group.neighbors, inverse, panel))[0]
 
 
 def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
@@ -129,8 +130,12 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         y = y - sum(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)  # type: ignore
         return jax.lax.dynamic_update_slice_in_dim(x, _times(inverse.transpose(1, 0, 2), y), at, axis=1), None
 
-    steps = _positions(group), group.neighbors, inverse, panel
-    return jax.lax.scan(chunk, x, steps, reverse=True, unroll=len(inverse) <= UNROLLED)[0]
+    return _through_chunks(chunk, x, (_positions(group), group.neighbors, inverse, panel), reverse=True)[0]
+
+
+def _through_chunks(step: Callable, carry, chunks: tuple, reverse: bool = False):
+    """The chunks of a class one after the other: a loop, or few of them each by itself."""
+    return jax.lax.scan(step, carry, chunks, reverse=reverse, unroll=len(chunks[0]) <= UNROLLED)
 
 
 def _positions(group: Class):

@@ -82,9 +82,8 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
         within = times >= t[piece[0]]
         if len(piece) > 1:
-            near = piece[np.clip(np.searchsorted(t[piece], times[within], side="right") - 1, 0, len(piece) - 2)][
-                :, None
-            ] + np.arange(2)
+            before = np.searchsorted(t[piece], times[within], side="right") - 1
+            near = piece[np.clip(before, 0, len(piece) - 2)][:, None] + np.arange(2)
             made[within] = hermite(t[near], q[near], rates[near], times[within])
         else:
             made[within] = q[piece]
