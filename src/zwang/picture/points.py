@@ -1,0 +1,55 @@
+"""Points of a curve on the page: few enough, and written short."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MOST_POINTS = 800
+"""Points of a curve over time; a longer one keeps the smallest and the largest of each interval, so that no peak is lost."""
+STEP, MOST_STEPS = 0.5, 4000
+"""A path keeps a point per so much of its length [point], and about so many at most."""
+FAR = 1e4
+"""Points farther than this from the picture are drawn there [point]: programs that show SVG count in single precision."""
+
+
+def path(x: np.ndarray, y: np.ndarray) -> str:
+    """The line through points as path data, with a gap at NaN."""
+    there = np.isfinite(x) & np.isfinite(y)
+    after_gap = ~np.r_[False, there[:-1]]
+    commands = np.where(after_gap, "M%.2f %.2f", "L%.2f %.2f")[there]
+    return "".join(commands) % tuple(np.column_stack([x, y])[there].clip(-FAR, FAR).ravel())
+
+
+def lone(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which points stand alone between gaps, so that a line does not show them, shape (n,)."""
+    missing = np.r_[True, ~(np.isfinite(x) & np.isfinite(y)), True]
+    return ~missing[1:-1] & missing[:-2] & missing[2:]
+
+
+def fewer(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As many points of a curve [point] as its picture needs."""
+    if len(x) <= MOST_POINTS:
+        return x, y
+    return thinned(x, y) if np.all(np.diff(x) >= 0) else spaced(x, y)
+
+
+def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At most about `MOST_POINTS` points of a curve over time, with the smallest and largest of each interval among them."""
+    if len(t) <= MOST_POINTS:
+        return t, y
+    edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
+    low, high = np.where(np.isnan(y), np.inf, y), np.where(np.isnan(y), -np.inf, y)
+    spans = list(zip(edges[:-1], edges[1:], strict=True))
+    index = [a + int(np.argmin(low[a:b])) for a, b in spans] + [a + int(np.argmax(high[a:b])) for a, b in spans]
+    index = np.unique([0, *index, len(t) - 1])
+    return t[index], y[index]
+
+
+def spaced(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A path's points of about equal distance along it, its ends, and those beside a gap."""
+    steps = np.hypot(np.diff(x), np.diff(y))
+    length = np.r_[0.0, np.cumsum(np.nan_to_num(steps))]
+    turn = np.floor(length / max(STEP, length[-1] / MOST_STEPS))
+    beside = np.isnan(np.r_[np.nan, steps]) | np.isnan(np.r_[steps, np.nan])
+    kept = beside | (np.diff(turn, prepend=-1.0) > 0)
+    return x[kept], y[kept]
