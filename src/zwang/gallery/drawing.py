@@ -1,53 +1,33 @@
-"""Figures that several members draw."""
+"""Pictures that several members draw."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from zwang.picture import Curve, Panel, Picture, joined
+from zwang.picture.data import HALF, PALETTE
 
+if TYPE_CHECKING:
     from zwang.run import Run
 
 SHADES = 9
 """Instants at which a linkage is drawn."""
+HEIGHT = 2.6
+"""Height of a picture that stands beside another [inch]."""
 
 
-def styled(draw: Callable[[Run], Figure]) -> Callable[[Run], Figure]:
-    """Draw in the style of a run's own plots."""
-
-    @functools.wraps(draw)
-    def drawn(run: Run) -> Figure:
-        import matplotlib
-
-        from zwang.run.plot import STYLE
-
-        with matplotlib.rc_context(STYLE):
-            return draw(run)
-
-    return drawn
-
-
-def axes_of(xlabel: str, ylabel: str, *, equal: bool = False, size: tuple[float, float] = (6.4, 4.2)):
-    """A figure with one pair of axes; lengths to scale if `equal`."""
-    from zwang.run.plot import Picture
-
-    figure = Picture(figsize=size, layout="constrained")
-    axes = figure.add_subplot()
-    axes.set(xlabel=xlabel, ylabel=ylabel)
-    if equal:
-        axes.set_aspect("equal", adjustable="datalim")
-    return figure, axes
+def one(curves: Sequence[Curve], xlabel: str, ylabel: str, *, equal: bool = False, **options) -> Picture:
+    """A picture of one panel, half a page wide; lengths to scale if `equal`; `options` are those of `Panel`."""
+    return Picture([Panel(curves, ylabel, **options)], xlabel, width=HALF, height=HEIGHT, equal=equal)
 
 
 @dataclasses.dataclass(frozen=True)
 class Linkage:
-    """A figure of bars at a few instants of a run, later ones darker, the last one heavy; the viewer draws the same bars.
+    """A picture of bars at a few instants of a run, later ones darker, the last one heavy; the viewer draws the same bars.
 
     Attributes:
         bars: coordinates (nq,) → ends of all bars, shape (bars, 2 ends, 2).
@@ -59,50 +39,35 @@ class Linkage:
     unit: str = "m"
     until: float | None = None
 
-    def __call__(self, run: Run) -> Figure:
-        return styled(self._draw)(run)
-
-    def _draw(self, run: Run) -> Figure:
-        from matplotlib.collections import LineCollection
-
-        figure, axes = axes_of(f"x [{self.unit}]", f"y [{self.unit}]", equal=True)
+    def __call__(self, run: Run) -> Picture:
         end = run.t[-1] if self.until is None else min(self.until, run.t[-1])
         instants = np.unique(np.searchsorted(run.t, np.linspace(run.t[0], end, SHADES)).clip(0, len(run.t) - 1))
-        for i, sample in enumerate(instants):
-            last = i == len(instants) - 1
-            shade = 0.12 + 0.6 * i / max(len(instants) - 1, 1)
-            ends = np.asarray(self.bars(run.q[sample]))
-            style = {"alpha": 1.0, "lw": 2.4} if last else {"alpha": shade, "lw": 1.2}
-            axes.add_collection(LineCollection(list(ends), colors="#0072b2", **style))
-            if last:
-                axes.plot(*ends.reshape(-1, 2).T, "o", ms=4, color="#d55e00")
-        axes.autoscale_view()
-        axes.set_title(f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy", loc="left")
-        return figure
+        *earlier, last = (np.asarray(self.bars(run.q[sample])) for sample in instants)
+        shades = np.linspace(0.12, 0.72, len(instants))
+        curves = [joined(ends, color=PALETTE[0], width=1.2, alpha=a) for ends, a in zip(earlier, shades, strict=False)]
+        curves += [joined(last, color=PALETTE[0], width=2.4)]
+        curves += [Curve(*last.reshape(-1, 2).T, color=PALETTE[1], width=0, marker="o")]
+        told = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
+        return one(curves, f"x [{self.unit}]", f"y [{self.unit}]", equal=True, heading=told)
 
 
-def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Figure]:
-    """A figure of one coordinate or velocity over another, e.g. a path or a phase portrait, with a dot at the start.
+def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Picture]:
+    """A picture of one coordinate or velocity over another, e.g. a path or a phase portrait, with a dot at the start.
 
     Args:
         x, y: names of coordinates, or of velocities with "d/dt " before them.
         equal: whether lengths are drawn to scale.
     """
 
-    @styled
-    def draw(run: Run) -> Figure:
+    def draw(run: Run) -> Picture:
         (across, xlabel), (up, ylabel) = _column(run, x), _column(run, y)
-        figure, axes = axes_of(xlabel, ylabel, equal=equal)
-        axes.plot(across, up)
-        axes.plot(across[0], up[0], "o", ms=5, color="#d55e00", label="start")
-        axes.legend(loc="best")
-        return figure
+        return one([Curve(across, up, dot=True)], xlabel, ylabel, equal=equal, heading="dot: start")
 
     return draw
 
 
-def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x [m]", "y [m]")):
-    """A figure of the paths of points in a plane, to scale.
+def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x [m]", "y [m]")) -> Callable[[Run], Picture]:
+    """A picture of the paths of points in a plane, to scale.
 
     Args:
         points: coordinates (samples, nq) → the places (x, y) of each point, arrays; curves asked for may have fewer samples.
@@ -110,15 +75,10 @@ def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x 
         axes: names of the two axes.
     """
 
-    @styled
-    def draw(run: Run) -> Figure:
-        figure, plane = axes_of(*axes, equal=True)
+    def draw(run: Run) -> Picture:
         q = run.steps.y[:, : run.model.system.nq]
-        for (x, y), label in zip(points(q), labels, strict=True):
-            (line,) = plane.plot(x, y, label=label)
-            plane.plot(x[0], y[0], "o", ms=5, color=line.get_color())
-        plane.legend(loc="best", title="dot: start", title_fontsize=8)
-        return figure
+        curves = [Curve(x, y, label, dot=True) for (x, y), label in zip(points(q), labels, strict=True)]
+        return one(curves, *axes, equal=True, heading="dot: start")
 
     return draw
 

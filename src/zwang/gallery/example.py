@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from zwang.mechanism import Reaction
     from zwang.model import Model
+    from zwang.picture import Picture
     from zwang.run import Run
     from zwang.scene import Scene
 
@@ -26,7 +27,7 @@ class Example:
         duration: length of the run [s].
         description: a sentence or two.
         rtol: relative error of one step.
-        figures: title → function of a run that draws a matplotlib figure.
+        figures: title → function of a run that draws it, as a `zwang.picture.Picture` or as a matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
             settings, not to parameters changed afterwards.
         scene: what there is to see in the viewer: the bars of a `Linkage` among the figures unless given, None without one.
@@ -40,7 +41,7 @@ class Example:
     duration: float
     description: str = ""
     rtol: float = 1e-10
-    figures: Mapping[str, Callable[[Run], Figure]] = dataclasses.field(default_factory=dict)
+    figures: Mapping[str, Callable[[Run], Picture | Figure]] = dataclasses.field(default_factory=dict)
     exact: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     scene: Scene | None = None

@@ -14,10 +14,12 @@ from scipy.integrate import solve_ivp
 
 from zwang.bodies import Body, RigidBodies, Shape
 from zwang.errors import ModelError
-from zwang.gallery.drawing import axes_of, styled
+from zwang.gallery.drawing import one
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.picture import Curve, Label, joined
+from zwang.picture.data import MUTED, PALETTE, RULE
 from zwang.scene import bodies_scene
 
 
@@ -80,28 +82,31 @@ def attitude(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
     return solve_ivp(slope, (0.0, end), [1.0, 0.0, 0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y
 
 
-@styled
 def _polhode(run):
-    """Path of the angular velocity on the ellipsoid of inertia, seen in the body."""
-    from zwang.run.plot import Picture
-
-    figure = Picture(figsize=(5.6, 5.2), layout="constrained")
-    axes = figure.add_subplot(projection="3d")
-    w, J = run.v[:, 3:].T, np.asarray(run.model.params["inertia"])[0]
-    a, b = np.meshgrid(np.linspace(0, 2 * np.pi, 41), np.linspace(0, np.pi, 21))
-    half = np.sqrt((J @ w[:, 0] ** 2) / J)
-    ball = (np.cos(a) * np.sin(b), np.sin(a) * np.sin(b), np.cos(b))
-    axes.plot_wireframe(*(h * x for h, x in zip(half, ball, strict=True)), color="#d0d7de", lw=0.4)
-    axes.plot(*w)
-    axes.set(xlabel="ω₁ [rad/s]", ylabel="ω₂ [rad/s]", zlabel="ω₃ [rad/s]")
-    axes.set_box_aspect(half)
-    return figure
+    """Path of the angular velocity on the ellipsoid of inertia, seen in the body, in parallel projection."""
+    w, J = run.v[:, 3:], np.asarray(run.model.params["inertia"])[0]
+    half = np.sqrt((J @ w[0] ** 2) / J)
+    around, down = np.linspace(0, 2 * np.pi, 61), np.linspace(0, np.pi, 31)
+    meridians = [_on_ball(a, down) for a in around[:-1:5]]
+    parallels = [_on_ball(around, b) for b in down[3:-1:3]]
+    ball = joined([_seen(half * line) for line in meridians + parallels], color=RULE, width=0.5)
+    ends = 1.25 * np.diag(half)
+    axes = joined([_seen(np.stack([0 * end, end])) for end in ends], color=MUTED, width=0.8)
+    names = [Label(*_seen(end), f"ω{i}", MUTED, (3.0, 2.0)) for end, i in zip(ends, "₁₂₃", strict=True)]
+    drawn = [ball, axes, Curve(*_seen(w).T, color=PALETTE[0], dot=True)]
+    return one(drawn, "to the right [rad/s]", "up in the picture [rad/s]", equal=True, heading="dot: start", labels=names)
 
 
-@styled
+def _on_ball(around, down):
+    return np.stack(np.broadcast_arrays(np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)), axis=-1)
+
+
+def _seen(w):
+    """Points, shape (..., 3), as seen from 30° above and from between the first two axes, shape (..., 2)."""
+    right, up = np.array([-1.0, 1.0, 0.0]) / np.sqrt(2), np.array([-0.5, -0.5, np.sqrt(1.5)]) / np.sqrt(2)
+    return w @ np.stack([right, up], axis=1)
+
+
 def _angular_velocity(run):
-    figure, axes = axes_of("time [s]", "angular velocity in the body [rad/s]")
-    for w, label in zip(run.v[:, 3:].T, ("ω₁", "ω₂", "ω₃"), strict=True):
-        axes.plot(run.t, w, label=label)
-    axes.legend(loc="best")
-    return figure
+    curves = [Curve(run.t, w, label) for w, label in zip(run.v[:, 3:].T, ("ω₁", "ω₂", "ω₃"), strict=True)]
+    return one(curves, "time [s]", "angular velocity in the body [rad/s]")

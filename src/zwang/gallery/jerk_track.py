@@ -12,9 +12,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
 from zwang.orders import HigherOrder, Relation
+from zwang.picture import Curve
 from zwang.scene import particles_scene
 
 
@@ -57,14 +58,9 @@ def build(*, radius, distance, time) -> Example:
     )
 
 
-@styled
 def _picture(run):
     """Along the track."""
-    figure, axes = axes_of("time [s]", "along the track [m/s], [m/s²]")
-    y = run.steps.y
-    x, vx, Y, vy, ax, ay = y.T
-    radius = np.hypot(x, Y)
-    axes.plot(run.steps.t, (x * vy - Y * vx) / radius, label="speed")
-    axes.plot(run.steps.t, (x * ay - Y * ax) / radius, label="acceleration")
-    axes.legend(loc="best")
-    return figure
+    t, (x, vx, y, vy, ax, ay) = run.steps.t, run.steps.y.T
+    radius = np.hypot(x, y)
+    speed, acceleration = (x * vy - y * vx) / radius, (x * ay - y * ax) / radius
+    return one([Curve(t, speed, "speed"), Curve(t, acceleration, "acceleration")], "time [s]", "along the track [m/s], [m/s²]")

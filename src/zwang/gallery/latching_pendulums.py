@@ -15,10 +15,11 @@ from scipy.optimize import root_scalar
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import Linkage, axes_of, styled
+from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
+from zwang.picture import Curve, Mark, Panel, Picture
 from zwang.switching import Switch
 
 
@@ -94,16 +95,9 @@ def _angles(t: np.ndarray, angle, inertia, moment, release: float) -> np.ndarray
         now, rate = following, np.full(2, inertia @ rate / inertia.sum()) if joined else rate
 
 
-@styled
 def _picture(run):
     """Both angles over time, which become one."""
-    figure, axes = axes_of("time [s]", "angle from hanging down [rad]", size=(9.2, 3.0))
-    t, q = run.steps.t, run.steps.y
-    for i, column in enumerate((2, 5)):
-        axes.plot(t, q[:, column] + np.pi / 2, label=f"rod {i + 1}")
-    for i, s in enumerate(run.switches):
-        axes.axvline(s.time, color="#59636e", lw=0.9, ls=(0, (5, 2)))
-        place = {"xy": (s.time, 0.97 - 0.08 * (i % 3)), "xycoords": axes.get_xaxis_transform()}
-        axes.annotate(s.what, **place, xytext=(3, 0), textcoords="offset points", va="top")
-    axes.legend(loc="best")
-    return figure
+    angles = run.steps.y[:, [2, 5]].T + np.pi / 2
+    rods = [Curve(run.steps.t, angle, f"rod {i}") for i, angle in enumerate(angles, start=1)]
+    switches = Mark([s.time for s in run.switches], [s.what for s in run.switches])
+    return Picture([Panel(rods, "angle from hanging down [rad]", marks=[switches])], height=2.0)

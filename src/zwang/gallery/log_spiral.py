@@ -13,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import axes_of, styled
+from zwang.gallery.drawing import one
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.picture import Curve
 from zwang.scene import particles_scene
 from zwang.system import System
 
@@ -51,12 +52,9 @@ def build(*, mass, gravity) -> Example:
     )
 
 
-@styled
 def _path(run):
-    figure, axes = axes_of("x [m]", "y [m]", equal=True)
     r, theta = run.q.T
     fine = np.interp(np.linspace(0, 1, 1500), np.linspace(0, 1, len(theta)), theta)
-    axes.plot(np.exp(0.1 * fine) * np.cos(fine), np.exp(0.1 * fine) * np.sin(fine), lw=0.8, label="spiral")
-    axes.plot(r * np.cos(theta), r * np.sin(theta), ".", ms=3, label="samples")
-    axes.legend()
-    return figure
+    spiral = Curve(np.exp(0.1 * fine) * np.cos(fine), np.exp(0.1 * fine) * np.sin(fine), "spiral", width=0.8)
+    samples = Curve(r * np.cos(theta), r * np.sin(theta), "samples", width=0, marker="o", size=1.5)
+    return one([spiral, samples], "x [m]", "y [m]", equal=True)

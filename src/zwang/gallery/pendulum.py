@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.model import Model
+from zwang.picture import Curve
 from zwang.scene import bars_scene
 from zwang.system import System
 
@@ -49,11 +50,8 @@ def build(*, length: float, mass: float, angle: float, gravity: float) -> Exampl
     )
 
 
-@styled
 def _phase_portrait(run):
     """Angular velocity over the angle from hanging down."""
-    figure, axes = axes_of("angle from hanging down [rad]", "angular velocity [rad/s]")
     (x, y), (vx, vy) = run.q.T, run.v.T
-    angle = np.unwrap(np.arctan2(x, -y))
-    axes.plot(angle, (vy * x - vx * y) / (x**2 + y**2))
-    return figure
+    angle, rate = np.unwrap(np.arctan2(x, -y)), (vy * x - vx * y) / (x**2 + y**2)
+    return one([Curve(angle, rate)], "angle from hanging down [rad]", "angular velocity [rad/s]")

@@ -17,9 +17,10 @@ from zwang.bodies import Body, RigidBodies, Shape
 from zwang.bodies.rotation import from_axis_angle, product, rotation_matrix
 from zwang.constraint import Holonomic, Nonholonomic
 from zwang.errors import ModelError
-from zwang.gallery.drawing import axes_of, paths, styled
+from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.picture import Curve
 from zwang.scene import Mark, bodies_scene
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -104,9 +105,5 @@ def _tracks(q, radius):
     return [contact.T, q[:, :2].T]
 
 
-@styled
 def _height(run):
-    figure, axes = axes_of("time [s]", "height of the center [m]")
-    axes.plot(run.t, run.q[:, 2])
-    axes.set_ylim(bottom=0)
-    return figure
+    return one([Curve(run.t, run.q[:, 2])], "time [s]", "height of the center [m]", limits=(0, None))

@@ -16,9 +16,10 @@ from scipy.integrate import solve_ivp
 
 from zwang.constraint import Holonomic
 from zwang.constraint.nonideal import coulomb
-from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.picture import Curve
 from zwang.scene import particles_scene
 from zwang.simulation import Stop
 from zwang.system import System
@@ -72,9 +73,5 @@ def _upright(radius, mu, gravity, angle, rate, t):
     return solve_ivp(slope, (0, max(t[-1], 1e-9)), [angle, rate], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y[0]
 
 
-@styled
 def _speed(run):
-    figure, axes = axes_of("time [s]", "speed [m/s]")
-    axes.plot(run.t, np.linalg.norm(run.v, axis=1))
-    axes.set_ylim(bottom=0)
-    return figure
+    return one([Curve(run.t, np.linalg.norm(run.v, axis=1))], "time [s]", "speed [m/s]", limits=(0, None))

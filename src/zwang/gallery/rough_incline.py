@@ -13,9 +13,10 @@ import numpy as np
 
 from zwang.constraint import Holonomic
 from zwang.constraint.nonideal import coulomb
-from zwang.gallery.drawing import axes_of, curve, styled
+from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.picture import Curve
 from zwang.scene import particles_scene
 from zwang.simulation import Stop
 from zwang.system import System
@@ -57,12 +58,9 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
     )
 
 
-@styled
 def _forces(run):
     """Size of the ideal and the nonideal part of the plane's force."""
-    figure, axes = axes_of("time [s]", "force [N]")
-    for force, label in ((run.observation.motion.ideal_force, "normal"), (run.observation.motion.nonideal_force, "friction")):
-        axes.plot(run.t, np.linalg.norm(force, axis=1), label=label)
-    axes.set_ylim(bottom=0)
-    axes.legend()
-    return figure
+    motion = run.observation.motion
+    forces = {"normal": motion.ideal_force, "friction": motion.nonideal_force}
+    sizes = [Curve(run.t, np.linalg.norm(force, axis=1), label) for label, force in forces.items()]
+    return one(sizes, "time [s]", "force [N]", limits=(0, None))

@@ -19,9 +19,11 @@ import numpy as np
 from zwang.constraint import Nonholonomic
 from zwang.drift import BaumgarteGains, Stabilized
 from zwang.errors import ModelError
-from zwang.gallery.drawing import axes_of, paths, styled
+from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
 from zwang.model import Model
+from zwang.picture import Curve, Label
+from zwang.picture.data import MUTED
 from zwang.scene import particles_scene
 from zwang.system import System
 
@@ -83,10 +85,8 @@ def error(run):
     return np.linalg.norm(beta, axis=1)
 
 
-@styled
 def _error(run):
-    figure, axes = axes_of("time [s]", "‖β‖ [m/s]")
-    axes.semilogy(run.steps.t, np.maximum(error(run), 1e-16))
-    axes.axhline(0.01, lw=0.8, ls="--", color="#59636e")
-    axes.text(0, 0.012, "the paper's 0.01 m/s", fontsize=8, va="bottom")
-    return figure
+    t = run.steps.t
+    paper = Curve(t, 0.01, color=MUTED, width=0.8, dash=(3.0, 1.5))
+    told = Label(t[0], 0.01, "the paper's 0.01 m/s", MUTED, (0.0, 3.0))
+    return one([Curve(t, np.maximum(error(run), 1e-16)), paper], "time [s]", "‖β‖ [m/s]", logarithmic=True, labels=[told])

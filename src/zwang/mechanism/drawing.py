@@ -2,114 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.scene import belt, outline
+from zwang.picture import Curve, Label, Panel, Picture, joined
+from zwang.picture.data import HALF
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from zwang.run import Run
 
 BODY, JOINT, FRAME, SPRING, OPEN, FADED = "#0072b2", "#d55e00", "#555555", "#009e73", "#cc0000", 0.16
 TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 SHADES = 6
 """Instants at which a moving mechanism is drawn."""
+HEIGHT = 2.9
+"""Height of a picture [inch]."""
 CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
 
 
-def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -> Figure:
-    """A figure of one configuration, shape (nq,); the joint `broken` is marked, with the gap it has."""
-    figure, axes = _canvas(mechanism)
-    _draw(axes, mechanism, np.asarray(q), names=True, broken=broken)
-    _fit(axes)
-    return figure
+def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -> Picture:
+    """One configuration, shape (nq,); the joint `broken` is marked, with the gap it has."""
+    shown = _Shown(mechanism, np.asarray(q), broken=broken)
+    return _plane(mechanism, shown.curves(), labels=shown.labels())
 
 
-def start_picture(mechanism: Mechanism) -> Callable[[Run], Figure]:
-    """`run` → figure of its start, with the names of bodies and joints and the traces that `[look]` asks for."""
+def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
+    """`run` → picture of its start, with the names of bodies and joints and the traces that `[look]` asks for."""
 
-    def draw(run: Run) -> Figure:
-        figure, axes = _canvas(mechanism)
-        _draw(axes, mechanism, run.q[0], names=True)
-        _traces(axes, mechanism, run)
-        axes.set_title(f"t = {run.t[0]:.4g} s", loc="left")
-        _fit(axes)
-        return figure
+    def draw(run: Run) -> Picture:
+        shown = _Shown(mechanism, run.q[0])
+        told = f"t = {run.t[0]:.4g} s"
+        return _plane(mechanism, [*shown.curves(), *_traces(mechanism, run)], labels=shown.labels(), heading=told)
 
-    return _styled(draw)
+    return draw
 
 
-def motion_picture(mechanism: Mechanism) -> Callable[[Run], Figure]:
-    """`run` → figure of its last configuration, with earlier ones faded and the traces that `[look]` asks for."""
+def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
+    """`run` → picture of its last configuration, with earlier ones faded and the traces that `[look]` asks for."""
 
-    def draw(run: Run) -> Figure:
-        figure, axes = _canvas(mechanism)
-        instants = np.unique(np.linspace(0, len(run.t) - 1, SHADES).astype(int))
-        for i in instants[:-1]:
-            _draw(axes, mechanism, run.q[i], shade=FADED)
-        _draw(axes, mechanism, run.q[-1])
-        _traces(axes, mechanism, run)
-        axes.set_title(f"t = {run.t[-1]:.4g} s; faded: earlier", loc="left")
-        _fit(axes)
-        return figure
+    def draw(run: Run) -> Picture:
+        *earlier, last = np.unique(np.linspace(0, len(run.t) - 1, SHADES).astype(int))
+        curves = [curve for i in earlier for curve in _Shown(mechanism, run.q[i], FADED).curves()]
+        curves += [*_Shown(mechanism, run.q[last]).curves(), *_traces(mechanism, run)]
+        return _plane(mechanism, curves, heading=f"t = {run.t[-1]:.4g} s; faded: earlier")
 
-    return _styled(draw)
+    return draw
 
 
-def _traces(axes: Axes, mechanism: Mechanism, run: Run) -> None:
+def _plane(mechanism: Mechanism, curves: list[Curve], **options) -> Picture:
+    across, up = ("x [m]", "y [m]") if mechanism.d == 2 else ("to the right [m]", "up in the picture [m]")
+    return Picture([Panel(curves, up, **options)], across, width=HALF, height=HEIGHT, equal=True)
+
+
+def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
     """The paths of the points that `[look]` names."""
     q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
-    for i, name in enumerate(mechanism.look.traces):
-        color = TRACES[i % len(TRACES)]
-        axes.plot(*_seen(mechanism, path(mechanism, q, name)).T, lw=1.2, ls="-", label=f"path of {name}", color=color, zorder=4)
-    if mechanism.look.traces:
-        axes.legend(loc="best")
-
-
-def _styled(draw: Callable[[Run], Figure]) -> Callable[[Run], Figure]:
-    """Draw in the style of a run's own plots."""
-
-    def drawn(run: Run) -> Figure:
-        import matplotlib
-
-        from zwang.run.plot import STYLE
-
-        with matplotlib.rc_context(STYLE):
-            return draw(run)
-
-    return drawn
+    return [
+        Curve(*_seen(mechanism, path(mechanism, q, name)).T, f"path of {name}", TRACES[i % len(TRACES)], 1.2)
+        for i, name in enumerate(mechanism.look.traces)
+    ]
 
 
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
     """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
-    import jax
-
     i = mechanism.layout.index[point]
     return np.asarray(jax.vmap(lambda q: mechanism.frames(q).place[i])(np.asarray(q)))
-
-
-def _canvas(mechanism: Mechanism):
-    from zwang.run.plot import Picture
-
-    figure = Picture(figsize=(6.4, 4.8), layout="constrained")
-    axes = figure.add_subplot()
-    across, up = ("x [m]", "y [m]") if mechanism.d == 2 else ("to the right [m]", "up in the picture [m]")
-    axes.set(xlabel=across, ylabel=up)
-    axes.set_aspect("equal", adjustable="datalim")
-    return figure, axes
-
-
-def _fit(axes: Axes) -> None:
-    axes.margins(0.08)
-    axes.autoscale_view()
 
 
 def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
@@ -122,70 +86,94 @@ def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
     return places @ np.stack([right, up], axis=1)
 
 
-def _draw(axes: Axes, m: Mechanism, q, *, shade: float = 1.0, names: bool = False, broken: str | None = None) -> None:
-    layout = m.layout
-    at = m.frames(jnp.asarray(q))
-    place, attitude = np.asarray(at.place), np.asarray(at.attitude)
-    seen = _seen(m, place)
-    for i, (name, link) in enumerate(m.bodies.items()):
+class _Shown:
+    """One configuration of a mechanism: what there is to draw of each kind of part, in one shade."""
+
+    def __init__(self, m: Mechanism, q: np.ndarray, shade: float = 1.0, broken: str | None = None):
+        self.m, self.shade, self.broken = m, shade, broken
+        at = m.frames(jnp.asarray(q))
+        self.place, self.attitude = np.asarray(at.place), np.asarray(at.attitude)
+        self.seen = _seen(m, self.place)
+        self.kinds = {name: joint.kind for name, joint in m.joints.items() if not KINDS[joint.kind].couples}
+        self.corners = {name: self._corners(i, name) for i, name in enumerate(m.bodies)}
+
+    def curves(self) -> list[Curve]:
+        """Everything but names, joints over bodies."""
+        m, seen = self.m, self.seen
+        ends = {name: m.ends(name) for name in self.kinds}
+        rods = [seen[[ends[name].a, ends[name].b]] for name in self._joints("rod")]
+        free = self._joints("planar", "rolling", "knife", "path")
+        grounded = [ends[n].a for n in self.kinds if n not in free and m.layout.carrier[ends[n].a] == len(m.bodies)]
+        slides = self._joints("prismatic", "slot")
+        pins = [name for name in self.kinds if name not in (*slides, *self._joints("rolling", "knife"), self.broken)]
+        return [
+            self._lines(self._rings(), BODY, 1.4),
+            self._lines(self.corners.values(), BODY, 2.2),
+            self._spots([corners[0] for corners in self.corners.values() if len(corners) == 1], BODY),
+            self._lines([*self._strands(), *rods], BODY, 1.4),
+            self._lines(self._between(m.actuators.values()), FRAME, 3.0, alpha=0.5 * self.shade),
+            self._lines(self._between([*m.springs.values(), *m.bushings.values()]), SPRING, 1.4, dash=(5.2, 2.2)),
+            self._spots(seen[grounded], FRAME, "^", 8.0),
+            self._spots([seen[ends[name].b] for name in slides if name != self.broken], JOINT, "s"),
+            self._spots([seen[ends[name].b] for name in pins], JOINT),
+            *self._gap(),
+        ]
+
+    def labels(self) -> list[Label]:
+        """Names of bodies and joints."""
+        middles = {name: (x[:-1] if len(x) > 2 else x).mean(axis=0) for name, x in self.corners.items()}
+        names = [Label(*middle, name, BODY) for name, middle in middles.items()]
+        for name in self.kinds:
+            a, b = self.seen[self.m.ends(name).a], self.seen[self.m.ends(name).b]
+            opened = name == self.broken
+            names.append(
+                Label(*(a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0)) if opened else Label(*b, name, JOINT, (5.0, 5.0))
+            )
+        return names
+
+    def _joints(self, *kinds: str) -> list[str]:
+        return [name for name, kind in self.kinds.items() if kind in kinds]
+
+    def _lines(self, lines: Iterable[np.ndarray], color: str, width: float, *, alpha: float | None = None, dash=()) -> Curve:
+        return joined(lines, color=color, width=width, alpha=self.shade if alpha is None else alpha, dash=dash)
+
+    def _spots(self, places, color: str, marker: str = "o", size: float = 4.0) -> Curve:
+        return Curve(*np.reshape(places, (-1, 2)).T, color=color, width=0, alpha=self.shade, marker=marker, size=size)
+
+    def _gap(self) -> list[Curve]:
+        """The joint that is open, from one of its points to the other."""
+        if self.broken not in self.kinds:
+            return []
+        ends = self.m.ends(self.broken)
+        gap = self.seen[[ends.a, ends.b]]
+        return [self._lines([gap], OPEN, 2.0, dash=(2.0, 3.3)), self._spots(gap[1:], OPEN)]
+
+    def _corners(self, i: int, name: str) -> np.ndarray:
+        """Corners of a body: its points, joined to its center where there is only one."""
+        layout = self.m.layout
         center, points = layout.index[name], layout.points_of(i)
-        if link.radius is not None and link.length is None:
-            ring = link.radius * np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=-1)
-            axes.plot(*_seen(m, _carried(ring, place[center], attitude[center])).T, color=BODY, lw=1.4, ls="-", alpha=shade)
-            spoke = link.radius * np.array([[0.0, 0.0], [1.0, 0.0]])
-            axes.plot(*_seen(m, _carried(spoke, place[center], attitude[center])).T, color=BODY, lw=1.0, ls="-", alpha=shade)
         points = [center, *points] if len(points) == 1 else points
-        corners = seen[outline(layout.offset[points], points)] if points else seen[[center]]
-        axes.plot(
-            *corners.T,
-            color=BODY,
-            lw=2.2,
-            ls="-",
-            alpha=shade,
-            marker="o" if len(points) < 1 else "",
-            ms=4,
-            solid_capstyle="round",
-        )
-        if names:
-            axes.annotate(name, corners[:-1].mean(axis=0) if len(points) > 2 else corners.mean(axis=0), color=BODY, fontsize=8)
-    for name, joint in m.joints.items():
-        if joint.kind == "belt":
-            strands = _seen(m, belt(m, name, place[None], attitude[None])[0])
-            axes.plot(*strands[:2].T, *strands[2:].T, color=BODY, lw=1.2, ls="-", alpha=shade)
-        if KINDS[joint.kind].couples:
-            continue
-        ends = m.ends(name)
-        a, b = seen[ends.a], seen[ends.b]
-        opened = name == broken
-        if joint.kind == "rod" or opened:
-            axes.plot(
-                *np.stack([a, b]).T,
-                color=OPEN if opened else BODY,
-                lw=2.0 if opened else 1.5,
-                ls=":" if opened else "-",
-                alpha=shade,
-            )
-        if layout.carrier[ends.a] == len(layout.bodies) and joint.kind not in ("planar", "rolling", "knife", "path"):
-            axes.plot(*a, marker="^", ms=8, color=FRAME, alpha=shade)
-        if joint.kind not in ("rolling", "knife"):
-            axes.plot(
-                *b,
-                marker="s" if joint.kind in ("prismatic", "slot") else "o",
-                ms=4,
-                color=OPEN if opened else JOINT,
-                alpha=shade,
-                zorder=3,
-            )
-        if names and not opened:
-            axes.annotate(name, b, color=JOINT, fontsize=8, xytext=(5, 5), textcoords="offset points")
-        if opened:
-            axes.annotate(f"{name} is open", (a + b) / 2, color=OPEN, xytext=(4, 6), textcoords="offset points")
-    for actuator in m.actuators.values():
-        if actuator.between is not None:
-            axes.plot(*seen[[layout.index[x] for x in actuator.between]].T, color=FRAME, lw=3.0, ls="-", alpha=0.5 * shade)
-    for spring in [*m.springs.values(), *m.bushings.values()]:
-        if spring.between is not None:
-            axes.plot(*seen[[layout.index[x] for x in spring.between]].T, color=SPRING, lw=1.4, ls="--", alpha=shade)
+        return self.seen[outline(layout.offset[points], points)] if points else self.seen[[center]]
+
+    def _rings(self) -> list[np.ndarray]:
+        """Circle and spoke of each disk."""
+        disks = [
+            (self.m.layout.index[name], x.radius)
+            for name, x in self.m.bodies.items()
+            if x.radius is not None and x.length is None
+        ]
+        circle = np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=-1)
+        shapes = (circle, np.array([[0.0, 0.0], [1.0, 0.0]]))
+        return [_seen(self.m, _carried(radius * x, self.place[i], self.attitude[i])) for i, radius in disks for x in shapes]
+
+    def _strands(self) -> list[np.ndarray]:
+        belts = [name for name, joint in self.m.joints.items() if joint.kind == "belt"]
+        strands = [_seen(self.m, belt(self.m, name, self.place[None], self.attitude[None])[0]) for name in belts]
+        return [half for strand in strands for half in (strand[:2], strand[2:])]
+
+    def _between(self, parts) -> list[np.ndarray]:
+        """From point to point of springs and the like that act between two."""
+        return [self.seen[[self.m.layout.index[x] for x in part.between]] for part in parts if part.between is not None]
 
 
 def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:

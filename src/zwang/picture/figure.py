@@ -10,7 +10,6 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from zwang.picture.axis import Axis
 from zwang.picture.data import DASHED, INK, MUTED, PALETTE, RULE, Curve, Picture
 from zwang.picture.layout import DOT, INCH, SMALL, START, TEXT, TINY, Place, layout
 from zwang.picture.points import lone
@@ -107,7 +106,11 @@ def _draw(axes, at: Place) -> None:
 def _curve(axes, curve: Curve):
     """Draw a curve and return its line."""
     style = {"color": curve.color, "alpha": curve.alpha}
-    kind = {"ls": _dashes(curve.dash, curve.width) if curve.width else "none", "lw": curve.width, "label": plain(curve.label) or None}
+    kind = {
+        "ls": _dashes(curve.dash, curve.width) if curve.width else "none",
+        "lw": curve.width,
+        "label": plain(curve.label) or None,
+    }
     (drawn,) = axes.plot(curve.x, curve.y, marker=curve.marker, ms=curve.size, mew=0, solid_capstyle="round", **kind, **style)
     alone = lone(curve.x, curve.y)
     if curve.width and alone.any():

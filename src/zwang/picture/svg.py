@@ -9,7 +9,19 @@ import numpy as np
 
 from zwang.picture.data import INK, MARK, MUTED, PALETTE, RULE, Curve, Label, Mark, Picture
 from zwang.picture.layout import (
-    BOTTOM, DOT, HANDLE, INCH, ROW, SMALL, START, TEXT, TINY, Place, fitting, layout, wide,
+    BOTTOM,
+    DOT,
+    HANDLE,
+    INCH,
+    ROW,
+    SMALL,
+    START,
+    TEXT,
+    TINY,
+    Place,
+    fitting,
+    layout,
+    wide,
 )  # fmt: skip
 from zwang.picture.points import fewer, lone, path
 
@@ -119,7 +131,9 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
 def marked(at: Place, mark: Mark) -> list[str]:
     """Lines from bottom to top, with names that step down by turns."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
-    parts = [element("path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=" ".join(f"{dash:g}" for dash in mark.dash))]
+    parts = [
+        element("path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=" ".join(f"{dash:g}" for dash in mark.dash))
+    ]
     for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
         rows, late = name.split("\n"), x > 0.75 * at.x.length
         for j, row in enumerate(rows):
@@ -151,7 +165,11 @@ def labels(at: Place) -> list[str]:
 def _label(at: Place, label: Label) -> str:
     right, up = label.shift
     return text(
-        at.left + float(at.x.at(label.x)) + right, at.top + at.y.length - float(at.y.at(label.y)) - up, label.text, label.color, SMALL
+        at.left + float(at.x.at(label.x)) + right,
+        at.top + at.y.length - float(at.y.at(label.y)) - up,
+        label.text,
+        label.color,
+        SMALL,
     )
 
 
@@ -167,7 +185,10 @@ def text(x: float, y: float, content: str, color: str = INK, size: float = TEXT,
 
 def element(name: str, content: str = "", **attributes: str | float) -> str:
     """An element; attributes with a hyphen are given with an underscore, empty ones are left out."""
-    told = {key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".") if isinstance(x, float) else str(x) for key, x in attributes.items()}
+    told = {
+        key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".") if isinstance(x, float) else str(x)
+        for key, x in attributes.items()
+    }
     inside = "".join(f' {key}="{escape(UNKNOWN.sub("�", x))}"' for key, x in told.items() if x)
     return f"<{name}{inside}>{content}</{name}>" if content else f"<{name}{inside}/>"
 

@@ -5,7 +5,7 @@
 | `summary.py` | the numbers that a reader wants first; the command line's closing table shows the same |
 | `figures.py` | which figures a run gets, and of what |
 | `joints.py` | forces and torques of a mechanism's joints in their own axes |
-| `svg.py` | matplotlib figures as inline SVG in the page's colors, light and dark |
+| `svg.py` | figures as inline SVG in the page's colors, light and dark; a user's own may be those of matplotlib |
 | `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
 | `page.py` | everything put into `page.html` |
 | `html.py` | templates with `skeleton.html` and `page.css`, which every page shares |

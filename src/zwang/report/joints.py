@@ -10,7 +10,7 @@ import numpy as np
 from zwang.report.figures import Chart, finished
 from zwang.report.tables import Table
 from zwang.run import Run
-from zwang.run.plot import lines, stacked
+from zwang.run.plot import lines
 
 if TYPE_CHECKING:
     from zwang.mechanism import Reaction
@@ -23,9 +23,7 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
     torques = np.stack([np.linalg.norm(_components(r.torque, r), axis=-1) for r in reactions.values()], axis=1)
     shown = [(forces, "force [N]"), (torques, "torque [N m]")]
     shown = [(values, unit) for values, unit in shown if np.any(np.abs(values) > 0)] or shown[:1]
-    figure, panels = stacked(len(shown))
-    for axes, (values, label) in zip(panels, shown, strict=True):
-        lines(axes, run.t, values, names, label)
+    panels = [lines(run.t, values, names, label) for values, label in shown]
     columns, values = [], []
     for name, r in reactions.items():
         d = r.force.shape[-1]
@@ -38,7 +36,7 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
         "those of its first point; of redundant joints the shares are those of least norm."
     )
     table = Table(run.t, columns, np.concatenate(values, axis=1))
-    return finished(run, Chart("joints", "Joint forces", caption, figure, {"joint_forces": table}), panels)
+    return finished(run, "joints", "Joint forces", caption, panels, {"joint_forces": table})
 
 
 def _components(torque: np.ndarray, r: Reaction) -> np.ndarray:

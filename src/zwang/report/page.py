@@ -8,24 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
+from zwang.picture import Picture
 from zwang.report.figures import Chart, charts, exact_error, phase
 from zwang.report.html import HERE, render
 from zwang.report.joints import joint_forces
 from zwang.report.summary import Summary, summarize
-from zwang.report.svg import inline_svg
+from zwang.report.svg import drawn, inline_svg, is_wide
 from zwang.report.tables import Table, save_curves
 from zwang.run import Run
-from zwang.run.plot import STYLE, WIDTH
 
 if TYPE_CHECKING:
-    from zwang.mechanism import Reaction
+    from matplotlib.figure import Figure
 
-HALF, WIDE = 4.7, 1.9
-"""Width [inch] of two figures side by side, and the ratio of width to height above which one has a line of its own."""
+    from zwang.mechanism import Reaction
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +55,7 @@ def write_report(
     path: Path,
     *,
     summary: Summary | None = None,
-    figures: Mapping[str, Callable[[Run], Figure]] | None = None,
+    figures: Mapping[str, Callable[[Run], Picture | Figure]] | None = None,
     exact: Callable | None = None,
     description: str = "",
     settings: Mapping[str, Mapping[str, str]] | None = None,
@@ -75,7 +72,7 @@ def write_report(
         run: the run, complete or not.
         path: the HTML file.
         summary: of the run; made here unless given.
-        figures: the model's own figures by name, shown first.
+        figures: the model's own figures by name, shown first: pictures, or figures of matplotlib.
         exact: known solution, `t (samples,)` → dict of values (samples,) by coordinate name.
         description: a paragraph about the model.
         settings: what the run was made with, as tables by heading.
@@ -91,12 +88,11 @@ def write_report(
     """
     path = Path(path)
     summary = summarize(run, exact) if summary is None else summary
-    with matplotlib.rc_context(STYLE):
-        own, complaints = _own_charts(run, figures or {})
-        exact_chart = [exact_error(run, exact)] if exact is not None else []
-        transmitted = [joint_forces(run, reactions(run))] if reactions is not None else []
-        drawn = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
-        sections = [_section(chart, path.parent / "data") for chart in drawn]
+    own, complaints = _own_charts(run, figures or {})
+    exact_chart = [exact_error(run, exact)] if exact is not None else []
+    transmitted = [joint_forces(run, reactions(run))] if reactions is not None else []
+    every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
+    sections = [_section(chart, path.parent / "data") for chart in every]
     text = render(
         HERE / "page.html",
         summary=summary, cards=cards(summary, wall_time), sections=sections, description=description, settings=settings or {},
@@ -165,26 +161,15 @@ def seconds(x: float) -> str:
     return f"{1e3 * x:.0f} ms" if x < 0.9995 else f"{x:.1f} s"
 
 
-def _own_charts(run: Run, figures: Mapping[str, Callable[[Run], Figure]]) -> tuple[list[Chart], list[str]]:
+def _own_charts(run: Run, figures: Mapping[str, Callable[[Run], Picture | Figure]]) -> tuple[list[Chart], list[str]]:
     """The model's own figures; one that fails costs the report nothing but itself."""
     made, complaints = [], []
     for i, (name, draw) in enumerate(figures.items()):
         try:
-            figure = draw(run)
-            made.append((name, _checked(figure), f"own{i}"))
+            made.append(Chart(f"own{i}", name[:1].upper() + name[1:], "", drawn(draw, run), {}))
         except Exception as error:  # a model's own code, which may not expect a run that stopped early
             complaints.append(f"figure {name!r} could not be drawn: {type(error).__name__}: {error}")
-    return [Chart(key, name[:1].upper() + name[1:], "", figure, {}) for name, figure, key in made], complaints
-
-
-def _checked(figure) -> Figure:
-    """The figure, if it is one, in the size that it is shown in, so that its letters are as large as all others."""
-    if not isinstance(figure, Figure):
-        raise TypeError(f"expected a matplotlib Figure, got {type(figure).__name__}")
-    width, height = figure.get_size_inches()
-    shown = HALF if width < WIDE * height else WIDTH
-    figure.set_size_inches(shown, height * shown / width)
-    return figure
+    return made, complaints
 
 
 def _section(chart: Chart, folder: Path) -> Section:
@@ -194,7 +179,7 @@ def _section(chart: Chart, folder: Path) -> Section:
         folder.mkdir(exist_ok=True)
         saved = table.save(folder / f"{name}.csv")
         tables.append((name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None))
-    wide = chart.figure is not None and chart.figure.get_figwidth() > HALF
+    wide = chart.figure is not None and is_wide(chart.figure)
     own, curves = chart.key.startswith("own"), None
     if own and chart.figure is not None:
         folder.mkdir(exist_ok=True)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import csv
 import dataclasses
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
+
+from zwang.picture import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROWS, COLUMNS = 21, 12
 """Most rows and columns of a table in the page."""
@@ -17,7 +23,7 @@ MOST_NUMBERS = 2_000_000
 
 
 CURVE = 8
-"""Points that make a line a curve with numbers of its own; a dot at the start or a bar of a drawing is none."""
+"""Points in a row that make a line a curve with numbers of its own; a bar of a drawing is none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,16 +70,9 @@ class Table:
         return True
 
 
-def save_curves(figure: Figure, path: Path) -> bool:
-    """Write the lines of a figure as CSV, two columns each, named after its axes and its label; whether it has any."""
-    found = []
-    for axes in figure.axes:
-        for line in axes.get_lines():
-            x, y = (np.asarray(values, float) for values in line.get_data())
-            if len(x) >= CURVE:
-                label = str(line.get_label())
-                about = "" if label.startswith("_") else f"{label}: "
-                found += [(f"{about}{axes.get_xlabel() or 'x'}", x), (f"{about}{axes.get_ylabel() or 'y'}", y)]
+def save_curves(figure: Picture | Figure, path: Path) -> bool:
+    """Write the curves of a figure as CSV, two columns each, named after its axes and its label; whether it has any."""
+    found = [column for x, y in _curves(figure) if _unbroken(x[1], y[1]) >= CURVE for column in (x, y)]
     if not found or sum(len(values) for _, values in found) > MOST_NUMBERS:
         return False
     rows = itertools.zip_longest(*(values for _, values in found))
@@ -82,3 +81,24 @@ def save_curves(figure: Figure, path: Path) -> bool:
         writer.writerow([heading for heading, _ in found])
         writer.writerows(["" if x is None else f"{x:.15g}" for x in row] for row in rows)
     return True
+
+
+def _curves(figure: Picture | Figure) -> Iterator[tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]]:
+    """What goes across and what goes up of every curve, each with its heading."""
+    if isinstance(figure, Picture):
+        every = [(figure.xlabel, panel.ylabel, c.label, c.x, c.y) for panel in figure.panels for c in panel.curves]
+    else:
+        every = [
+            (axes.get_xlabel(), axes.get_ylabel(), str(line.get_label()), *line.get_data())
+            for axes in figure.axes
+            for line in axes.get_lines()
+        ]
+    for across, up, label, x, y in every:
+        about = "" if not label or label.startswith("_") else f"{label}: "
+        yield (f"{about}{across or 'x'}", np.asarray(x, float)), (f"{about}{up or 'y'}", np.asarray(y, float))
+
+
+def _unbroken(x: np.ndarray, y: np.ndarray) -> int:
+    """Most points in a row without a gap."""
+    gaps = np.flatnonzero(np.r_[True, ~np.isfinite(x + y), True])
+    return int(np.diff(gaps).max()) - 1

@@ -210,12 +210,12 @@ class Run:
         Args:
             variables: names; q, v, violation and energy unless given, of a closed loop the control and the tracking error, too.
         """
-        from zwang.run.plot import plot  # matplotlib takes a second to import
+        from zwang.run.plot import plot
 
         if variables is None:
             variables = ("q", "v", "violation", "energy")
             variables += () if self.model.servo is None else ("control", tracking(self.dataset))
-        return plot(self.dataset, variables)
+        return plot(self.dataset, variables).figure()
 
 
 def tracking(data) -> str:

@@ -15,10 +15,11 @@ import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
 from zwang.constraint import Holonomic
-from zwang.gallery.drawing import Linkage, axes_of, styled
+from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
 from zwang.orders import HigherOrder
+from zwang.picture import Curve, Panel, Picture
 
 
 def build(
@@ -93,13 +94,8 @@ def build(
     )
 
 
-@styled
 def _picture(run):
     """Current and speed of the motor."""
-    figure, axes = axes_of("time [s]", "current [A]", size=(9.2, 3.0))
-    v = run.steps.y[:, run.model.system.nq :]
-    names = list(run.model.system.velocities)
-    axes.plot(run.steps.t, v[:, names.index("motor.current")], label="current")
-    axes.plot(run.steps.t, v[:, names.index("motor.angle")] / 10, label="speed of the motor / 10 [rad/s]")
-    axes.legend(loc="best")
-    return figure
+    v = dict(zip(run.model.system.velocities, run.steps.y[:, run.model.system.nq :].T, strict=True))
+    current, speed = Curve(run.steps.t, v["motor.current"]), Curve(run.steps.t, v["motor.angle"])
+    return Picture([Panel([current], "current [A]"), Panel([speed], "speed of the motor [rad/s]")], height=1.3)

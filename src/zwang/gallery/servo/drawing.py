@@ -1,4 +1,4 @@
-"""Figures of controls and of what is tracked."""
+"""Pictures of controls and of what is tracked."""
 
 from __future__ import annotations
 
@@ -7,46 +7,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.gallery.drawing import axes_of, styled
+from zwang.gallery.drawing import one
+from zwang.picture import Curve, Picture
+from zwang.picture.data import INK
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from zwang.run import Run
 
 
 def over_time(ylabel: str, lines: Callable[[Run], Mapping[str, np.ndarray]], *, dashed: Sequence[str] = ()) -> Callable:
-    """A figure of lines over time.
+    """A picture of lines over time.
 
     Args:
         ylabel: what is drawn, and its unit in brackets.
         lines: run → values at its samples, by label.
-        dashed: labels of lines that are drawn gray and dashed, over the others: what was asked for.
+        dashed: labels of lines that are drawn dark and dotted, over the others: what was asked for.
     """
 
-    @styled
-    def draw(run: Run) -> Figure:
-        from matplotlib.ticker import FuncFormatter
-
-        from zwang.run.plot import INK, legend, number
-
-        figure, axes = axes_of("time [s]", ylabel)
+    def draw(run: Run) -> Picture:
         drawn = lines(run)
-        handles = []
-        for label, values in drawn.items():
-            style = {"color": INK, "ls": (0, (1.5, 2.5)), "lw": 1.6} if label in dashed else {}
-            handles += axes.plot(run.t, np.broadcast_to(values, run.t.shape), **style)
-        _keep_flat_lines_flat(axes)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x)))
-        if len(drawn) > 1:
-            legend(axes, handles, list(drawn))
-        return figure
+        asked = {"color": INK, "dash": (2.4, 4.0), "width": 1.6}
+        curves = [
+            Curve(run.t, values, label if len(drawn) > 1 else "", **(asked if label in dashed else {}))
+            for label, values in drawn.items()
+        ]
+        return one(curves, "time [s]", ylabel, limits=_around_flat_lines(np.concatenate([curve.y for curve in curves])))
 
     return draw
 
 
-def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run], Figure]:
-    """A figure of the controls over time, of all actuators or of those named."""
+def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run], Picture]:
+    """A picture of the controls over time, of all actuators or of those named."""
 
     def lines(run: Run) -> dict[str, np.ndarray]:
         u = run.dataset.control
@@ -55,11 +46,12 @@ def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run],
     return over_time(ylabel, lines)
 
 
-def _keep_flat_lines_flat(axes) -> None:
-    """Do not blow up lines that are zero or constant up to round-off to the height of the figure."""
-    low, high = axes.get_ylim()
-    least = 1e-6 * max(abs(low), abs(high), 1e-3)
-    if high - low < least:
-        middle = (low + high) / 2
-        half = max(abs(middle), 1.0) / 2
-        axes.set_ylim(middle - half, middle + half)
+def _around_flat_lines(values: np.ndarray) -> tuple[float | None, float | None]:
+    """Limits that do not blow up lines that are zero or constant up to round-off to the height of the picture."""
+    values = values[np.isfinite(values)]
+    low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)
+    if high - low >= 1e-6 * max(abs(low), abs(high), 1e-3):
+        return None, None
+    middle = (low + high) / 2
+    half = max(abs(middle), 1.0) / 2
+    return middle - half, middle + half
