@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHADES = 9
 """Instants at which a linkage is drawn."""
-HEIGHT = 2.6
+HEIGHT = 2.5
 """Height of a picture that stands beside another [inch]."""
 
 

@@ -31,7 +31,7 @@ class Axis:
     high: float
     length: float
     logarithmic: bool = False
-    apart: float = 24.0
+    apart: float = 16.0
     whole: bool = False
 
     @property

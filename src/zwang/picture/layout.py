@@ -24,7 +24,7 @@ HANDLE = 19.0
 """Room for the piece of line before an entry of a legend [point]."""
 NAMES = 22.0
 """Room between the left edge and the labels of ticks, for what goes up [point]."""
-ACROSS = 58.0
+ACROSS = 44.0
 """Smallest distance of two labels of the axis across [point]."""
 
 
