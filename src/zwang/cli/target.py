@@ -134,7 +134,7 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
         example = assembled(mechanism)
     except AssemblyError as error:
         drawn = path.with_name(f"{path.stem}-assembly.svg")
-        picture(mechanism, error.q, broken=error.joint).savefig(drawn)
+        picture(mechanism, error.q, broken=error.joint).save(drawn)
         raise UserError(f"{error} Its picture is in {drawn}.") from error
     target = Target(
         mechanism.name, example.model, example.q0, example.v0,

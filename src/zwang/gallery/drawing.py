@@ -46,7 +46,7 @@ class Linkage:
         shades = np.linspace(0.12, 0.72, len(instants))
         curves = [joined(ends, color=PALETTE[0], width=1.2, alpha=a) for ends, a in zip(earlier, shades, strict=False)]
         curves += [joined(last, color=PALETTE[0], width=2.4)]
-        curves += [Curve(*last.reshape(-1, 2).T, color=PALETTE[1], width=0, marker="o")]
+        curves += [joined([last.reshape(-1, 2)], color=PALETTE[1], width=0, marker="o")]
         told = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
         return one(curves, f"x [{self.unit}]", f"y [{self.unit}]", equal=True, heading=told)
 

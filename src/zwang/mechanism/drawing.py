@@ -65,7 +65,7 @@ def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
     """The paths of the points that `[look]` names."""
     q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
     return [
-        Curve(*_seen(mechanism, path(mechanism, q, name)).T, f"path of {name}", TRACES[i % len(TRACES)], 1.2)
+        joined([_seen(mechanism, path(mechanism, q, name))], label=f"path of {name}", color=TRACES[i % len(TRACES)], width=1.2)
         for i, name in enumerate(mechanism.look.traces)
     ]
 
@@ -122,13 +122,11 @@ class _Shown:
     def labels(self) -> list[Label]:
         """Names of bodies and joints."""
         middles = {name: (x[:-1] if len(x) > 2 else x).mean(axis=0) for name, x in self.corners.items()}
-        names = [Label(*middle, name, BODY) for name, middle in middles.items()]
+        names = [Label(middle, name, BODY) for name, middle in middles.items()]
         for name in self.kinds:
             a, b = self.seen[self.m.ends(name).a], self.seen[self.m.ends(name).b]
             opened = name == self.broken
-            names.append(
-                Label(*(a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0)) if opened else Label(*b, name, JOINT, (5.0, 5.0))
-            )
+            names.append(Label((a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0)) if opened else Label(b, name, JOINT, (5.0, 5.0)))
         return names
 
     def _joints(self, *kinds: str) -> list[str]:
@@ -138,7 +136,7 @@ class _Shown:
         return joined(lines, color=color, width=width, alpha=self.shade if alpha is None else alpha, dash=dash)
 
     def _spots(self, places, color: str, marker: str = "o", size: float = 4.0) -> Curve:
-        return Curve(*np.reshape(places, (-1, 2)).T, color=color, width=0, alpha=self.shade, marker=marker, size=size)
+        return joined([np.reshape(places, (-1, 2))], color=color, width=0, alpha=self.shade, marker=marker, size=size)
 
     def _gap(self) -> list[Curve]:
         """The joint that is open, from one of its points to the other."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import matplotlib
 import numpy as np
 
-from zwang.gallery.drawing import axes_of
+from zwang.picture import Curve, Panel, Picture
+from zwang.picture.data import WIDTH
 from zwang.report.figures import Chart
-from zwang.run.plot import STYLE, legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,27 +41,23 @@ def curves(
         logarithmic: whether the axis that goes up is.
         path: whether lines are paths in a plane, drawn to scale with a dot at their start.
     """
-    with matplotlib.rc_context(STYLE):
-        return Chart(key, title, caption, _draw(axes, lines, logarithmic, path), {})
+    drawn = [
+        Curve(x, np.maximum(y, LEAST) if logarithmic else y, label if len(lines) > 1 else "", dot=path)
+        for label, (x, y) in lines.items()
+    ]
+    panel = Panel(drawn, axes[1], logarithmic=logarithmic)
+    return Chart(key, title, caption, Picture([panel], axes[0], height=3.8 if path else 2.8, equal=path), {})
 
 
-def _draw(axes: tuple[str, str], lines: Mapping[str, tuple], logarithmic: bool, path: bool) -> Figure:
-    figure, plane = axes_of(*axes, equal=path, size=(9.2, 4.6 if path else 3.4))
-    handles = []
-    for x, y in lines.values():
-        handles += plane.plot(x, np.maximum(y, LEAST) if logarithmic else y)
-        if path:
-            plane.plot(x[0], y[0], "o", ms=5, color=handles[-1].get_color())
-    if logarithmic:
-        plane.set_yscale("log")
-    if len(lines) > 1:
-        legend(plane, handles, list(lines))
-    return figure
+def across_the_page(picture: Picture | Figure) -> Picture | Figure:
+    """A picture that was made to stand beside another, as wide as the page."""
+    return dataclasses.replace(picture, width=WIDTH, height=2.8) if isinstance(picture, Picture) else picture
 
 
 def figures_of(example: Example, run: Run, prefix: str, wanted: Mapping[str, str]) -> list[Chart]:
     """Figures that a gallery member draws of its run: those of `wanted`, its title → the title here."""
+    drawn = [(title, example.figures[name](run)) for name, title in wanted.items()]
     return [
-        Chart(f"{prefix}{i}", title, f"Drawn by zwang run {prefix}.", example.figures[name](run), {})
-        for i, (name, title) in enumerate(wanted.items(), start=1)
+        Chart(f"{prefix}{i}", title, f"Drawn by zwang run {prefix}.", across_the_page(picture), {})
+        for i, (title, picture) in enumerate(drawn, start=1)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class Curve:
         ModelError: if x and y have different lengths, or a marker is unknown.
     """
 
-    x: np.ndarray
-    y: np.ndarray
+    x: Any  # anything that becomes an array
+    y: Any
     label: str = ""
     color: str = ""
     width: float = 1.3
@@ -80,12 +80,11 @@ class Mark:
     dash: Sequence[float] = (4.5, 1.8)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Label:
-    """Text at a point, beginning there, or `shift` [point] to the right and up from there."""
+    """Text that begins at a point, in the units of the axes, or `shift` [point] to the right and up from there."""
 
-    x: float
-    y: float
+    point: Sequence[float] | np.ndarray
     text: str
     color: str = INK
     shift: tuple[float, float] = (0.0, 0.0)

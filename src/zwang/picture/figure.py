@@ -92,7 +92,7 @@ def _draw(axes, at: Place) -> None:
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
     for label in at.panel.labels:
         place = {"xytext": label.shift, "textcoords": "offset points", "fontsize": SMALL}
-        axes.annotate(plain(label.text), (label.x, label.y), color=label.color, **place)
+        axes.annotate(plain(label.text), label.point, color=label.color, **place)
     if at.empty:
         axes.text(0.5, 0.5, "zero at every sample", transform=axes.transAxes, ha="center", va="center", color=MUTED)
     if at.entries or at.panel.heading:

@@ -43,6 +43,14 @@ class Place:
     columns: int
 
     @property
+    def bottom(self) -> float:
+        return self.top + self.y.length
+
+    def points(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+        """Where numbers stand on the page."""
+        return self.left + self.x.at(x), self.bottom - self.y.at(y)
+
+    @property
     def empty(self) -> bool:
         """Whether a logarithmic axis has nothing to show."""
         return self.panel.logarithmic and not any((curve.y > 0).any() for curve in self.panel.curves)

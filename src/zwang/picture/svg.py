@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from zwang.picture.data import INK, MARK, MUTED, PALETTE, RULE, Curve, Label, Mark, Picture
+from zwang.picture.data import INK, MARK, MUTED, PALETTE, RULE, Curve, Mark, Picture
 from zwang.picture.layout import (
     BOTTOM,
     DOT,
@@ -66,16 +66,15 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
 
 def grid(at: Place) -> list[str]:
     """Lines at the ticks, the two axes, and what goes up."""
-    bottom = at.top + at.y.length
-    x = [at.left + at.x.at(tick) for tick, _ in at.x.ticks()]
-    y = [bottom - at.y.at(tick) for tick, _ in at.y.ticks()] if not at.empty else []
+    told = at.y.ticks() if not at.empty else []
+    x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in told])
     lines = [f"M{a:.2f} {at.top:.2f}v{at.y.length:.2f}" for a in x] + [f"M{at.left:.2f} {b:.2f}h{at.x.length:.2f}" for b in y]
-    ends = [f"M{a:.2f} {bottom:.2f}v3" for a in x] + [f"M{at.left:.2f} {b:.2f}h-3" for b in y]
+    ends = [f"M{a:.2f} {at.bottom:.2f}v3" for a in x] + [f"M{at.left:.2f} {b:.2f}h-3" for b in y]
     axes = f"M{at.left:.2f} {at.top:.2f}v{at.y.length:.2f}h{at.x.length:.2f}"
-    numbers = [text(at.left - 5.5, b + 2.8, told, MUTED, SMALL, "end") for b, (_, told) in zip(y, at.y.ticks(), strict=False)]
+    numbers = [text(at.left - 5.5, b + 2.8, number, MUTED, SMALL, "end") for b, (_, number) in zip(y, told, strict=True)]
     name, room = at.panel.ylabel, at.y.length + 2 * min(at.head, BOTTOM / 2)
     size = max(TINY, min(TEXT, TEXT * room / wide(name, TEXT))) if name else TEXT
-    middle = f"translate(11.5 {(at.top + bottom) / 2:.2f}) rotate(-90)"
+    middle = f"translate(11.5 {(at.top + at.bottom) / 2:.2f}) rotate(-90)"
     return [
         element("path", d="".join(lines), stroke=RULE, stroke_width=0.6),
         element("path", d="".join([axes, *ends]), stroke=MUTED, stroke_width=0.7, fill="none"),
@@ -86,9 +85,10 @@ def grid(at: Place) -> list[str]:
 
 def across(at: Place, name: str) -> list[str]:
     """Numbers and name of the axis across, below the last panel."""
-    bottom = at.top + at.y.length
-    numbers = [text(at.left + at.x.at(tick), bottom + 12.5, told, MUTED, SMALL, "middle") for tick, told in at.x.ticks()]
-    return [*numbers, text(at.left + at.x.length / 2, bottom + 25.5, fitting(name, at.x.length, TEXT), anchor="middle")]
+    numbers = [
+        text(at.left + float(at.x.at(tick)), at.bottom + 12.5, told, MUTED, SMALL, "middle") for tick, told in at.x.ticks()
+    ]
+    return [*numbers, text(at.left + at.x.length / 2, at.bottom + 25.5, fitting(name, at.x.length, TEXT), anchor="middle")]
 
 
 def curves(at: Place, key: str) -> list[str]:
@@ -104,7 +104,7 @@ def curves(at: Place, key: str) -> list[str]:
 
 def curved(at: Place, curve: Curve) -> list[str]:
     """The line of a curve, its markers, and dots where it would not be seen."""
-    x, y = at.left + at.x.at(curve.x), at.top + at.y.length - at.y.at(curve.y)
+    x, y = at.points(curve.x, curve.y)
     alone = lone(x, y)
     parts = [line(path(*fewer(x, y)), curve)] if curve.width else []
     parts += [spots(x[alone], y[alone], curve, "o", DOT)] if curve.width and alone.any() else []
@@ -158,26 +158,15 @@ def legend(at: Place) -> list[str]:
 
 def labels(at: Place) -> list[str]:
     """Texts at points, and one in the middle where there is nothing else."""
-    parts = [text(*_middle(at), "zero at every sample", MUTED, TEXT, "middle")] if at.empty else []
-    return parts + [_label(at, label) for label in at.panel.labels]
+    middle = at.left + at.x.length / 2, (at.top + at.bottom) / 2
+    parts = [text(*middle, "zero at every sample", MUTED, TEXT, "middle")] if at.empty else []
+    for label in at.panel.labels:
+        (x, y), (right, up) = at.points(*label.point), label.shift
+        parts.append(text(x + right, y - up, label.text, label.color, SMALL))
+    return parts
 
 
-def _label(at: Place, label: Label) -> str:
-    right, up = label.shift
-    return text(
-        at.left + float(at.x.at(label.x)) + right,
-        at.top + at.y.length - float(at.y.at(label.y)) - up,
-        label.text,
-        label.color,
-        SMALL,
-    )
-
-
-def _middle(at: Place) -> tuple[float, float]:
-    return at.left + at.x.length / 2, at.top + at.y.length / 2
-
-
-def text(x: float, y: float, content: str, color: str = INK, size: float = TEXT, anchor: str = "start", **attributes) -> str:
+def text(x, y, content: str, color: str = INK, size: float = TEXT, anchor: str = "start", **attributes) -> str:
     """A line of text whose baseline begins, has its middle or ends at a point."""
     plain = escape(UNKNOWN.sub("�", content))
     return element("text", plain, x=float(x), y=float(y), fill=color, font_size=size, text_anchor=anchor, **attributes)

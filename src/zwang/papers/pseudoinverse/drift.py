@@ -12,17 +12,21 @@ and a linkage with twelve coordinates stands still.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
-import matplotlib
 import numpy as np
 
+from zwang.gallery.drawing import one
 from zwang.papers.claim import Claim, compared
+from zwang.papers.drawing import across_the_page
 from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, linkage, matrices
 from zwang.papers.pseudoinverse.tables import TOLERANCES, Runs
+from zwang.picture import Curve, Picture, joined
+from zwang.picture.data import MUTED, PALETTE
 from zwang.report.figures import Chart
 from zwang.report.tables import Table
-from zwang.run.plot import MUTED, PALETTE, STYLE, arrange, lines, stacked
+from zwang.run.plot import lines
 
 ROUND_OFF = 1e-16
 """What the violation grows from."""
@@ -84,38 +88,34 @@ def claims(runs: Runs) -> list[Claim]:
 
 def charts(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Chart]:
     """Figures 1 and 2 redrawn, and the mechanism."""
-    with matplotlib.rc_context(STYLE):
-        return [_figure_1(defaults), *(_figure_2(runs, stabilized) for stabilized in (False, True)), _mechanism(runs)]
+    return [_figure_1(defaults), *(_figure_2(runs, stabilized) for stabilized in (False, True)), _mechanism(runs)]
 
 
 def _figure_1(defaults: Mapping[float, Outcome]) -> Chart:
-    from zwang.gallery.drawing import axes_of
-
-    figure, axes = axes_of("x [m]", "y [m]", equal=True, size=(9.2, 3.6))
-    run = defaults[TOLERANCES[0]]
+    run, curves = defaults[TOLERANCES[0]], []
     for share, t in zip((0.25, 0.5, 1.0), (0.0, 0.3, 0.6), strict=True):
         x, y, angle = run.q[np.argmin(abs(run.t - t))].reshape(4, 3).T
         half = np.array([0.5, 0.5, 0.5, 1.0])
-        ends = [np.stack([z - half * f(angle), z + half * f(angle)]) for z, f in ((x, np.cos), (y, np.sin))]
-        axes.plot(*ends, "-o", color=PALETTE[0], alpha=share, ms=4)
-    axes.plot([0, 1, 2], [0, 0, 0], "^", color=MUTED, ms=7)
+        reach = half * np.stack([np.cos(angle), np.sin(angle)])
+        bars = np.stack([np.stack([x, y]) - reach, np.stack([x, y]) + reach]).transpose(2, 0, 1)
+        curves.append(joined(bars, color=PALETTE[0], alpha=share, marker="o"))
+    curves.append(Curve([0, 1, 2], 0, color=MUTED, width=0, marker="^", size=7))
     caption = "The five-bar linkage at 0, 0.3 and 0.6 s, later ones darker: three parallel cranks of 1 m on pivots 1 m apart, one coupler."
-    return Chart("figure1", "Figure 1: the linkage", caption, figure, {})
+    return Chart("figure1", "Figure 1: the linkage", caption, across_the_page(one(curves, "x [m]", "y [m]", equal=True)), {})
 
 
 def _figure_2(runs: Runs, stabilized: bool) -> Chart:
-    figure, panels = stacked(len(TOLERANCES))
-    for axes, tolerance in zip(panels, TOLERANCES, strict=True):
+    panels = []
+    for tolerance in TOLERANCES:
         every = [runs[name, stabilized, tolerance] for name in METHODS]
         t = np.linspace(0, DURATION, 400)
         values = np.stack([_on(t, run.t, run.violation) for run in every], axis=1)
-        lines(axes, t, values, list(METHODS) if axes is panels[0] else [], "ΣΨ² [m²]", logarithmic=True, span=12)
-        axes.text(0.99, 0.06, f"TOL {tolerance:.0e}", transform=axes.transAxes, ha="right", color=MUTED)
-    arrange(figure, panels)
+        panel = lines(t, values, [] if panels else list(METHODS), "ΣΨ² [m²]", logarithmic=True, span=12)
+        panels.append(dataclasses.replace(panel, heading=f"TOL {tolerance:.0e}"))
     part = "b" if stabilized else "a"
     what = "with Baumgarte, α = 1000, β = 100" if stabilized else "without stabilization"
     caption = f"Sum of squares of the position residuals {what}. Lines end where a run was given up."
-    return Chart(f"figure2{part}", f"Figure 2{part}: violation of the position constraints, {what}", caption, figure, {})
+    return Chart(f"figure2{part}", f"Figure 2{part}: violation of the position constraints, {what}", caption, Picture(panels), {})
 
 
 def _on(t: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -124,18 +124,18 @@ def _on(t: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _mechanism(runs: Runs) -> Chart:
-    figure, panels = stacked(2)
     t = np.linspace(0, DURATION, INSTANTS)
     growth = ROUND_OFF * np.exp(turning(-50.0, t))
     sigma = [_on(t, runs["SVD", False, x].t, smallest(runs["SVD", False, x].q)) for x in TOLERANCES]
     labels = [*(f"TOL {x:.0e}" for x in TOLERANCES), "1e−16 exp ∫|u̇₁₂| dt"]
-    lines(panels[0], t, np.stack([*sigma, growth], axis=1), labels, "σ₁₂/σ₁ [1]", logarithmic=True, span=12)
-    for color, tolerance in zip(PALETTE, TOLERANCES, strict=False):
-        panels[0].axhline(tolerance, color=color, lw=0.8, ls=(0, (5, 3)))
+    above = lines(t, np.stack([*sigma, growth], axis=1), labels, "σ₁₂/σ₁ [1]", logarithmic=True, span=12)
+    thresholds = [
+        Curve(t[[0, -1]], x, color=color, width=0.8, dash=(4.0, 2.4)) for color, x in zip(PALETTE, TOLERANCES, strict=False)
+    ]
     violation = [_on(t, run.t, np.sqrt(run.violation)) for run in (runs["SVD", False, x] for x in TOLERANCES)]
     labels = [f"TOL {x:.0e}" for x in TOLERANCES]
-    lines(panels[1], t, np.stack(violation, axis=1), labels, "|φ| [m]", logarithmic=True, span=12)
-    arrange(figure, panels)
+    below = lines(t, np.stack(violation, axis=1), labels, "|φ| [m]", logarithmic=True, span=12)
+    picture = Picture([dataclasses.replace(above, curves=[*above.curves, *thresholds]), below])
     caption = (
         "SVD without stabilization. Above: the twelfth singular value, beside the growth from round-off that the turning of its null "
         "vector predicts; dashed, the threshold below which it counts as zero. Where a line passes its threshold, the linkage has "
@@ -146,6 +146,6 @@ def _mechanism(runs: Runs) -> Chart:
         "mechanism",
         "Drift: how round-off locks the linkage",
         caption,
-        figure,
+        picture,
         {"growth": Table(t, [("growth", "m")], growth[:, None])},
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
 
 from zwang.formulation import Nullspace
 from zwang.hierarchy import enforce
 from zwang.papers.claim import Claim, Verdict, compared
 from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model, one_shot, solved
+from zwang.picture import Curve, Panel, Picture
+from zwang.picture.data import DASHED
 from zwang.pseudoinverse import SVD
 from zwang.report.figures import Chart
-from zwang.run.plot import STYLE
 
 ROUND_OFF = 1e-10
 """Largest deviation that still counts as equal: round-off times the condition of the worst of the random problems, about 1e5."""
@@ -127,13 +127,13 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
         Claim("(4.17), r → 0", "clearances as noise tend to the rigid constraints", "not computed", f"distance like r^{slope:.3f}",
               compared(abs(slope - 1) < 0.01), "First order in r."),
     ]  # fmt: skip
-    with matplotlib.rc_context(STYLE):
-        from zwang.gallery.drawing import axes_of
-
-        figure, axes = axes_of("clearance r [m²/s⁴]", "distance of v̇ from that of rigid rows [m/s²]")
-        axes.loglog(CLEARANCES, distances, "o-", label="median of the problems")
-        axes.loglog(CLEARANCES[2:], [distances[2] * r / CLEARANCES[2] for r in CLEARANCES[2:]], "--", label="first order")
-        axes.legend()
+    first = [distances[2] * r / CLEARANCES[2] for r in CLEARANCES[2:]]
+    curves = [
+        Curve(CLEARANCES, distances, "median of the problems", marker="o"),
+        Curve(CLEARANCES[2:], first, "first order", dash=DASHED),
+    ]
+    panel = Panel(curves, "distance of v̇ from that of rigid rows [m/s²]", logarithmic=True)
+    figure = Picture([panel], "clearance r [m²/s⁴]", height=2.8, logarithmic=True)
     caption = "What a clearance r of every row does to the acceleration: free to the right, rigid to the left."
     return made, Chart("clearance", "Section 4: clearances between rigid and free", caption, figure, {})
 
