@@ -150,16 +150,16 @@ def legend(at: Place) -> list[str]:
         x, y = at.left + right, at.top + up
         parts += [line(f"M{x:.2f} {y + 7:.2f}h{HANDLE - 5:.2f}", curve)] if curve.width else []
         if curve.marker:
-            middle = np.array([[x + (HANDLE - 5) / 2], [y + 7]])
-            parts.append(spots(*middle, curve, curve.marker, min(curve.size, ROW / 2)))
+            middle = x + (HANDLE - 5) / 2
+            parts.append(spots(np.array([middle]), np.array([y + 7]), curve, curve.marker, min(curve.size, ROW / 2)))
         parts.append(text(x + HANDLE, y + 9.8, fitting(curve.label, at.x.length - HANDLE), size=SMALL))
     return parts
 
 
 def labels(at: Place) -> list[str]:
     """Texts at points, and one in the middle where there is nothing else."""
-    middle = at.left + at.x.length / 2, (at.top + at.bottom) / 2
-    parts = [text(*middle, "zero at every sample", MUTED, TEXT, "middle")] if at.empty else []
+    x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
+    parts = [text(x, y, "zero at every sample", MUTED, TEXT, "middle")] if at.empty else []
     for label in at.panel.labels:
         (x, y), (right, up) = at.points(*label.point), label.shift
         parts.append(text(x + right, y - up, label.text, label.color, SMALL))
