@@ -92,7 +92,7 @@ def _polhode(run):
     ball = joined([_seen(half * line) for line in meridians + parallels], color=RULE, width=0.5)
     ends = 1.25 * np.diag(half)
     axes = joined([_seen(np.stack([0 * end, end])) for end in ends], color=MUTED, width=0.8)
-    names = [Label(_seen(end), f"ω{i}", MUTED, (3.0, 2.0)) for end, i in zip(ends, "₁₂₃", strict=True)]
+    names = [Label(_seen(1.1 * end), f"ω{i}", MUTED, (-4.0, -3.0)) for end, i in zip(ends, "₁₂₃", strict=True)]
     drawn = [ball, axes, joined([_seen(w)], color=PALETTE[0], dot=True)]
     return one(drawn, "to the right [rad/s]", "up in the picture [rad/s]", equal=True, heading="dot: start", labels=names)
 

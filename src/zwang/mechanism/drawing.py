@@ -113,7 +113,7 @@ class _Shown:
             self._lines([*self._strands(), *rods], BODY, 1.4),
             self._lines(self._between(m.actuators.values()), FRAME, 3.0, alpha=0.5 * self.shade),
             self._lines(self._between([*m.springs.values(), *m.bushings.values()]), SPRING, 1.4, dash=(5.2, 2.2)),
-            self._spots(seen[grounded], FRAME, "^", 8.0),
+            self._spots(seen[grounded], FRAME, "^", 9.0),
             self._spots([seen[ends[name].b] for name in slides if name != self.broken], JOINT, "s"),
             self._spots([seen[ends[name].b] for name in pins], JOINT),
             *self._gap(),
@@ -135,7 +135,7 @@ class _Shown:
     def _lines(self, lines: Iterable[np.ndarray], color: str, width: float, *, alpha: float | None = None, dash=()) -> Curve:
         return joined(lines, color=color, width=width, alpha=self.shade if alpha is None else alpha, dash=dash)
 
-    def _spots(self, places, color: str, marker: str = "o", size: float = 4.0) -> Curve:
+    def _spots(self, places, color: str, marker: str = "o", size: float = 5.0) -> Curve:
         return joined([np.reshape(places, (-1, 2))], color=color, width=0, alpha=self.shade, marker=marker, size=size)
 
     def _gap(self) -> list[Curve]:

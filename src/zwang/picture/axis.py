@@ -24,6 +24,7 @@ class Axis:
         low, high: ends of the range, logarithms where `logarithmic`.
         length: on the page [point].
         apart: smallest distance of two labels [point].
+        most: how many intervals between labels there may be.
         whole: whether its ticks are whole numbers.
     """
 
@@ -32,6 +33,7 @@ class Axis:
     length: float
     logarithmic: bool = False
     apart: float = 16.0
+    most: int = 8
     whole: bool = False
 
     @property
@@ -51,7 +53,7 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Round numbers of the range with what is written beside them."""
-        most = max(int(self.length / self.apart), 2)
+        most = min(max(int(self.length / self.apart), 2), self.most)
         if not self.logarithmic:
             numbers, digits = ticks(self.low, self.high, most, whole=self.whole)
             return [(x, label(x, digits)) for x in numbers]

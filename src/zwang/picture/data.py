@@ -50,7 +50,7 @@ class Curve:
     dash: Sequence[float] = ()
     alpha: float = 1.0
     marker: str = ""
-    size: float = 4.0
+    size: float = 5.0
     dot: bool = False
 
     def __post_init__(self):

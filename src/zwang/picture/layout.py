@@ -16,7 +16,7 @@ LEFT, RIGHT, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16
 the time axes of all pictures are aligned."""
 TEXT, SMALL, TINY = 8.5, 8.0, 7.0
 """Letters of axes and title, of ticks and legends, of marks [point]."""
-DOT, START = 2.5, 5.0
+DOT, START = 2.5, 6.0
 """Size of a point that stands alone between gaps, and of the dot at a start [point]."""
 LETTER = 0.56
 """Typical width of a letter over its height."""
@@ -71,7 +71,7 @@ def layout(picture: Picture) -> Layout:
     ups = [up(panel, height) for panel in picture.panels]
     left = max([LEFT, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
     across = [curve.x for panel in picture.panels for curve in panel.curves]
-    x = axis(np.concatenate(across or [[]]), width - left - RIGHT, logarithmic=picture.logarithmic, apart=ACROSS)
+    x = axis(np.concatenate(across or [[]]), width - left - RIGHT, logarithmic=picture.logarithmic, apart=ACROSS, most=12)
     if picture.equal:
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
@@ -95,10 +95,10 @@ def up(panel: Panel, height: float) -> Axis:
 def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]], int]:
     """Where the entries of a legend begin, in as few rows as they fit into, and the number of columns."""
     widths = [HANDLE + wide(text) + 11 for text in labels]
-    for columns in range(len(labels), 0, -1):
-        each = [max(widths[i::columns]) for i in range(columns)]
-        if sum(each) <= room or columns == 1:
-            starts = np.cumsum([0, *each])
+    for rows in range(1, len(labels) + 1):
+        columns = -(-len(labels) // rows)
+        starts = np.cumsum([0.0] + [max(widths[i::columns]) for i in range(columns)])
+        if starts[-1] <= room or columns == 1:
             return [(float(starts[i % columns]), ROW * (i // columns)) for i in range(len(labels))], columns
     return [], 0
 
