@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from zwang.report.tables import Table
-from zwang.run import Run
+from zwang.run import Run, Variables
 from zwang.run.plot import MARK, MUTED, PANEL, WIDTH, Picture, arrange, draw, labels_of, lines, plain, stacked, units_of
 
 MOST_MARKS = 60
@@ -64,7 +63,7 @@ def velocities(run: Run) -> Chart:
 
 def violation(run: Run) -> Chart:
     """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
-    constraints, data = run.model.constraints, run.dataset
+    constraints, data = run.model.constraints, run.variables
     names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
     names = [n for n in names if n == "violation" or data[n].values.any()]  # linear constraints have no size to relate to
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
@@ -98,7 +97,7 @@ def control(run: Run) -> Chart:
 
 def tracking(run: Run) -> Chart:
     """|φ| and |ψ| of the servo constraints, and what their accelerations miss where that is more than round-off."""
-    data = run.dataset
+    data = run.variables
     labels = {
         "servo_violation": "|φ| [own unit]",
         "servo_velocity_violation": "|ψ| [own unit/s]",
@@ -120,7 +119,7 @@ def tracking(run: Run) -> Chart:
 
 def energy(run: Run) -> Chart:
     """Energy, its balance, and powers where there are any."""
-    data, t = run.dataset, run.dataset["time"].values
+    data, t = run.variables, run.variables["time"].values
     total = data["energy"].values
     powers = ["applied_power", "constraint_power", "nonideal_power", "control_power"]
     loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
@@ -150,7 +149,7 @@ def energy(run: Run) -> Chart:
 
 def forces(run: Run) -> Chart:
     """Norm of each constraint's generalized force, entries of one unit together, and the multipliers."""
-    data = run.dataset
+    data = run.variables
     force = data["constraint_force"].values
     units = [str(u) for u in data["force_unit"].values]
     names = [str(c) for c in data["constraint"].values]
@@ -175,7 +174,7 @@ def forces(run: Run) -> Chart:
 
 def rank(run: Run) -> Chart:
     """Rank over time, with a notch at each crossing."""
-    data = run.dataset
+    data = run.variables
     figure, panels = stacked(1)
     t, values = data["time"].values, data["rank"].values.astype(float)
     for c in run.crossings:
@@ -228,9 +227,9 @@ def phase(run: Run, name: str) -> Chart:
 
 def exact_error(run: Run, exact) -> Chart:
     """Difference from a known solution."""
-    q, known = run.dataset["q"], exact(run.t)
-    difference = np.column_stack([np.abs(q.sel(coordinate=name).values - values) for name, values in known.items()])
-    unit_of = dict(zip(map(str, q["coordinate"].values), units_of(run.dataset, "q"), strict=True))
+    system, known = run.model.system, exact(run.t)
+    unit_of = dict(zip(system.coordinates, system.units, strict=True))
+    difference = np.column_stack([np.abs(run.q[:, system.coordinates.index(name)] - x) for name, x in known.items()])
     units = list(dict.fromkeys(unit_of[name] for name in known))
     figure, panels = stacked(1)
     unit = ", ".join(u for u in units if u) or "SI"
@@ -243,7 +242,7 @@ def exact_error(run: Run, exact) -> Chart:
 
 def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
     """A variable of the dataset, a panel per unit."""
-    data = run.dataset
+    data = run.variables
     units = list(dict.fromkeys(units_of(data, name)))
     figure, panels = stacked(len(units))
     for axes, unit in zip(panels, units, strict=True):
@@ -270,10 +269,10 @@ def finished(run: Run, chart: Chart, panels: list, *, height: float = PANEL, mar
     return chart
 
 
-def _table(data: xr.Dataset, name: str) -> Table:
+def _table(data: Variables, name: str) -> Table:
     values = data[name].values.reshape(len(data["time"]), -1)
     return Table(data["time"].values, list(zip(labels_of(data[name]), units_of(data, name), strict=True)), values)
 
 
-def _columns(data: xr.Dataset, names: list[str]) -> np.ndarray:
+def _columns(data: Variables, names: list[str]) -> np.ndarray:
     return np.column_stack([data[n].values for n in names])

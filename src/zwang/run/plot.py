@@ -8,12 +8,12 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from zwang.errors import ModelError
+from zwang.run.variables import Variable, Variables
 
 LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
     "servo_violation", "servo_velocity_violation", "missed", "servo_residual",
@@ -72,11 +72,11 @@ class Picture(Figure):
         return stream.getvalue()
 
 
-def plot(data: xr.Dataset, variables: Sequence[str]) -> Figure:
+def plot(data: Variables, variables: Sequence[str]) -> Figure:
     """One panel per variable and unit over time; residuals on a logarithmic axis."""
     unknown = [v for v in variables if v not in data]
     if unknown:
-        raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(map(str, data.data_vars))}.")
+        raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(data)}.")
     wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
     with matplotlib.rc_context(STYLE):
         figure, panels = stacked(len(wanted))
@@ -115,7 +115,7 @@ def _legend_rows(axes) -> int:
     return -(-len(box.get_texts()) // box._ncols) + bool(box.get_title().get_text()) if box else 0
 
 
-def draw(axes, data: xr.Dataset, name: str, unit: str | None = None) -> None:
+def draw(axes, data: Variables, name: str, unit: str | None = None) -> None:
     """Draw one variable into axes, or those of its entries that have one unit; a line per entry.
 
     Args:
@@ -223,7 +223,7 @@ def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return t[index], y[index]
 
 
-def units_of(data: xr.Dataset, name: str) -> list[str]:
+def units_of(data: Variables, name: str) -> list[str]:
     """The unit of each entry of a variable; empty where none was given."""
     variable = data[name]
     count = int(np.prod(variable.shape[1:], dtype=int))
@@ -236,9 +236,9 @@ def units_of(data: xr.Dataset, name: str) -> list[str]:
     return units * (count // max(len(units), 1))
 
 
-def labels_of(variable: xr.DataArray) -> list[str]:
+def labels_of(variable: Variable) -> list[str]:
     """A name for each entry of a variable."""
-    names = [[str(x) for x in variable[d].values] for d in variable.dims if d != "time"]
+    names = [[str(x) for x in variable.labels[d]] for d in variable.dims if d != "time"]
     if not names:
         return [str(variable.name).replace("_", " ")]
     return names[0] if len(names) == 1 else [f"{a}: {b}" for a in names[0] for b in names[1]]
