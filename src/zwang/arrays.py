@@ -28,7 +28,7 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
     """
     require_float64()
     try:
-        array = jnp.asarray(value, dtype=jnp.float64)
+        array = on_device(value) if isinstance(value, np.ndarray) else jnp.asarray(value, dtype=jnp.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(f"{what}: expected {size} numbers, got {value!r} ({error}).") from None
     if array.shape != (size,):
@@ -38,6 +38,11 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ModelError(f"{what}[{bad}] is {float(array[bad])}, expected a finite number.")
     return array
+
+
+def on_device(value) -> jax.Array:
+    """Numbers as a float64 array of JAX; where they are known no program is compiled for their shape, as `jnp.asarray` does."""
+    return jnp.asarray(value, jnp.float64) if isinstance(value, jax.Array) else jax.device_put(np.asarray(value, np.float64))
 
 
 def is_concrete(tree) -> bool:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from zwang.arrays import on_device
 from zwang.drift import AbstractDrift
 from zwang.dynamics import Dynamics
 from zwang.integrate.loop import Landing
@@ -48,7 +49,7 @@ class MotionFlow(eqx.Module):
         """The control that a sampler holds, or which switches are on; empty without either."""
         if self.switched is not None:
             return memory
-        return jnp.zeros(0) if self.sampler is None else self.sampler.applied(memory)
+        return on_device(()) if self.sampler is None else self.sampler.applied(memory)
 
     def next(self, memory) -> Float[Array, ""]:
         """When the flow changes next [s]."""

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.arrays import as_parameters, is_concrete, require_float64, vector
+from zwang.arrays import as_parameters, is_concrete, on_device, require_float64, vector
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
 from zwang.drift.consistent import measure
@@ -151,7 +151,7 @@ class Model(eqx.Module):
     def state(self, q, v, t=0.0) -> State:
         """q, v, t as a checked `State`."""
         s = self.system
-        return State(vector(q, s.nq, "q", s.coordinates), vector(v, s.nv, "v", s.velocities), jnp.asarray(t, jnp.float64))
+        return State(vector(q, s.nq, "q", s.coordinates), vector(v, s.nv, "v", s.velocities), on_device(t))
 
 
 class Motion(eqx.Module):

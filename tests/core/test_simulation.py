@@ -48,10 +48,16 @@ def test_dataset_has_names_units_and_every_variable(swing):
     assert data.attrs["result"] == "SUCCESS"
 
 
-def test_saved_file_opens_with_the_same_content(swing, tmp_path):
+def test_saved_file_opens_with_the_same_content(tmp_path):
     xarray = pytest.importorskip("xarray")
-    with xarray.open_dataset(swing.save(tmp_path / "run.nc")) as data:
-        assert np.array_equal(data.q.values, swing.q) and data.attrs["model"] == "pendulum"
+    run = zw.simulate(pendulum(), *START, duration=0.1)
+    with xarray.open_dataset(run.save(tmp_path / "run.nc")) as data:
+        assert "dataset" not in vars(run), "written without xarray"
+        xarray.testing.assert_identical(data.load(), run.dataset)
+        assert np.array_equal(data.q.values, run.q) and data.attrs["model"] == "pendulum"
+    run.dataset.attrs["note"] = "a warm day"
+    with xarray.open_dataset(run.save(tmp_path / "noted.nc")) as data:
+        assert data.attrs["note"] == "a warm day", "what its owner added is not lost"
 
 
 def test_states_between_samples_are_on_the_constraints_and_accurate(swing):

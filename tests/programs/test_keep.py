@@ -169,6 +169,38 @@ def test_a_file_under_another_name_is_foreign(tmp_path):
     assert store.read("two") is None
 
 
+def test_a_task_reads_ahead_what_the_last_one_took(folder, events, monkeypatch):
+    ended = []
+    monkeypatch.setattr("zwang.programs.early.atexit.register", ended.append)
+    x = np.arange(3.0)
+    assert keep_programs(folder, task="weigh") == ""
+    first = weighed(users("f = lambda x: 2.0 * jnp.sum(x)"), x)
+    ended[-1]()  # the process ends
+    assert keep_programs(folder, task="weigh") == ""
+    early = keep._kept.early
+    (coming,) = early._coming.values()
+    assert coming.result() is not None, "it is there before anybody has asked"
+    second = weighed(users("f = lambda x: 2.0 * jnp.sum(x)"), x)
+    assert not early._coming, "and was taken"
+    np.testing.assert_equal(jax.device_get(second), jax.device_get(first))
+    third = weighed(users("f = lambda x: 3.0 * jnp.sum(x)"), x)
+    assert third["sum"] == 9.0, "what was not expected is made as ever"
+    assert [kind for kind, _ in events()] == ["made", "loaded", "made"]
+    ended[-1]()
+    assert len(keep_programs(folder, task="weigh") or keep._kept.early._coming) == 2, "the list is that of the last one"
+    assert keep_programs(folder, task="another") == "" and not keep._kept.early._coming
+
+
+def test_what_was_read_ahead_in_vain_costs_nothing(folder, monkeypatch):
+    """A list that names what is gone, or is none."""
+    monkeypatch.setattr("zwang.programs.early.atexit.register", lambda f: None)
+    early = keep.Early(keep._kept.store, "task", lambda key: 1 / 0, [])
+    assert not early._coming and early.take("nothing") is None
+    keep._kept.store.write(early._name, ["gone"])
+    assert keep_programs(folder, task="task") == ""
+    assert weighed(users("f = lambda x: jnp.sum(x)"), np.ones(2))["sum"] == 2.0
+
+
 def test_a_folder_holds_only_so_many(tmp_path, monkeypatch):
     store = Store(tmp_path)
     monkeypatch.setattr("zwang.programs.store.MOST_FILES", 3)

@@ -99,7 +99,7 @@ def command(
     with Bar(not quiet) as bar, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
 
-        warnings = [start_jax()]
+        warnings = [start_jax(task=f"run {model}")]
         stack.enter_context(wall.watching_compilation())
         target = load_target(model, given)
         warnings += target.warnings

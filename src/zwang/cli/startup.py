@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 
 
-def start_jax() -> str:
+def start_jax(task: str = "") -> str:
     """Switch float64 on and the compile cache too.
+
+    Args:
+        task: what is going to be done: the programs that the last process of the same task took are read ahead.
 
     Returns:
         A sentence if there is no cache, which costs nothing but time; empty otherwise.
@@ -27,4 +30,4 @@ def start_jax() -> str:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-    return keep_programs()
+    return keep_programs(task=task)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arrays import on_device
 from zwang.drift.metric import metric_of, rows_of
 from zwang.dynamics import Dynamics, Scales
 from zwang.programs import program
@@ -180,7 +181,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     coordinates = np.abs(np.asarray(q)) if len(q) == len(v) else np.full(len(v), np.max(np.abs(q), initial=0.0))
     round_off = ROUND_OFF * curvature * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     return Placement(
-        State(jnp.asarray(q), jnp.asarray(v), state.t), _distance(q, state.q), _distance(v, state.v),
+        State(on_device(q), on_device(v), state.t), _distance(q, state.q), _distance(v, state.v),
         before, after, slip_before, slip_after, after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import pickle
 import re
 import time
 import uuid
@@ -26,6 +27,7 @@ from jax._src.lax.linalg import initialize_lapack
 from jax.core import Tracer
 from jax.experimental import serialize_executable
 
+from zwang.programs.early import Early
 from zwang.programs.fingerprint import Fingerprint
 from zwang.programs.folder import cache_folder
 from zwang.programs.known import UnknownError
@@ -48,17 +50,27 @@ CALLS = ("lapack_", "Sharding")
 class _Kept:
     """Where programs are kept, and those that are at hand in this process."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, task: str):
         if jax.default_backend() != "cpu" or jax.device_count() != 1:
             raise UnknownError("programs for accelerators and for several devices are left to JAX's own cache")
         self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
         self.ready: dict[str, _Ready] = {}
+        initialize_lapack()  # which JAX does when it lowers a factorization
+        self.early = Early(self.store, task, lambda key: _loaded(self.store.read(key)), self.ready) if task else None
+
+    def load(self, key: str) -> _Ready | None:
+        """The program under a key, if there is one."""
+        found = (self.early and self.early.take(key)) or _loaded(self.store.read(key))
+        try:
+            return None if found is None else _Ready(found[0], pickle.loads(found[1]))  # which imports, as no thread may
+        except Exception:  # whatever it needs and is not there, it is made again
+            return None
 
 
 _kept: _Kept | None = None
 
 
-def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
+def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
     """Keep compiled programs from now on, and take those that were kept: what ran once in any process is not traced again.
 
     A program belongs to all that it was made from: bytecode of functions, what they close over and refer to, zwang's sources, versions,
@@ -69,6 +81,7 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
         folder: where; `programs` in zwang's folder for caches (`ZWANG_CACHE`) unless given. Made if need be. Compiled programs are run
             as they are found there, so that nobody but you may be able to write to it.
         on: False stops it. The variable `ZWANG_KEEP=0` has the last word.
+        task: what this process is going to do; what the last process of the same task took is then read at once, on another core.
 
     Returns:
         Why nothing is kept, or nothing.
@@ -79,7 +92,7 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
         return ""
     folder = cache_folder() / "programs" if folder is None else Path(folder)
     try:
-        _kept = _Kept(folder)
+        _kept = _Kept(folder, task)
     except UnknownError as reason:
         return f"compiled programs are not kept: {reason}."
     except OSError as error:
@@ -183,7 +196,7 @@ def _ready(kept: _Kept, function: Callable, leaves: list, tree) -> _Ready | None
         return None
     if key in kept.ready:
         return kept.ready[key]
-    if (ready := _loaded(kept.store.read(key))) is not None:
+    if (ready := kept.load(key)) is not None:
         jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
     else:
         ready = _made(kept, key, function, leaves, tree)
@@ -245,7 +258,8 @@ def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Rea
         compiled = lowered.compile(compiler_options())
     try:
         _refuse_host(traced, lowered)
-        content = serialize_executable.serialize(compiled)[0], len(compiled.args_info[0]), flat.skeleton
+        results = len(jax.tree_util.tree_leaves(compiled.out_info))
+        content = serialize_executable.serialize(compiled)[0], len(compiled.args_info[0]), results, pickle.dumps(flat.skeleton)
         if _loaded(content) is None:
             raise UnknownError("it cannot be read back")
         if sources() == kept.sources:
@@ -264,17 +278,14 @@ def _refuse_host(traced, lowered) -> None:
             raise UnknownError(f"it calls {target}")
 
 
-def _loaded(content: Any) -> _Ready | None:
-    """A program from what was written; None if this process cannot read it."""
+def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes] | None:
+    """A program and the pickled skeleton of what it returns, from what was written; None if this process cannot read it."""
     if content is None:
         return None
     try:
-        executable, count, skeleton = content
-        slots = [x for x in jax.tree_util.tree_leaves(skeleton) if isinstance(x, _Slot)]
-        arguments = jax.tree_util.tree_structure(((0,) * count, {}))
-        results = jax.tree_util.tree_structure([0] * len(slots))
-        initialize_lapack()  # which JAX does when it lowers a factorization
-        compiled = serialize_executable.deserialize_and_load(executable, arguments, results)
-        return _Ready(compiled, skeleton)
+        executable, given, returned, skeleton = content
+        arguments = jax.tree_util.tree_structure(((0,) * given, {}))
+        results = jax.tree_util.tree_structure([0] * returned)
+        return serialize_executable.deserialize_and_load(executable, arguments, results), skeleton
     except Exception:  # whatever it is, it is made again
         return None

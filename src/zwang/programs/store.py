@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-MARK = b"zwang program 1\n"
+MARK = b"zwang program 2\n"
 MOST_BYTES, MOST_FILES = 2_000_000_000, 1000
 """What a folder may hold; beyond it the programs that were not used for longest go."""
 

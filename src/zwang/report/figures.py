@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
-import xarray as xr
 
 from zwang.picture import Curve, Mark, Panel, Picture
 from zwang.picture.data import MARK, MUTED, PANEL
 from zwang.report.tables import Table
-from zwang.run import Run
+from zwang.run import Run, Variables
 from zwang.run.plot import labels_of, lines, panel, units_of
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def velocities(run: Run) -> Chart:
 
 def violation(run: Run) -> Chart:
     """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
-    constraints, data = run.model.constraints, run.dataset
+    constraints, data = run.model.constraints, run.variables
     names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
     names = [n for n in names if n == "violation" or data[n].values.any()]  # linear constraints have no size to relate to
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
@@ -92,7 +91,7 @@ def control(run: Run) -> Chart:
 
 def tracking(run: Run) -> Chart:
     """|φ| and |ψ| of the servo constraints, and what their accelerations miss where that is more than round-off."""
-    data = run.dataset
+    data = run.variables
     labels = {
         "servo_violation": "|φ| [own unit]",
         "servo_velocity_violation": "|ψ| [own unit/s]",
@@ -112,7 +111,7 @@ def tracking(run: Run) -> Chart:
 
 def energy(run: Run) -> Chart:
     """Energy, its balance, and powers where there are any."""
-    data, t = run.dataset, run.dataset["time"].values
+    data, t = run.variables, run.variables["time"].values
     total = data["energy"].values
     powers = ["applied_power", "constraint_power", "nonideal_power", "control_power"]
     loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
@@ -141,7 +140,7 @@ def energy(run: Run) -> Chart:
 
 def forces(run: Run) -> Chart:
     """Norm of each constraint's generalized force, entries of one unit together, and the multipliers."""
-    data = run.dataset
+    data = run.variables
     force = data["constraint_force"].values
     units = [str(u) for u in data["force_unit"].values]
     names = [str(c) for c in data["constraint"].values]
@@ -164,7 +163,7 @@ def forces(run: Run) -> Chart:
 
 def rank(run: Run) -> Chart:
     """Rank over time, with a notch at each crossing."""
-    data = run.dataset
+    data = run.variables
     t, values, rows = data["time"].values, data["rank"].values.astype(float), float(run.model.constraints.m)
     for c in run.crossings:
         at = int(np.searchsorted(t, c.time))
@@ -208,9 +207,9 @@ def phase(run: Run, name: str) -> Chart:
 
 def exact_error(run: Run, exact) -> Chart:
     """Difference from a known solution."""
-    q, known = run.dataset["q"], exact(run.t)
-    difference = np.column_stack([np.abs(q.sel(coordinate=name).values - values) for name, values in known.items()])
-    unit_of = dict(zip(map(str, q["coordinate"].values), units_of(run.dataset, "q"), strict=True))
+    system, known = run.model.system, exact(run.t)
+    unit_of = dict(zip(system.coordinates, system.units, strict=True))
+    difference = np.column_stack([np.abs(run.q[:, system.coordinates.index(name)] - x) for name, x in known.items()])
     units = list(dict.fromkeys(unit_of[name] for name in known))
     unit = ", ".join(u for u in units if u) or "SI"
     panels = [lines(run.t, difference, list(known), f"|q − exact| [{unit}]", logarithmic=True)]
@@ -221,12 +220,12 @@ def exact_error(run: Run, exact) -> Chart:
 
 def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
     """A variable of the dataset, a panel per unit."""
-    data = run.dataset
+    data = run.variables
     panels = [panel(data, name, unit) for unit in dict.fromkeys(units_of(data, name))]
     return finished(run, key, title, caption, panels, {key: _table(data, name)})
 
 
-def _residuals(data: xr.Dataset, name: str, ylabel: str) -> Panel:
+def _residuals(data: Variables, name: str, ylabel: str) -> Panel:
     return lines(data["time"].values, data[name].values, labels_of(data[name]), ylabel, logarithmic=True)
 
 
@@ -248,10 +247,10 @@ def finished(
     return Chart(key, title, caption, Picture(panels), tables)
 
 
-def _table(data: xr.Dataset, name: str) -> Table:
+def _table(data: Variables, name: str) -> Table:
     values = data[name].values.reshape(len(data["time"]), -1)
     return Table(data["time"].values, list(zip(labels_of(data[name]), units_of(data, name), strict=True)), values)
 
 
-def _columns(data: xr.Dataset, names: list[str]) -> np.ndarray:
+def _columns(data: Variables, names: list[str]) -> np.ndarray:
     return np.column_stack([data[n].values for n in names])

@@ -191,7 +191,7 @@ def _section(chart: Chart, folder: Path) -> Section:
 def _attributes(run: Run) -> dict[str, str]:
     hidden = ("crossings", "switches", "settings", "command")
     return {
-        name.replace("_", " "): _shown(value) for name, value in run.dataset.attrs.items() if name not in hidden and value != ""
+        name.replace("_", " "): _shown(value) for name, value in run.variables.attrs.items() if name not in hidden and value != ""
     }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from zwang.errors import Result
-from zwang.run import Crossing, Run, Switched
+from zwang.run import Crossing, Run, Switched, Variables
 
 CONSERVED = 1e-9
 """Work of applied and nonideal forces, relative to the largest energy, below which the energy counts as conserved."""
@@ -127,8 +127,10 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         run: the run.
         exact: `t (samples,)` → dict of exact values (samples,) by coordinate name, or None.
     """
-    data, constraints = run.dataset, run.model.constraints
-    relative = _worst(data["relative_violation"], len(constraints.position_rows))
+    data, constraints = run.variables, run.model.constraints
+    every = range(len(constraints.names))
+    position, velocity = every if len(constraints.position_rows) else (), every if len(constraints.velocity_rows) else ()
+    relative = _worst(data, "relative_violation", position)
     ranks = [int(r) for r in data["rank"].values] + [c.rank for c in run.crossings]
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
     return Summary(
@@ -140,9 +142,9 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         samples=len(run.t),
         accepted=int(run.attrs["steps_accepted"]),
         rejected=int(run.attrs["steps_rejected"]),
-        violation=_worst(data["violation"], len(constraints.position_rows)),
+        violation=_worst(data, "violation", position),
         relative_violation=relative if relative is not None and relative.value > 0 else None,
-        velocity_violation=_worst(data["velocity_violation"], len(constraints.velocity_rows)),
+        velocity_violation=_worst(data, "velocity_violation", velocity),
         energy=_energy(run),
         rows=constraints.m,
         lowest_rank=min(ranks),
@@ -161,7 +163,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
 
 def unmet(run: Run) -> str:
     """Which servo constraint could not be met, when and why; empty if all could."""
-    data = run.dataset
+    data = run.variables
     if "control_result" not in data:
         return ""
     codes = data["control_result"].values
@@ -178,36 +180,39 @@ def unmet(run: Run) -> str:
     )
 
 
-def _worst_servo(data, name: str) -> Worst | None:
+def _worst_servo(data: Variables, name: str) -> Worst | None:
     """The largest value of a servo constraint that has this residual at all."""
     if name not in data:
         return None
-    known = data[name][:, np.isfinite(data[name].values).any(axis=0)]
-    return _worst(known, known.shape[1])
+    known = np.flatnonzero(np.isfinite(data[name].values).any(axis=0))
+    return _worst(data, name, known)
 
 
 def exact_errors(run: Run, exact: Callable | None) -> tuple[Error, ...]:
     """The largest |q − exact| for each unit; empty without an exact solution."""
-    q = run.dataset["q"]
+    system = run.model.system
     worst: dict[str, Error] = {}
     for name, values in ({} if exact is None else exact(run.t)).items():
-        own = q.sel(coordinate=name)
-        error = Error(float(np.max(np.abs(own.values - values))), str(own["coordinate_unit"].values), name)
+        i = system.coordinates.index(name)
+        error = Error(float(np.max(np.abs(run.q[:, i] - values))), system.units[i], name)
         if error.unit not in worst or error.value > worst[error.unit].value:
             worst[error.unit] = error
     return tuple(worst.values())
 
 
-def _worst(variable, rows: int) -> Worst | None:
-    if not rows or not variable.size:
+def _worst(data: Variables, name: str, among: Sequence[int] | np.ndarray) -> Worst | None:
+    """The largest value of a variable (time, constraint) in some of its columns; NaN is worse than any number."""
+    among = np.asarray(among, int)
+    values = data[name].values[:, among]
+    if not values.size:
         return None
-    values = np.where(np.isnan(variable.values), np.inf, variable.values)
-    at = np.unravel_index(int(np.argmax(values)), values.shape)
-    return Worst(float(variable.values[at]), str(variable[variable.dims[1]].values[at[1]]), float(variable["time"].values[at[0]]))
+    i, k = np.unravel_index(int(np.argmax(np.where(np.isnan(values), np.inf, values))), values.shape)
+    constraint = data[name].labels[data[name].dims[1]][among[k]]
+    return Worst(float(values[i, k]), str(constraint), float(data["time"].values[i]))
 
 
 def _energy(run: Run) -> Energy:
-    data = run.dataset
+    data = run.variables
     energy, balance = data["energy"].values, data["energy_balance"].values
     scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
     span = float(run.t[-1] - run.t[0])
@@ -216,5 +221,5 @@ def _energy(run: Run) -> Energy:
     conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
     return Energy(
         float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))),
-        float(data["energy_balance"].attrs["work_uncertainty"]), scale, conserved, data.energy.attrs["units"],
+        float(data["energy_balance"].attrs["work_uncertainty"]), scale, conserved, data["energy"].attrs["units"],
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Results: a run's steps, its dataset, its crossings of singular configurations.
+"""Results: a run's steps, its variables, its crossings of singular configurations.
 
 | file | what |
 |---|---|
@@ -6,7 +6,8 @@
 | `observe.py` | everything that is known at one instant, as arrays |
 | `interpolate.py` | states between the steps |
 | `blocks.py` | many instants through one compiled program |
-| `dataset.py` | the xarray dataset with names and units |
+| `dataset.py` | which variables a run has, with names and units |
+| `variables.py` | `Variables`: arrays with named dimensions, as NetCDF and as an xarray dataset |
 | `crossing.py` | where the constraints lose rank, and which rows |
 | `switched.py` | where constraints were switched on or off |
 """
@@ -15,3 +16,5 @@ from zwang.run.crossing import Crossing as Crossing
 from zwang.run.record import Run as Run
 from zwang.run.record import Steps as Steps
 from zwang.run.switched import Switched as Switched
+from zwang.run.variables import Variable as Variable
+from zwang.run.variables import Variables as Variables

@@ -1,4 +1,4 @@
-"""A run as an xarray dataset, with names, units and long names on everything."""
+"""A run as named variables, with units and long names on everything."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
 from scipy.linalg import solve_banded
 
 from zwang.law import AbstractControlLaw
 from zwang.model import Model
 from zwang.run.observe import Observation
 from zwang.run.switched import Switched
+from zwang.run.variables import Variables
 
 FORCE_UNITS = {"m": "N", "rad": "N m", "m/s": "N", "rad/s": "N m"}
 
 
-def dataset(
+def variables(
     model: Model,
     t: np.ndarray,
     q: np.ndarray,
@@ -26,7 +26,7 @@ def dataset(
     attrs: dict,
     active: np.ndarray,
     switches: Sequence[Switched] = (),
-) -> xr.Dataset:
+) -> Variables:
     """Coordinates `time`, `coordinate`, `velocity`, `constraint`, `row`; see the variables' `long_name` and `units`."""
     system, constraints = model.system, model.constraints
     motion, rows = seen.motion, constraints.row_slices
@@ -44,7 +44,7 @@ def dataset(
     work, doubt = _work(t, np.asarray(power))
     lost = np.sum([np.where(t >= s.time, s.energy_loss, 0.0) for s in switches], axis=0) if switches else np.zeros(len(t))
     labels = [f"{n}[{i}]" if s.stop - s.start > 1 else n for n, s in rows.items() for i in range(s.stop - s.start)]
-    variables = {
+    data = {
         "q": (("time", "coordinate"), q, "", "generalized coordinate"),
         "v": (("time", "velocity"), v, "", "generalized velocity"),
         "acceleration": (("time", "velocity"), motion.acceleration, "", "generalized acceleration"),
@@ -75,30 +75,31 @@ def dataset(
         ),
     }
     if not np.all(active) or switches:
-        variables["active"] = (("time", "constraint"), active.astype(np.int8), "1", "1 where the constraint is switched on")
-        variables["impact_loss"] = (("time",), lost, energy_unit, "energy lost in impacts since the start")
+        data["active"] = (("time", "constraint"), active.astype(np.int8), "1", "1 where the constraint is switched on")
+        data["impact_loss"] = (("time",), lost, energy_unit, "energy lost in impacts since the start")
     if seen.control is not None:
-        variables |= _servo(seen, power_unit)
-    result = xr.Dataset(
-        {name: (dims, values, {"units": unit, "long_name": long}) for name, (dims, values, unit, long) in variables.items()},
-        coords={
-            "time": ("time", t, {"units": "s", "long_name": "time"}),
-            "coordinate": list(system.coordinates),
-            "velocity": list(system.velocities),
-            "constraint": list(constraints.names),
-            "row": labels,
-            "coordinate_unit": ("coordinate", list(system.units)),
-            "velocity_unit": ("velocity", list(system.velocity_units)),
-            "force_unit": ("velocity", [FORCE_UNITS.get(u, "") for u in system.velocity_units]),
+        data |= _servo(seen, power_unit)
+    doubtful = {"energy_balance": {"work_uncertainty": doubt}}
+    return Variables(
+        {n: (dims, x, {"units": unit, "long_name": long, **doubtful.get(n, {})}) for n, (dims, x, unit, long) in data.items()},
+        {
+            "time": (("time",), t, {"units": "s", "long_name": "time"}),
+            **_labels("coordinate", system.coordinates, coordinate_unit=system.units),
+            **_labels(
+                "velocity", system.velocities, velocity_unit=system.velocity_units,
+                force_unit=[FORCE_UNITS.get(u, "") for u in system.velocity_units],
+            ),
+            **_labels("constraint", constraints.names),
+            **_labels("row", labels),
             **({} if model.servo is None else _actuators(model.servo, seen)),
         },
-    )
-    result["energy_balance"].attrs["work_uncertainty"] = doubt
-    result.attrs = {
-        "model": model.name,
-        **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()},
-    }
-    return result
+        {"model": model.name, **{k: x if isinstance(x, (int, float, str)) else json.dumps(x) for k, x in attrs.items()}},
+    )  # fmt: skip
+
+
+def _labels(dimension: str, names: Sequence[str], **further: Sequence[str]) -> dict:
+    """What stands along a dimension: names, and more."""
+    return {name: ((dimension,), np.array(values, dtype=str), {}) for name, values in {dimension: names, **further}.items()}
 
 
 def _work(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
@@ -163,7 +164,6 @@ def _actuators(servo: AbstractControlLaw, seen: Observation) -> dict:
     assert c is not None
     nu = c.u.shape[1]
     return {
-        "actuator": list(servo.names(nu)),
-        "actuator_unit": ("actuator", list(servo.units(nu))),
-        "servo_constraint": list(c.missed),
+        **_labels("actuator", servo.names(nu), actuator_unit=servo.units(nu)),
+        **_labels("servo_constraint", list(c.missed)),
     }

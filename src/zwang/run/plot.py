@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.errors import ModelError
 from zwang.picture import Curve, Panel, Picture
-
-if TYPE_CHECKING:
-    import xarray as xr
+from zwang.run.variables import Variable, Variables
 
 LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
     "servo_violation", "servo_velocity_violation", "missed", "servo_residual",
@@ -21,16 +18,16 @@ SPAN = 3
 """Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean nothing."""
 
 
-def plot(data: xr.Dataset, variables: Sequence[str]) -> Picture:
+def plot(data: Variables, variables: Sequence[str]) -> Picture:
     """One panel per variable and unit over time; residuals on a logarithmic axis."""
     unknown = [v for v in variables if v not in data]
     if unknown:
-        raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(map(str, data.data_vars))}.")
+        raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(data)}.")
     wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
     return Picture([panel(data, name, unit) for name, unit in wanted], title=str(data.attrs.get("model", "")))
 
 
-def panel(data: xr.Dataset, name: str, unit: str | None = None) -> Panel:
+def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
     """One variable, or those of its entries that have one unit; a curve per entry.
 
     Args:
@@ -83,7 +80,7 @@ def most_varying(values: np.ndarray) -> list[int]:
     return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_LINES])
 
 
-def units_of(data: xr.Dataset, name: str) -> list[str]:
+def units_of(data: Variables, name: str) -> list[str]:
     """The unit of each entry of a variable; empty where none was given."""
     variable = data[name]
     count = int(np.prod(variable.shape[1:], dtype=int))
@@ -96,9 +93,9 @@ def units_of(data: xr.Dataset, name: str) -> list[str]:
     return units * (count // max(len(units), 1))
 
 
-def labels_of(variable: xr.DataArray) -> list[str]:
+def labels_of(variable: Variable) -> list[str]:
     """A name for each entry of a variable."""
-    names = [[str(x) for x in variable[d].values] for d in variable.dims if d != "time"]
+    names = [[str(x) for x in variable.labels[d]] for d in variable.dims if d != "time"]
     if not names:
         return [str(variable.name).replace("_", " ")]
     return names[0] if len(names) == 1 else [f"{a}: {b}" for a in names[0] for b in names[1]]

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +16,14 @@ from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import History
 from zwang.model import Model
 from zwang.run.crossing import Crossing, find_crossings
+from zwang.run.dataset import variables
 from zwang.run.interpolate import Interpolant
 from zwang.run.observe import Observation, observe_all
 from zwang.run.switched import Switched
+from zwang.run.variables import Variables
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +103,8 @@ class Run:
         attrs: settings and counts.
         stopped_by: name of the stop condition that ended it, or what could not be switched, or None.
         switches: every change of topology, a `Switched` each.
-        dataset: xarray dataset at the sample times (computed when first asked for).
+        variables: everything at the sample times, with names and units (computed when first asked for).
+        dataset: the same as an xarray dataset.
     """
 
     def __init__(
@@ -148,9 +155,7 @@ class Run:
         return observe_all(self.flow, self.t, self.q, self.v, self.steps.applied[self.saved])
 
     @cached_property
-    def dataset(self):
-        from zwang.run.dataset import dataset  # xarray takes a second to import
-
+    def variables(self) -> Variables:
         crossings = [dataclasses.asdict(c) for c in self.crossings]
         ended = {
             "result": self.result.name,
@@ -159,7 +164,11 @@ class Run:
         }
         switches = [dataclasses.asdict(s) for s in self.switches]
         attrs = {**self.attrs, **ended, "crossings": crossings, **({"switches": switches} if switches else {})}
-        return dataset(self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches)
+        return variables(self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches)
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        return self.variables.to_xarray()
 
     @cached_property
     def active(self) -> np.ndarray:
@@ -201,7 +210,10 @@ class Run:
         path = Path(path)
         if not path.parent.is_dir():
             raise ModelError(f"cannot save {path}: folder {path.parent} does not exist.")
-        self.dataset.to_netcdf(path, engine="h5netcdf")
+        if "dataset" in vars(self):  # its owner may have added to it
+            self.dataset.to_netcdf(path, engine="h5netcdf")
+        else:
+            self.variables.save(path)
         return path
 
     def plot(self, variables: tuple[str, ...] | None = None):
@@ -214,8 +226,8 @@ class Run:
 
         if variables is None:
             variables = ("q", "v", "violation", "energy")
-            variables += () if self.model.servo is None else ("control", tracking(self.dataset))
-        return plot(self.dataset, variables).figure()
+            variables += () if self.model.servo is None else ("control", tracking(self.variables))
+        return plot(self.variables, variables).figure()
 
 
 def tracking(data) -> str:

@@ -92,7 +92,7 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
 
 def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
     """Largest |φ| or |ψ| of each joint's constraints at the samples, shape (n, joints); NaN where it has none."""
-    data = run.dataset
+    data = run.variables
     names = [str(n) for n in data["constraint"].values]
     worst = np.fmax(np.abs(data["violation"].values), np.abs(data["velocity_violation"].values))
     columns = [[names.index(n) for n in (mark.name,) if n in names] for mark in joints]

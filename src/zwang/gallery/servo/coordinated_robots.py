@@ -122,7 +122,7 @@ def _paper_figures() -> dict:
             lambda run: {
                 f"angle θ{i} [rad]": run.q[:, i - 1],
                 "velocity [rad/s]": run.v[:, i - 1],
-                "acceleration [rad/s²]": run.dataset.acceleration.values[:, i - 1],
+                "acceleration [rad/s²]": run.variables["acceleration"].values[:, i - 1],
             },
         )
 

@@ -40,8 +40,9 @@ def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run],
     """A picture of the controls over time, of all actuators or of those named."""
 
     def lines(run: Run) -> dict[str, np.ndarray]:
-        u = run.dataset.control
-        return {str(name): u.sel(actuator=name).values for name in (which or u.actuator.values)}
+        u = run.variables["control"]
+        names = [str(name) for name in u.labels["actuator"]]
+        return {name: u.values[:, names.index(name)] for name in which or names}
 
     return over_time(ylabel, lines)
 

@@ -1,0 +1,100 @@
+"""Arrays with named dimensions and units: what `run.dataset` is made of and `run.nc` is written from, without xarray, which takes
+longer to import than most runs take."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """An array whose dimensions have names.
+
+    Attributes:
+        name, dims: its name, and those of its dimensions.
+        values: the array.
+        attrs: `units` and `long_name`, perhaps more.
+        labels: for each of its dimensions what stands along it.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    values: np.ndarray
+    attrs: dict[str, Any]
+    labels: Mapping[str, np.ndarray]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Variables(Mapping[str, Variable]):
+    """Variables by name.
+
+    Attributes:
+        data: the variables themselves.
+        coordinates: what stands along their dimensions, each with one dimension; found by name, too.
+        attrs: what is said of all of them.
+    """
+
+    def __init__(self, data: dict[str, tuple], coordinates: dict[str, tuple], attrs: dict[str, Any]):
+        """Each of `data` and `coordinates` is (dimensions, values, attributes)."""
+        labels = {name: np.asarray(values) for name, (_, values, _) in coordinates.items()}
+
+        def variable(name, dims, values, attrs):
+            return Variable(name, dims, np.asarray(values), attrs, {d: labels[d] for d in dims})
+
+        self.data = {name: variable(name, *given) for name, given in data.items()}
+        self.coordinates = {name: variable(name, *given) for name, given in coordinates.items()}
+        self.attrs = attrs
+
+    def __getitem__(self, name: str) -> Variable:
+        return self.data[name] if name in self.data else self.coordinates[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or name in self.coordinates
+
+    def to_xarray(self) -> xr.Dataset:
+        import xarray as xr
+
+        return xr.Dataset(
+            {name: (x.dims, x.values, x.attrs) for name, x in self.data.items()},
+            coords={name: (x.dims, x.values, x.attrs) for name, x in self.coordinates.items()},
+            attrs=self.attrs,
+        )
+
+    def save(self, path: Path) -> None:
+        """Write NetCDF 4 by the conventions that xarray reads back: NaN for what is missing, `coordinates` for further labels."""
+        import h5netcdf
+
+        with h5netcdf.File(path, "w") as file:
+            file.attrs.update(self.attrs)
+            file.dimensions = {name: x.shape[0] for name, x in self.coordinates.items() if x.dims == (name,)}
+            for name, x in {**self.data, **self.coordinates}.items():
+                text = x.values.dtype.kind == "U"
+                filler = {"fillvalue": np.nan} if x.values.dtype.kind == "f" else {}
+                written = file.create_variable(
+                    name, x.dims, dtype=h5netcdf.core.h5py.string_dtype() if text else x.values.dtype,
+                    data=x.values.astype(object) if text else x.values, **filler,
+                )  # fmt: skip
+                written.attrs.update(x.attrs)
+                further = [c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims]
+                if further and name in self.data:  # as xarray does, which then reads them as coordinates
+                    written.attrs["coordinates"] = " ".join(further)
