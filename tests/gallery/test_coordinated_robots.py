@@ -202,10 +202,10 @@ def test_the_eleven_figures_of_the_paper_are_drawn_and_show_what_its_text_says()
     member, reached = example(NAME), run(NAME)
     titles = [title for title in member.figures if title.startswith("Figure")]
     assert [title.split(":")[0] for title in titles] == [f"Figure {i}" for i in range(4, 15)]
-    line = {title.split(":")[0]: member.figures[title](reached).axes[0].get_lines() for title in titles}
+    line = {title.split(":")[0]: member.figures[title](reached).panels[0].curves for title in titles}
     assert all(len(line[f"Figure {i}"]) == (3 if i < 9 else 1) for i in range(4, 15))
     top = len(reached.t) // 2
     for figure, start, middle in ((4, 60, 90), (8, -60, -90), (5, -60, 0), (7, 60, 0), (6, 0, 0)):
-        angle = np.degrees(line[f"Figure {figure}"][0].get_ydata())
+        angle = np.degrees(line[f"Figure {figure}"][0].y)
         np.testing.assert_allclose([angle[0], angle[top], angle[-1]], [start, middle, start], atol=1e-9)
-    assert all(abs(x.get_ydata()).max() < 1e-12 for x in line["Figure 6"])  # "θ3 and its derivatives are all zero"
+    assert all(abs(x.y).max() < 1e-12 for x in line["Figure 6"])  # "θ3 and its derivatives are all zero"

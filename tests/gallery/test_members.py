@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import zwang as zw
 from zwang.gallery import ENTRIES
 from zwang.gallery import NAMES as ALL
+from zwang.picture import Picture
 
 from .examples import example, run
 
@@ -79,10 +79,9 @@ def test_figures_have_labels_with_units(name):
     figures = example(name).figures
     assert figures
     for draw in figures.values():
-        figure = draw(run(name))
-        assert isinstance(figure, Figure)
-        axes = figure.axes[0]
-        assert all(text.endswith("]") for text in (axes.get_xlabel(), axes.get_ylabel()))
+        picture = draw(run(name))
+        assert isinstance(picture, Picture) and all(panel.curves for panel in picture.panels)
+        assert all(text.endswith("]") for text in (picture.xlabel, *(panel.ylabel for panel in picture.panels)))
 
 
 @pytest.mark.parametrize(

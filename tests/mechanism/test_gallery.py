@@ -22,8 +22,8 @@ def test_a_member_runs_on_its_constraints_and_is_drawn(name):
     mechanism, run = ran(name)
     assert run.result is zw.Result.SUCCESS
     assert float(run.dataset["violation"].max()) < 1e-12
-    axes = motion_picture(mechanism)(run).axes[0]
-    assert axes.get_xlabel().endswith("[m]") and axes.get_ylabel().endswith("[m]")
+    picture = motion_picture(mechanism)(run)
+    assert picture.equal and picture.xlabel.endswith("[m]") and picture.panels[0].ylabel.endswith("[m]")
 
 
 def test_peaucellier_draws_a_straight_line():

@@ -2,6 +2,8 @@
 
 import html.parser
 import re
+import subprocess
+import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,11 +12,11 @@ from matplotlib.figure import Figure
 
 import zwang as zw
 from zwang.mechanism import Reaction
+from zwang.picture import Curve, Panel, Picture
 from zwang.report import summarize, write_report
 from zwang.report.joints import joint_forces
 from zwang.report.svg import inline_svg
 from zwang.report.tables import Table
-from zwang.run.plot import MOST_POINTS, thinned
 
 EVIL = '<script>alert("x")</script> & $\\frac$'
 
@@ -45,6 +47,10 @@ def circle(run):
     return figure
 
 
+def line(run):
+    return Picture([Panel([Curve(run.q[:, 0], run.q[:, 1]), Curve([0, 1], [0, 1], "a bar")], "y [m]")], "x [m]")
+
+
 def broken(run):
     raise ValueError("no such angle")
 
@@ -52,8 +58,9 @@ def broken(run):
 @pytest.fixture(scope="module")
 def written(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
+    figures = {"circle": circle, "line": line, "broken": broken, "text": lambda run: "no figure"}
     complaints = write_report(
-        run, folder / "report.html", figures={"circle": circle, "broken": broken}, exact=exact, description=EVIL,
+        run, folder / "report.html", figures=figures, exact=exact, description=EVIL,
         phases=[EVIL], settings={"Model": {EVIL: EVIL}}, command=EVIL, wall_time={"integration": 0.01, EVIL: 1.0},
     )  # fmt: skip
     return folder, (folder / "report.html").read_text(), complaints
@@ -102,11 +109,13 @@ def test_identifiers_are_unique(page):
 def test_every_section_is_there(page):
     own, standard = {"own0", "exact"}, {"coordinates", "velocities", "violation", "energy", "forces", "rank", "steps"}
     assert own | standard | {"settings"} <= set(page.ids)
-    assert "phase1" in page.ids and page.tags.count("svg") == 10
+    assert "phase1" in page.ids and page.tags.count("svg") == 11
 
 
 def test_a_figure_that_cannot_be_drawn_is_told_and_costs_nothing_else(written):
-    assert written[2] == ["figure 'broken' could not be drawn: ValueError: no such angle"]
+    told, wrong = written[2]
+    assert told == "figure 'broken' could not be drawn: ValueError: no such angle"
+    assert wrong.endswith("expected a zwang.picture.Picture or a matplotlib Figure, got str")
     assert "no such angle" in written[1]
 
 
@@ -123,8 +132,9 @@ def test_curves_are_there_as_numbers(written, run):
 
 
 def test_curves_of_the_models_own_figures_are_numbers_too(written, run):
-    rows = (written[0] / "data" / "circle.csv").read_text().splitlines()
-    assert rows[0] == "x,y" and np.allclose(np.loadtxt(rows[1:], delimiter=","), run.q[:, :2], rtol=1e-14, atol=0)
+    for name, heading in (("circle", "x,y"), ("line", "x [m],y [m]")):
+        rows = (written[0] / "data" / f"{name}.csv").read_text().splitlines()
+        assert rows[0] == heading and np.allclose(np.loadtxt(rows[1:], delimiter=","), run.q[:, :2], rtol=1e-14, atol=0)
 
 
 def test_a_phase_plot_has_the_rate_over_the_coordinate(written, run):
@@ -167,15 +177,6 @@ def test_a_free_system_has_a_report_too(tmp_path):
     assert run.save(tmp_path / "run.nc").is_file()
 
 
-def test_a_long_line_keeps_its_peaks():
-    t = np.linspace(0, 1, 100_000)
-    y = np.sin(40 * t)
-    y[54_321] = 17.0
-    thin_t, thin_y = thinned(t, y)
-    assert len(thin_t) <= MOST_POINTS + 2
-    assert (thin_y.max(), thin_y.min(), thin_t[0], thin_t[-1]) == (17.0, y.min(), 0.0, 1.0)
-
-
 def test_a_table_in_the_page_says_what_it_leaves_out():
     table = Table(np.arange(100.0), [(f"q{i}", "m") for i in range(20)], np.ones((100, 20)))
     headings, rows = table.thinned()
@@ -184,6 +185,44 @@ def test_a_table_in_the_page_says_what_it_leaves_out():
 
 
 def test_identifiers_in_a_figure_start_with_its_key():
-    svg = inline_svg(circle(type("R", (), {"q": np.eye(2)})), "mine", "a <circle>")
-    assert all(i.startswith("mine-") for i in re.findall(r' id="([^"]+)"', svg))
-    assert 'aria-label="a &lt;circle>"' in svg
+    for draw in (circle, line):
+        svg = inline_svg(draw(type("R", (), {"q": np.eye(2)})), "mine", "a <circle>")
+        assert all(i.startswith("mine-") for i in re.findall(r' id="([^"]+)"', svg))
+        assert 'aria-label="a &lt;circle&gt;"' in svg
+
+
+WITHOUT_MATPLOTLIB = """
+import sys, types
+from pathlib import Path
+import numpy as np
+import zwang.cli.run, zwang.gallery.servo.drawing, zwang.mechanism.drawing, zwang.viewer
+from zwang.gallery.drawing import Linkage, curve
+from zwang.report.page import _own_charts, _section
+
+def late(run):
+    from matplotlib.figure import Figure
+    figure = Figure()
+    figure.subplots().plot(run.t, run.t)
+    return figure
+
+def drawn(**figures):
+    own, complaints = _own_charts(run, figures)
+    assert not complaints, complaints
+    return [_section(chart, Path(sys.argv[1])).svg for chart in own]
+
+t = np.linspace(0, 1, 9)
+steps = types.SimpleNamespace(t=t, y=np.stack([t, t], 1))
+system = types.SimpleNamespace(nq=1, coordinates=("q",), velocities=("q",), units=("m",), velocity_units=("m/s",))
+run = types.SimpleNamespace(t=t, q=t[:, None], steps=steps, model=types.SimpleNamespace(system=system))
+ours = drawn(bars=Linkage(lambda q: np.array([[[0, 0], [q[0], 1]]])), path=curve("q", "d/dt q"))
+assert all(svg.startswith("<svg") for svg in ours)
+print("matplotlib" in sys.modules)
+(theirs,) = drawn(late=late)
+print("matplotlib" in sys.modules, "var(--line0, #0072b2)" in theirs)
+"""
+
+
+def test_only_a_users_own_figure_needs_matplotlib(tmp_path):
+    """Its import and its figures took three seconds of each `zwang run`. A figure made after a late import is in our style, too."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT_MATPLOTLIB, str(tmp_path)], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True", "True"], done.stdout + done.stderr

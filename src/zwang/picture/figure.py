@@ -68,7 +68,7 @@ def figure(picture: Picture) -> Figure:
         if first is not None:
             made.axes[-1].set_xlabel(plain(picture.xlabel))
         if picture.title:
-            made.text(page.places[0].left / page.width, 1 - 12 / page.height, plain(picture.title), fontsize=TEXT + 0.5)
+            made.text(page.left / page.width, 1 - 12 / page.height, plain(picture.title), fontsize=TEXT + 0.5)
     return made
 
 

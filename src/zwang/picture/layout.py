@@ -58,10 +58,11 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Size of the page and the places of its panels, from top to bottom."""
+    """Size of the page, where its title begins, and the places of its panels, from top to bottom."""
 
     width: float
     height: float
+    left: float
     places: list[Place]
 
 
@@ -83,7 +84,7 @@ def layout(picture: Picture) -> Layout:
         entries = [(x_, y_ + heading - head) for x_, y_ in entries]
         places.append(Place(panel, x, y, left, top + head, head, entries, columns))
         top += head + height + GAP
-    return Layout(width, top - GAP + BOTTOM, places)
+    return Layout(width, top - GAP + BOTTOM, left, places)
 
 
 def up(panel: Panel, height: float) -> Axis:

@@ -52,7 +52,7 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
     """
     page = layout(picture)
     parts = [] if themed else [element("rect", width=page.width, height=page.height, fill="#ffffff")]
-    parts += [text(page.places[0].left, 11.5, fitting(picture.title, page.width, TEXT), size=TEXT + 0.5)] if picture.title else []
+    parts += [text(page.left, 11.5, fitting(picture.title, page.width, TEXT), size=TEXT + 0.5)] if picture.title else []
     for i, place in enumerate(page.places):
         parts += [*grid(place), *legend(place), *curves(place, f"{key}-{i}"), *labels(place)]
     parts += across(page.places[-1], picture.xlabel) if page.places else []
