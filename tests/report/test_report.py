@@ -48,7 +48,10 @@ def circle(run):
 
 
 def line(run):
-    return Picture([Panel([Curve(run.q[:, 0], run.q[:, 1]), Curve([0, 1], [0, 1], "a bar")], "y [m]")], "x [m]")
+    return Picture(
+        [Panel([Curve(run.q[:, 0], run.q[:, 1]), Curve([0, 1], [0, 1], "a bar"), Curve(run.t, run.t, sketch=True)], "y [m]")],
+        "x [m]",
+    )
 
 
 def broken(run):

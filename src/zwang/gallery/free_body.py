@@ -89,7 +89,7 @@ def _polhode(run):
     around, down = np.linspace(0, 2 * np.pi, 61), np.linspace(0, np.pi, 31)
     meridians = [_on_ball(a, down) for a in around[:-1:5]]
     parallels = [_on_ball(around, b) for b in down[3:-1:3]]
-    ball = joined([_seen(half * line) for line in meridians + parallels], color=RULE, width=0.5)
+    ball = joined([_seen(half * line) for line in meridians + parallels], color=RULE, width=0.5, sketch=True)
     ends = 1.25 * np.diag(half)
     axes = joined([_seen(np.stack([0 * end, end])) for end in ends], color=MUTED, width=0.8)
     names = [Label(_seen(1.1 * end), f"ω{i}", MUTED, (-4.0, -3.0)) for end, i in zip(ends, "₁₂₃", strict=True)]

@@ -133,10 +133,12 @@ class _Shown:
         return [name for name, kind in self.kinds.items() if kind in kinds]
 
     def _lines(self, lines: Iterable[np.ndarray], color: str, width: float, *, alpha: float | None = None, dash=()) -> Curve:
-        return joined(lines, color=color, width=width, alpha=self.shade if alpha is None else alpha, dash=dash)
+        return joined(lines, color=color, width=width, alpha=self.shade if alpha is None else alpha, dash=dash, sketch=True)
 
     def _spots(self, places, color: str, marker: str = "o", size: float = 5.0) -> Curve:
-        return joined([np.reshape(places, (-1, 2))], color=color, width=0, alpha=self.shade, marker=marker, size=size)
+        return joined(
+            [np.reshape(places, (-1, 2))], color=color, width=0, alpha=self.shade, marker=marker, size=size, sketch=True
+        )
 
     def _gap(self) -> list[Curve]:
         """The joint that is open, from one of its points to the other."""

@@ -38,6 +38,7 @@ class Curve:
         marker: at every point: "o", "s" or "^".
         size: of the markers [point].
         dot: whether a dot marks the first point.
+        sketch: whether it only shows the shape of a thing, so that nobody wants its points as numbers.
     Raises:
         ModelError: if x and y have different lengths, or a marker is unknown.
     """
@@ -52,6 +53,7 @@ class Curve:
     marker: str = ""
     size: float = 5.0
     dot: bool = False
+    sketch: bool = False
 
     def __post_init__(self):
         x, y = np.asarray(self.x, float), np.asarray(self.y, float)

@@ -86,7 +86,9 @@ def save_curves(figure: Picture | Figure, path: Path) -> bool:
 def _curves(figure: Picture | Figure) -> Iterator[tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]]:
     """What goes across and what goes up of every curve, each with its heading."""
     if isinstance(figure, Picture):
-        every = [(figure.xlabel, panel.ylabel, c.label, c.x, c.y) for panel in figure.panels for c in panel.curves]
+        every = [
+            (figure.xlabel, panel.ylabel, c.label, c.x, c.y) for panel in figure.panels for c in panel.curves if not c.sketch
+        ]
     else:
         every = [
             (axes.get_xlabel(), axes.get_ylabel(), str(line.get_label()), *line.get_data())
