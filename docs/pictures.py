@@ -1,5 +1,6 @@
 """Draws every mechanism of the gallery into `_static/mechanisms`: `make pictures`, or `python docs/pictures.py NAME …` for some."""
 
+import dataclasses
 import io
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from PIL import Image
 import zwang as zw
 from zwang.cli.startup import start_jax
 from zwang.gallery.index.mechanisms import MECHANISMS
+from zwang.picture import Picture
+from zwang.picture.layout import INCH, layout
 
 FOLDER = Path(__file__).parent / "_static" / "mechanisms"
 LONGEST = 6.0
@@ -24,8 +27,10 @@ MOST_BYTES = 40_000
 def draw(name: str) -> Path:
     """Write one picture."""
     example = zw.gallery.load(name)
-    figure = example.figures["Motion"](example.run(duration=min(example.duration, LONGEST), rtol=1e-6))
-    figure.set_size_inches(SIZE)
+    picture = example.figures["Motion"](example.run(duration=min(example.duration, LONGEST), rtol=1e-6))
+    assert isinstance(picture, Picture)
+    besides = layout(picture).height / INCH - picture.height
+    figure = dataclasses.replace(picture, width=SIZE[0], height=SIZE[1] - besides).figure()
     path = FOLDER / f"{name}.png"
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=DOTS)

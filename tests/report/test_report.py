@@ -48,10 +48,8 @@ def circle(run):
 
 
 def line(run):
-    return Picture(
-        [Panel([Curve(run.q[:, 0], run.q[:, 1]), Curve([0, 1], [0, 1], "a bar"), Curve(run.t, run.t, sketch=True)], "y [m]")],
-        "x [m]",
-    )
+    curves = [Curve(run.q[:, 0], run.q[:, 1]), Curve([0, 1], [0, 1], "a bar"), Curve(run.q[:, 1], run.q[:, 0], sketch=True)]
+    return Picture([Panel(curves, "y [m]")], "x [m]")
 
 
 def broken(run):
