@@ -52,12 +52,12 @@ def _path(run: Outcome, key: str, title: str) -> Chart:
     asked = [p["radius"] * np.sin(w * run.t), p["middle"] + p["radius"] * np.cos(w * run.t), p["climb"] * run.t]
     hand = [a + off for a, off in zip(asked, run.off[[0, 1, 3]], strict=True)]
     panels = [
-        Panel([Curve(hand[0], hand[up], "hand", dot=True), Curve(asked[0], asked[up], "asked for", **EXACT)], f"{'xyz'[up]} [m]")
-        for up in (2, 1)
+        Panel([Curve(hand[2], hand[up], "hand", dot=True), Curve(asked[2], asked[up], "asked for", **EXACT)], f"{'xy'[up]} [m]")
+        for up in (0, 1)
     ]
-    caption = "The helix from the front, and below it from above; the dot is the start."
+    caption = "The helix, lying, from two sides; the dot is the start."
     table = Table(run.t, [("x", "m"), ("y", "m"), ("z", "m")], np.stack(hand).T)
-    return Chart(key, title, caption, Picture(panels, "x [m]", height=2.2, equal=True), {key: table})
+    return Chart(key, title, caption, Picture(panels, "z [m]", height=2.0, equal=True), {key: table})
 
 
 def _errors(drawn: Sequence[Outcome], key: str, title: str, *, joints: bool) -> Chart:
