@@ -191,6 +191,8 @@ def test_a_number_stands_for_as_many_as_there_are():
         (lambda: Curve(T, np.ones((51, 2))), r"y \(51, 2\), expected \(n,\)"),
         (lambda: Curve(1.0, 2.0), r"x has shape \(\)"),
         (lambda: Curve(T, T, marker="x"), "marker 'x', expected 'o'"),
+        (lambda: one(Curve(T, T), logarithmic=True, limits=(0, None)), "limits .* on a logarithmic axis, expected positive"),
+        (lambda: Picture([], logarithmic=True, equal=True), "equal=True with a logarithmic axis"),
         (lambda: one(Curve(T, T)).save("no/such/folder/a.svg"), "folder no/such/folder does not exist"),
     ],
 )

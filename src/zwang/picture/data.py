@@ -104,6 +104,8 @@ class Panel:
         whole: whether its ticks are whole numbers.
         heading: a remark above the legend.
         marks, labels: further lines and texts.
+    Raises:
+        ModelError: if a logarithmic axis is to end at a limit that is not positive.
     """
 
     curves: Sequence[Curve]
@@ -114,6 +116,12 @@ class Panel:
     heading: str = ""
     marks: Sequence[Mark] = ()
     labels: Sequence[Label] = ()
+
+    def __post_init__(self):
+        if self.logarithmic and any(limit is not None and limit <= 0 for limit in self.limits):
+            raise ModelError(
+                f"panel {self.ylabel!r}: limits {self.limits} on a logarithmic axis, expected positive ones or None."
+            )
 
     @property
     def drawn(self) -> list[Curve]:
@@ -139,6 +147,8 @@ class Picture:
         width, height: of the picture, `WIDTH` or `HALF`, and of each panel's data area [inch].
         logarithmic: whether the axis across is.
         equal: whether lengths across and up are drawn to one scale.
+    Raises:
+        ModelError: if scales are to be equal where an axis is logarithmic.
     """
 
     panels: Sequence[Panel]
@@ -148,6 +158,10 @@ class Picture:
     height: float = PANEL
     logarithmic: bool = False
     equal: bool = False
+
+    def __post_init__(self):
+        if self.equal and (self.logarithmic or any(panel.logarithmic for panel in self.panels)):
+            raise ModelError("picture: equal=True with a logarithmic axis, which has no lengths; leave one of them out.")
 
     def figure(self) -> Figure:
         """The same as a matplotlib figure."""

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
 from zwang.picture.data import INK, MARK, MUTED, PALETTE, RULE, Curve, Mark, Picture
-from zwang.picture.layout import (
-    BOTTOM,
-    DOT,
-    HANDLE,
-    INCH,
-    ROW,
-    SMALL,
-    START,
-    TEXT,
-    TINY,
-    Place,
-    fitting,
-    layout,
-    wide,
-)  # fmt: skip
+from zwang.picture.layout import BOTTOM, DOT, HANDLE, INCH, ROW, SMALL, START, TEXT, TINY, Place, fitting, layout, wide
 from zwang.picture.points import fewer, lone, path
 
 COLORS = {
@@ -53,8 +40,8 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
     page = layout(picture)
     parts = [] if themed else [element("rect", width=page.width, height=page.height, fill="#ffffff")]
     parts += [text(page.left, 11.5, fitting(picture.title, page.width, TEXT), size=TEXT + 0.5)] if picture.title else []
-    for i, place in enumerate(page.places):
-        parts += [*grid(place), *legend(place), *curves(place, f"{key}-{i}"), *labels(place)]
+    for place in page.places:
+        parts += [*grid(place), *legend(place), *curves(place, key), *labels(place)]
     parts += across(page.places[-1], picture.xlabel) if page.places else []
     whole = element(
         "svg", "\n".join(parts), xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {page.width:.2f} {page.height:.2f}",
@@ -92,13 +79,15 @@ def across(at: Place, name: str) -> list[str]:
 
 
 def curves(at: Place, key: str) -> list[str]:
-    """Marks and curves, cut off where the data area ends."""
+    """Marks and curves, cut off where the data area ends; the area is known by its place, so that it does no harm where another
+    picture on the page has the same."""
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
     drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
     drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
+    own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
     return [
-        element("clipPath", area, id=key),
-        element("g", "\n".join(drawn), clip_path=f"url(#{key})", stroke_linejoin="round", fill="none"),
+        element("clipPath", area, id=own),
+        element("g", "\n".join(drawn), clip_path=f"url(#{own})", stroke_linejoin="round", fill="none"),
     ]
 
 
@@ -116,8 +105,12 @@ def line(data: str, curve: Curve) -> str:
     """Path data in the style of a curve."""
     return element(
         "path", d=data, stroke=curve.color, stroke_width=curve.width, opacity=curve.alpha,
-        stroke_dasharray=" ".join(f"{dash:g}" for dash in curve.dash), stroke_linecap="butt" if curve.dash else "round",
+        stroke_dasharray=dashes(curve.dash), stroke_linecap="butt" if curve.dash else "round",
     )  # fmt: skip
+
+
+def dashes(lengths: Sequence[float]) -> str:
+    return " ".join(f"{length:g}" for length in lengths)
 
 
 def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) -> str:
@@ -131,9 +124,7 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
 def marked(at: Place, mark: Mark) -> list[str]:
     """Lines from bottom to top, with names that step down by turns."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
-    parts = [
-        element("path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=" ".join(f"{dash:g}" for dash in mark.dash))
-    ]
+    parts = [element("path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash))]
     for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
         rows, late = name.split("\n"), x > 0.75 * at.x.length
         for j, row in enumerate(rows):
