@@ -145,7 +145,8 @@ class Dynamics(eqx.Module):
             A, length = A[rows], None if length is None else length[rows]
         if self.structure is not None:
             return self.structure.weighted(mass, A, method.proximal, length)  # type: ignore
-        return WeightedPseudoinverse(mass, A, method, length)
+        pattern = self.constraints.pattern if rows is None else self.constraints.pattern[rows]
+        return WeightedPseudoinverse(mass, A, method.knowing(mass.spread(pattern)), length)
 
     def equation(self, s: State, weighted: WeightedPseudoinverse, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
         """F and b at a state whose A⊕ is known, with `b + stabilization` in place of b (Baumgarte); with a control law, F holds the

@@ -12,6 +12,7 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.factor import Cholesky
@@ -31,6 +32,10 @@ class AbstractMass(eqx.Module):
     @abc.abstractmethod
     def weigh(self, A: Float[Array, "m nv"]) -> Float[Array, "m nv"]:
         """`A W`: rows in the metric of M⁻¹, in which their ordinary length is what a unit multiplier accelerates."""
+
+    @abc.abstractmethod
+    def spread(self, pattern: Bool[np.ndarray, "m nv"]) -> Bool[np.ndarray, "m nv"]:
+        """Where `A W` can have entries, from where A can."""
 
     @abc.abstractmethod
     def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
@@ -57,6 +62,9 @@ class DiagonalMass(AbstractMass):
     def weigh(self, A):
         return A / jnp.sqrt(self.diagonal)
 
+    def spread(self, pattern):
+        return pattern
+
     def unweigh(self, y):
         return y / jnp.sqrt(self.diagonal)
 
@@ -82,6 +90,9 @@ class DenseMass(AbstractMass):
 
     def weigh(self, A):
         return self.factor.forward(A.T).T
+
+    def spread(self, pattern):
+        return np.ones_like(pattern)
 
     def unweigh(self, y):
         return self.factor.backward(y)
@@ -112,6 +123,10 @@ class BlockDiagonalMass(AbstractMass):
 
     def weigh(self, A):
         return self._each(Cholesky.forward, A.T).T
+
+    def spread(self, pattern):
+        k = self.blocks.shape[1]
+        return np.repeat(np.any(pattern.reshape(len(pattern), -1, k), axis=2), k, axis=1)
 
     def unweigh(self, y):
         return self._each(Cholesky.backward, y)

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zwang.factor import LOOPED, inverse_factor
+from zwang.factor import LOOPED, gram_of, inverse_factor, pairs
+from zwang.mass import factor_mass
 
 
 def matrices(n: int, count: int = 3):
@@ -40,3 +41,25 @@ def test_derivatives_of_one_and_of_many_are_central_differences():
     slope = jax.vmap(jax.grad(lambda M, w: jnp.sum(w * inverse_factor(M))))(M, w)
     assert np.abs(many - expected).max() < 1e-8 and np.abs(one - expected[0]).max() < 1e-8
     assert np.abs(jnp.sum(slope * dM, axis=(1, 2)) - jnp.sum(w * expected, axis=(1, 2))).max() < 1e-7
+
+
+def test_a_gram_matrix_from_known_entries_is_the_whole_product():
+    """Round-off of sums of a few products; it reads no entry outside the pattern."""
+    random = np.random.default_rng(3)
+    pattern = random.random((9, 40)) < 0.1
+    known = pairs(pattern)
+    C = np.where(pattern, random.standard_normal((3, 9, 40)), 0.0)
+    given = jnp.asarray(np.where(pattern, C, np.nan))
+    assert known is not None and len(known[0]) == np.sum(pattern.sum(axis=0) ** 2)
+    assert np.abs(jax.vmap(lambda C: gram_of(C, known))(given) - C @ C.transpose(0, 2, 1)).max() < 1e-14
+    assert pairs(np.ones((9, 40), bool)) is None
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_weighing_rows_leaves_entries_where_the_mass_matrix_says(size):
+    """Diagonal, blocks of three, dense: W reaches within a block and no further."""
+    M = {1: np.ones(6), 3: np.stack([np.eye(3) + 1, np.eye(3) + 2]), 6: np.eye(6) + 1}[size]
+    mass, pattern = factor_mass(jnp.asarray(M)), np.arange(6) == np.array([[1], [3]])
+    spread = mass.spread(pattern)
+    assert spread.sum(axis=1).tolist() == [size, size]
+    assert not np.any((np.abs(mass.weigh(jnp.asarray(pattern, float))) > 0) & ~spread)

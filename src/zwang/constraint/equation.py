@@ -111,6 +111,13 @@ class Constraints(eqx.Module):
         A = _jacobian(lambda v: self.velocity_residual(q, v, t, p), v, self.entries)
         return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
 
+    @property
+    def pattern(self) -> Bool[np.ndarray, "m nv"]:
+        """Where A can have entries; of what is given outright, anywhere."""
+        pattern = np.ones((self.m, self.system.nv), bool)
+        pattern[self.velocity_rows] = self.entries.pattern
+        return pattern
+
     def product(self, q, v, t, p) -> Callable[[Float[Array, " nv"]], Float[Array, " m"]]:
         """`w ↦ A w`, without forming A of what is given at position or velocity level."""
         outright = [A for A, _ in self._outright(q, v, t, p)]

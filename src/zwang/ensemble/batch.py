@@ -110,7 +110,7 @@ class Program:
         self._model, self._times, self._members = model, times, members
         self._size = min(chunk, -(-members // self._workers))
         self._arguments, self._axes = arguments, axes
-        self._compiled = jax.jit(many).lower(*self._part(0)).compile(compiler_options())
+        self._compiled = jax.jit(many).lower(*self._part(0)).compile(compiler_options(self._size))
 
     @property
     def memory_per_member(self) -> int:

@@ -29,7 +29,8 @@ class AbstractExplicit(AbstractIntegrator):
         b, b_error = jnp.asarray(method.b), jnp.asarray(method.b_error)
 
         def stage(i, rates):
-            return rates.at[i].set(flow.rate(t + c[i] * h, y + h * (a[i] @ rates)))
+            return rates.at[:, i].set(flow.rate(t + c[i] * h, y + h * (rates @ a[i])))
 
-        rates = jax.lax.fori_loop(0, method.stages, stage, jnp.zeros((method.stages, len(y))))
-        return Step(y + h * (b @ rates), h * (b_error @ rates), jnp.asarray(True))
+        # stages last: of many motions side by side the sum over stages is then one product, without moving anything
+        rates = jax.lax.fori_loop(0, method.stages, stage, jnp.zeros((len(y), method.stages)))
+        return Step(y + h * (rates @ b), h * (rates @ b_error), jnp.asarray(True))

@@ -22,7 +22,8 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.factor import Cholesky
 
@@ -91,6 +92,10 @@ class AbstractPseudoinverse(eqx.Module):
     @abc.abstractmethod
     def flops(self, m: int, n: int) -> float:
         """Floating-point operations to form C⁺ for C of shape (m, n)."""
+
+    def knowing(self, pattern: Bool[np.ndarray, "m n"]) -> AbstractPseudoinverse:
+        """The same method, for matrices whose entries can differ from zero where `pattern` says so."""
+        return self
 
 
 class Pseudoinverse(eqx.Module):

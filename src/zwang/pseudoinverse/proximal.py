@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.factor import Inverse, gram, product
+from zwang.factor import Inverse, gram_of, pairs, product
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 
 TINY = 1e-280
@@ -72,6 +74,7 @@ class Proximal(AbstractPseudoinverse):
         sweeps: number of sweeps; 3.
         relaxation: κ in `μ + κ violation²` (Levenberg-Marquardt); 1: a singular value below the violation is not trusted.
         rank_threshold: singular values above this times the longest row count in `rank()`; 1e-8, for reports only.
+        pairs: products that `C Cᵀ` is the sum of, if they are known and few (`knowing`).
 
     Reference: Parikh and Boyd (2014), Proximal Algorithms, section 4.1 (iterative refinement).
     """
@@ -80,16 +83,20 @@ class Proximal(AbstractPseudoinverse):
     sweeps: int = eqx.field(static=True, default=3)
     relaxation: float = 1.0
     rank_threshold: float = 1e-8
+    pairs: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None)
+
+    def knowing(self, pattern):
+        return dataclasses.replace(self, pairs=pairs(pattern))
 
     def factor(self, C):
         C = jax.lax.optimization_barrier(C)  # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
-        G = gram(C)
+        G = gram_of(C, self.pairs)
         mu = self.damping * jnp.max(jnp.diag(G), initial=TINY)
         damped = Inverse(G + mu * jnp.eye(len(G)))
         return ProximalFactor(C, G, damped, mu, self.sweeps, self.rank_threshold)
 
     def relaxed(self, violation):
-        return Proximal(self.damping + self.relaxation * violation**2, self.sweeps, self.relaxation, self.rank_threshold)
+        return dataclasses.replace(self, damping=self.damping + self.relaxation * violation**2)
 
     def flops(self, m, n):
         """`m²n` for C Cᵀ (symmetric), `m³/3` for Cholesky, then per column of C⁺ the sweeps and one product with Cᵀ."""
