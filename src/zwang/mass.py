@@ -125,8 +125,8 @@ class BlockDiagonalMass(AbstractMass):
         return self._each(Cholesky.forward, A.T).T
 
     def spread(self, pattern):
-        k = self.blocks.shape[1]
-        return np.repeat(np.any(pattern.reshape(len(pattern), -1, k), axis=2), k, axis=1)
+        count, k, _ = self.blocks.shape
+        return np.repeat(np.any(pattern.reshape(-1, count, k), axis=2), k, axis=1)
 
     def unweigh(self, y):
         return self._each(Cholesky.backward, y)
