@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import solve_banded
 
 from zwang.law import AbstractControlLaw
 from zwang.model import Model
@@ -119,6 +118,8 @@ def spline_integral(t: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _cubics(h: np.ndarray, rise: np.ndarray, both: np.ndarray) -> np.ndarray:
     """Integrals over the intervals from their lengths, and differences and sums of the values at their ends."""
+    from scipy.linalg import solve_banded  # a third of a second, which an import of zwang need not take
+
     n, slope = len(h), rise / h
     if n < 3:  # a line, or a parabola
         bend = (slope[-1] - slope[0]) / np.sum(h) if n == 2 else 0.0

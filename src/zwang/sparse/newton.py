@@ -19,7 +19,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 from jaxtyping import Array, Float, Int
 
 from zwang.constraint.pattern import colors
@@ -122,8 +121,10 @@ class SparseNewton(eqx.Module):
 def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.ndarray]:
     """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but need not be neighbors of the same
     ones (no row of a pin joint has both x and y)."""
-    one = scipy.sparse.csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))
-    two = scipy.sparse.coo_array(one @ one)
+    from scipy.sparse import coo_array, csr_array
+
+    one = csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))
+    two = coo_array(one @ one)
     return two.row, two.col
 
 
