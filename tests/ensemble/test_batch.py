@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
 from tests.core.models import pendulum
+from zwang.ensemble.narrow import narrowed
 
 TIMES = np.linspace(0.0, 1.0, 3)
 ANGLES = np.linspace(0.3, 2.0, 5)
@@ -82,6 +85,12 @@ def test_single_precision_states_its_violation():
     assert 1e-9 < np.max(np.abs(single.q - double.q)) < 1e-4
     violation = np.abs(np.linalg.norm(single.q, axis=2) - 1)
     assert np.ptp(single.violation / violation) < 1e-3 * np.max(single.violation / violation)  # a length apart
+
+
+def test_single_precision_of_sums_over_lists():
+    """What is added up by `.at[].add`, as `C Cᵀ` of rows with few entries is."""
+    summed = jax.jit(narrowed(lambda x: jnp.zeros(3).at[jnp.array([0, 0, 2])].add(x) / 3))(jnp.arange(1.0, 4.0))
+    assert np.array_equal(summed, np.float32([3.0, 0.0, 3.0]) / np.float32(3.0)) and summed.dtype == np.float64
 
 
 @pytest.mark.parametrize("wrong", [{"precision": "single"}, {"precision": "half", "step": 0.1}])

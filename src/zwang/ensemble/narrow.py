@@ -54,6 +54,8 @@ def _of_params(x):
     if isinstance(x, ClosedJaxpr):
         shapes = [jax.ShapeDtypeStruct(a.shape, _kind(a.dtype)) for a in x.in_avals]
         return jax.make_jaxpr(lambda *args: _carried_out(x.jaxpr, x.consts, args))(*shapes)
+    if isinstance(x, Jaxpr):  # how a scatter puts things together, which has no constants
+        return _of_params(ClosedJaxpr(x, ())).jaxpr
     if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
         return tuple(map(_of_params, x))
     return _kind(x) if isinstance(x, np.dtype) else x
