@@ -45,6 +45,9 @@ WHOLE = "all"
 
 
 def main(names: list[str]) -> int:
+    if names[:1] in (["--help"], ["-h"]):
+        print(__doc__)
+        return 0
     if names[:1] == ["page"]:
         from benchmarks.page.write import main as write_page
 
