@@ -103,8 +103,11 @@ def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | None:
     """i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are not few."""
-    k, i, j = np.nonzero(pattern.T[:, :, None] & pattern.T[:, None, :])
-    return None if FEW * len(k) > len(pattern) * pattern.size else tuple(tuple(x.tolist()) for x in (i, j, k))
+    if FEW * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
+        return None
+    columns = [np.flatnonzero(column).tolist() for column in pattern.T]
+    found = [(i, j, k) for k, rows in enumerate(columns) for i in rows for j in rows]
+    return tuple(zip(*found, strict=True)) or ((), (), ())
 
 
 def gram_of(C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None) -> Float[Array, "m m"]:

@@ -18,7 +18,7 @@ from zwang.gallery.drawing import one
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
 from zwang.model import Model
-from zwang.picture import Curve, Label, joined
+from zwang.picture import Curve, Label, joined, projected
 from zwang.picture.data import MUTED, PALETTE, RULE
 from zwang.scene import bodies_scene
 
@@ -103,8 +103,7 @@ def _on_ball(around, down):
 
 def _seen(w):
     """Points, shape (..., 3), as seen from 30° above and from between the first two axes, shape (..., 2)."""
-    right, up = np.array([-1.0, 1.0, 0.0]) / np.sqrt(2), np.array([-0.5, -0.5, np.sqrt(1.5)]) / np.sqrt(2)
-    return w @ np.stack([right, up], axis=1)
+    return projected(w, np.pi / 4, np.pi / 6)
 
 
 def _angular_velocity(run):

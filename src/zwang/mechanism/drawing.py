@@ -12,7 +12,7 @@ import numpy as np
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.scene import belt, outline
-from zwang.picture import Curve, Label, Panel, Picture, joined
+from zwang.picture import Curve, Label, Panel, Picture, joined, projected
 from zwang.picture.data import HALF
 
 if TYPE_CHECKING:
@@ -80,10 +80,7 @@ def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
     """Places as the eye sees them: as they are in the plane, in parallel projection in space; shape (..., 2)."""
     if mechanism.d == 2:
         return places
-    azimuth, elevation = np.radians(mechanism.look.view)
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    up = np.array([-np.cos(azimuth) * np.sin(elevation), -np.sin(azimuth) * np.sin(elevation), np.cos(elevation)])
-    return places @ np.stack([right, up], axis=1)
+    return projected(places, *np.radians(mechanism.look.view))
 
 
 class _Shown:

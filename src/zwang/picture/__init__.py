@@ -22,3 +22,4 @@ from zwang.picture.data import Mark as Mark
 from zwang.picture.data import Panel as Panel
 from zwang.picture.data import Picture as Picture
 from zwang.picture.data import joined as joined
+from zwang.picture.data import projected as projected

@@ -186,6 +186,13 @@ class Picture:
         return svg(self)
 
 
+def projected(places: np.ndarray, azimuth: float, elevation: float) -> np.ndarray:
+    """Points in space, shape (..., 3), in parallel projection as seen from a direction [rad]: to the right and up, shape (..., 2)."""
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    up = np.array([-np.cos(azimuth) * np.sin(elevation), -np.sin(azimuth) * np.sin(elevation), np.cos(elevation)])
+    return places @ np.stack([right, up], axis=1)
+
+
 def joined(lines: Iterable[np.ndarray], **style) -> Curve:
     """Several lines, shapes (n_i, 2), as one curve with gaps between them; `style` is that of `Curve`."""
     gap = np.full((1, 2), np.nan)

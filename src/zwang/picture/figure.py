@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from zwang.picture.data import DASHED, INK, MUTED, PALETTE, RULE, Curve, Picture
-from zwang.picture.layout import DOT, INCH, SMALL, START, TEXT, TINY, Place, layout
+from zwang.picture.layout import DOT, INCH, NAME, NOTHING, SMALL, START, TEXT, TINY, Place, layout
 from zwang.picture.points import lone
 
 STYLE: dict[Any, Any] = {
@@ -82,7 +82,7 @@ def _draw(axes, at: Place) -> None:
         ruler.set_major_formatter(FixedFormatter([told for _, told in ticks]))
         ruler.set_minor_locator(NullLocator())
     axes.set_ylabel(plain(at.panel.ylabel))
-    axes.yaxis.set_label_coords((11.5 - at.left) / at.x.length, 0.5)
+    axes.yaxis.set_label_coords((NAME - at.left) / at.x.length, 0.5)
     for mark in at.panel.marks:
         for i, x in enumerate(mark.x):
             axes.axvline(x, color=mark.color, lw=0.9, ls=_dashes(mark.dash, 0.9), zorder=0.6)
@@ -94,7 +94,7 @@ def _draw(axes, at: Place) -> None:
         place = {"xytext": label.shift, "textcoords": "offset points", "fontsize": SMALL}
         axes.annotate(plain(label.text), label.point, color=label.color, **place)
     if at.empty:
-        axes.text(0.5, 0.5, "zero at every sample", transform=axes.transAxes, ha="center", va="center", color=MUTED)
+        axes.text(0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center", color=MUTED)
     if at.entries or at.panel.heading:
         axes.legend(
             [line for line in handles if not line.get_label().startswith("_")], [plain(c.label) for c in at.panel.curves if c.label],

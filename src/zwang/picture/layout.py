@@ -24,6 +24,10 @@ HANDLE = 19.0
 """Room for the piece of line before an entry of a legend [point]."""
 NAMES = 22.0
 """Room between the left edge and the labels of ticks, for what goes up [point]."""
+NAME = 11.5
+"""Middle of what goes up, from the left edge, and baseline of the title, from the upper one [point]."""
+NOTHING = "zero at every sample"
+"""What an empty logarithmic panel says."""
 ACROSS = 44.0
 """Smallest distance of two labels of the axis across [point]."""
 

@@ -9,7 +9,23 @@ from html import escape
 import numpy as np
 
 from zwang.picture.data import INK, MARK, MUTED, PALETTE, RULE, Curve, Mark, Picture
-from zwang.picture.layout import BOTTOM, DOT, HANDLE, INCH, ROW, SMALL, START, TEXT, TINY, Place, fitting, layout, wide
+from zwang.picture.layout import (
+    BOTTOM,
+    DOT,
+    HANDLE,
+    INCH,
+    NAME,
+    NOTHING,
+    ROW,
+    SMALL,
+    START,
+    TEXT,
+    TINY,
+    Place,
+    fitting,
+    layout,
+    wide,
+)
 from zwang.picture.points import fewer, lone, path
 
 COLORS = {
@@ -39,7 +55,7 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
     """
     page = layout(picture)
     parts = [] if themed else [element("rect", width=page.width, height=page.height, fill="#ffffff")]
-    parts += [text(page.left, 11.5, fitting(picture.title, page.width, TEXT), size=TEXT + 0.5)] if picture.title else []
+    parts += [text(page.left, NAME, fitting(picture.title, page.width, TEXT), size=TEXT + 0.5)] if picture.title else []
     for place in page.places:
         parts += [*grid(place), *legend(place), *curves(place, key), *labels(place)]
     parts += across(page.places[-1], picture.xlabel) if page.places else []
@@ -61,7 +77,7 @@ def grid(at: Place) -> list[str]:
     numbers = [text(at.left - 5.5, b + 2.8, number, MUTED, SMALL, "end") for b, (_, number) in zip(y, told, strict=True)]
     name, room = at.panel.ylabel, at.y.length + 2 * min(at.head, BOTTOM / 2)
     size = max(TINY, min(TEXT, TEXT * room / wide(name, TEXT))) if name else TEXT
-    middle = f"translate(11.5 {(at.top + at.bottom) / 2:.2f}) rotate(-90)"
+    middle = f"translate({NAME} {(at.top + at.bottom) / 2:.2f}) rotate(-90)"
     return [
         element("path", d="".join(lines), stroke=RULE, stroke_width=0.6),
         element("path", d="".join([axes, *ends]), stroke=MUTED, stroke_width=0.7, fill="none"),
@@ -150,7 +166,7 @@ def legend(at: Place) -> list[str]:
 def labels(at: Place) -> list[str]:
     """Texts at points, and one in the middle where there is nothing else."""
     x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
-    parts = [text(x, y, "zero at every sample", MUTED, TEXT, "middle")] if at.empty else []
+    parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
     for label in at.panel.labels:
         (x, y), (right, up) = at.points(*label.point), label.shift
         parts.append(text(x + right, y - up, label.text, label.color, SMALL))

@@ -59,11 +59,15 @@ class _Kept:
         self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
         self.ready: dict[str, _Ready] = {}
         initialize_lapack()  # which JAX does when it lowers a factorization
-        self.early = Early(self.store, task, lambda key: _loaded(self.store.read(key)), self.ready) if task else None
+        self.early = Early(self.store, task, self.read, self.ready) if task else None
+
+    def read(self, key: str) -> tuple[jax.stages.Compiled, bytes] | None:
+        """What was kept under a key, as `_loaded` gives it."""
+        return _loaded(self.store.read(key))
 
     def load(self, key: str) -> _Ready | None:
         """The program under a key, if there is one."""
-        found = (self.early and self.early.take(key)) or _loaded(self.store.read(key))
+        found = (self.early and self.early.take(key)) or self.read(key)
         try:
             return None if found is None else _Ready(found[0], pickle.loads(found[1]))  # which imports, as no thread may
         except Exception:  # whatever it needs and is not there, it is made again

@@ -16,7 +16,7 @@ from zwang.run.variables import Variables
 FORCE_UNITS = {"m": "N", "rad": "N m", "m/s": "N", "rad/s": "N m"}
 
 
-def variables(
+def variables_of(
     model: Model,
     t: np.ndarray,
     q: np.ndarray,

@@ -16,7 +16,7 @@ from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import History
 from zwang.model import Model
 from zwang.run.crossing import Crossing, find_crossings
-from zwang.run.dataset import variables
+from zwang.run.dataset import variables_of
 from zwang.run.interpolate import Interpolant
 from zwang.run.observe import Observation, observe_all
 from zwang.run.switched import Switched
@@ -164,7 +164,7 @@ class Run:
         }
         switches = [dataclasses.asdict(s) for s in self.switches]
         attrs = {**self.attrs, **ended, "crossings": crossings, **({"switches": switches} if switches else {})}
-        return variables(self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches)
+        return variables_of(self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches)
 
     @cached_property
     def dataset(self) -> xr.Dataset:

@@ -83,6 +83,7 @@ class Variables(Mapping[str, Variable]):
     def save(self, path: Path) -> None:
         """Write NetCDF 4 by the conventions that xarray reads back: NaN for what is missing, `coordinates` for further labels."""
         import h5netcdf
+        import h5py
 
         with h5netcdf.File(path, "w") as file:
             file.attrs.update(self.attrs)
@@ -91,10 +92,10 @@ class Variables(Mapping[str, Variable]):
                 text = x.values.dtype.kind == "U"
                 filler = {"fillvalue": np.nan} if x.values.dtype.kind == "f" else {}
                 written = file.create_variable(
-                    name, x.dims, dtype=h5netcdf.core.h5py.string_dtype() if text else x.values.dtype,
+                    name, x.dims, dtype=h5py.string_dtype() if text else x.values.dtype,
                     data=x.values.astype(object) if text else x.values, **filler,
                 )  # fmt: skip
                 written.attrs.update(x.attrs)
-                further = [c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims]
-                if further and name in self.data:  # as xarray does, which then reads them as coordinates
-                    written.attrs["coordinates"] = " ".join(further)
+            for name, x in self.data.items():  # as xarray does, which then reads them as coordinates
+                if further := [c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims]:
+                    file.variables[name].attrs["coordinates"] = " ".join(further)
