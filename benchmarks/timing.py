@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 from collections.abc import Callable
 
@@ -12,7 +11,7 @@ import jax
 import numpy as np
 
 from zwang.dynamics import Dynamics
-from zwang.programs import compiler_options
+from zwang.programs import program
 
 
 def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
@@ -21,7 +20,7 @@ def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
     Each evaluation's argument depends on the one before, so that none can be left out or moved.
     """
 
-    @functools.partial(jax.jit, compiler_options=compiler_options())  # as a run is compiled
+    @program  # as a run is compiled
     def loop(x):
         return jax.lax.fori_loop(0, count, lambda _, s: s + 1e-30 * function(x + 1e-30 * s), jax.numpy.zeros_like(x))
 
@@ -41,8 +40,8 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
     arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
     arrays, tree = jax.tree_util.tree_flatten(arrays)
 
-    @functools.partial(jax.jit, compiler_options=compiler_options())  # as a run is compiled
-    def program(arrays, state, count):
+    @program  # as a run is compiled
+    def evaluations(arrays, state, count):
         d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 
         def again(_, a):  # each depends on the one before, so that none is left out
@@ -53,7 +52,7 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
 
     def seconds(count: int) -> float:
         start = time.perf_counter()
-        jax.block_until_ready(program(arrays, state, np.asarray(count)))
+        jax.block_until_ready(evaluations(arrays, state, np.asarray(count)))
         return time.perf_counter() - start
 
     seconds(1)

@@ -50,25 +50,22 @@ class Zwang(Peer):
 
 class ZwangCompiled(Zwang):
     key, title = "zwang-compiled", "zwang, compiled whole"
-    how = "jax.jit of zw.trajectory, for many runs of one model: start, tolerance and loop in one program, the start moved but not examined"
+    how = "zw.program of zw.trajectory, for many runs: start, tolerance and loop in one program, the start moved but not examined"
 
     def settings(self, problem):
         return (1e-6, 1e-8, 1e-10)
 
     def prepare(self, problem, setting):
-        import jax
-
         import zwang as zw
         from zwang.cli.startup import start_jax
 
         start_jax()
         model, e = model_of(problem), equations(problem)
-        times = instants(problem)
-        run = lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol)
-        program = jax.jit(run, compiler_options=zw.compiler_options())
+        times, rtol = instants(problem), np.asarray(setting)
+        program = zw.program(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol))
 
         def go():
-            self.last = program(e.q0, e.v0, setting)
+            self.last = program(e.q0, e.v0, rtol)
             result = zw.errors.Result(int(self.last.result))
             if result.is_failure:
                 raise RuntimeError(result.sentence)

@@ -34,7 +34,7 @@ _HOME = {
     "HigherOrder": "orders", "Relation": "orders",
     "Mechanism": "mechanism", "AssemblyError": "mechanism", "Scene": "scene",
     "Robot": "robots", "robot": "robots",
-    "keep_programs": "programs", "compiler_options": "programs",
+    "keep_programs": "programs", "compiler_options": "programs", "program": "programs",
     "ModelError": "errors", "SimulationError": "errors", "Result": "errors",
 }  # fmt: skip
 _OTHER = {"robot": "read"}
@@ -101,6 +101,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.orders import Relation as Relation
     from zwang.programs import compiler_options as compiler_options
     from zwang.programs import keep_programs as keep_programs
+    from zwang.programs import program as program
     from zwang.pseudoinverse import SVD as SVD
     from zwang.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
     from zwang.pseudoinverse import GramSchmidt as GramSchmidt

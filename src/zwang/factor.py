@@ -1,35 +1,35 @@
 """The Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and applied to many vectors.
 
-By LAPACK, whose call costs more than its arithmetic at a few rows, and which works on a batch matrix by matrix: there, pivot by
-pivot on one array (row, column, batch), every operation runs over the batch in vector registers.
+By LAPACK where rows are many. Its call costs more than its arithmetic at a few, and no program with such a call becomes one kernel
+(`zwang.programs.single`): there, row by row. On a batch it works matrix by matrix: there, pivot by pivot on one array (row, column,
+batch), every operation runs over the batch in vector registers.
 """
 
 from __future__ import annotations
+
+import functools
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
+from jax.experimental.layout import Layout, with_layout_constraint
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
 SMALL = 32
-"""Up to this many rows L⁻¹ is formed: two triangular solves by LAPACK cost more in calls than two products (measured: 12 rows,
-23 µs against 8 µs for six of them; 60 rows, 84 µs against 129 µs)."""
-
-SUMMED = 12
-"""Up to this many rows `C Cᵀ` is a fused sum (measured beside a matrix product: 6 rows, 0.4 µs against 1.0; 12 rows, 2.2 both;
-24 rows, 12.8 against 2.6)."""
+"""Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and the compiler's product, as parts of
+one kernel, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of 24 rows 3.3 against 6.7 and 1.7 against 8.9; of
+32 rows, by itself, 14 against 22."""
 
 FEW = 8
 """`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW` of all. Measured in batches of 32: 11 µs for 102 of 4050
 products of 15 rows, 28 to 99 as a matrix product."""
 
-LOOPED_ALONE, LOOPED = 6, 24
-"""Up to this many rows one matrix, and a batch, are factored without LAPACK. Measured beside LAPACK's two calls, one matrix: 1 row,
-0.02 µs against 0.8; 3 rows, 0.09 against 1.1; 6 rows, 1.2 against 1.4; per matrix in batches of 64: 3 rows, 0.05 µs against 0.7;
-12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22."""
+LOOPED = 24
+"""Up to this many rows a batch is factored without LAPACK. Measured beside LAPACK's two calls, per matrix in batches of 64: 3 rows,
+0.05 µs against 0.7; 12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22."""
 
 
 class Cholesky(eqx.Module):
@@ -110,24 +110,16 @@ def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | Non
     return tuple(zip(*found, strict=True)) or ((), (), ())
 
 
-def gram_of(C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None) -> Float[Array, "m m"]:
-    """`C Cᵀ` as the sum of the products that are known to be all (`pairs`)."""
-    if pairs is None:
-        return gram(C)
-    i, j, k = map(np.array, pairs)
-    return jnp.zeros((len(C), len(C)), C.dtype).at[i, j].add(C[i, k] * C[j, k])
-
-
-@jax.custom_jvp
-def gram(C: Float[Array, "m n"]) -> Float[Array, "m m"]:
-    """`C Cᵀ`."""
-    return _gram(C)
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def gram(C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None = None) -> Float[Array, "m m"]:
+    """`C Cᵀ`; of many rows, or in a batch, as the sum of the products that are known to be all, if `pairs` names them."""
+    return _gram(pairs)(C)
 
 
 @gram.defjvp
-def _gram_jvp(primals, tangents):
+def _gram_jvp(pairs, primals, tangents):
     half = tangents[0] @ primals[0].T
-    return gram(*primals), half + half.T
+    return gram(*primals, pairs), half + half.T
 
 
 @jax.custom_jvp
@@ -144,21 +136,32 @@ def _inverse_factor_jvp(primals, tangents):
     return X, -(jnp.tril(turned) - 0.5 * jnp.diag(jnp.diag(turned))) @ X
 
 
-@custom_vmap
-def _gram(C):
-    # for few rows a fused sum beats the call of a matrix product, but not in a batch
-    return jnp.sum(C.T[:, :, None] * C.T[:, None, :], axis=0) if len(C) <= SUMMED else C @ C.T
+@functools.cache
+def _gram(pairs):
+    def added(C):
+        i, j, k = map(np.array, pairs)
+        return jnp.zeros((len(C), len(C)), C.dtype).at[i, j].add(C[i, k] * C[j, k])
 
+    known = (lambda C: C @ C.T) if pairs is None else added
 
-@_gram.def_vmap
-def _gram_batch(size, batched, C):
-    return C @ jnp.swapaxes(C, 1, 2), True
+    @custom_vmap
+    def alone(C):
+        if len(C) > SMALL:
+            return known(C)
+        columns = with_layout_constraint(C.T, Layout((0, 1)))  # one after the other in memory, so that the sum runs along them
+        return jnp.sum(columns[:, :, None] * columns[:, None, :], axis=0)
+
+    @alone.def_vmap
+    def _(size, batched, C):
+        return jax.vmap(known)(C), True
+
+    return alone
 
 
 @custom_vmap
 def _inverse_factor(M):
-    if M.ndim == 2 and len(M) <= LOOPED_ALONE:
-        return _eliminated(M[..., None])[..., 0]
+    if M.ndim == 2 and len(M) <= SMALL:
+        return _row_by_row(M)
     # an identity of M's own type: under `narrowed` M has 32 bits
     eye = jnp.broadcast_to(jnp.eye(M.shape[-1], dtype=M.dtype), M.shape)
     return jax.lax.linalg.triangular_solve(cholesky(M), eye, left_side=True, lower=True)
@@ -169,6 +172,19 @@ def _inverse_factor_batch(size, batched, M):
     if M.shape[-1] > LOOPED:
         return _inverse_factor.fun(M), True
     return jnp.moveaxis(_eliminated(jnp.moveaxis(M, 0, -1)), -1, 0), True
+
+
+def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it, divided by √pivot."""
+    n = len(M)
+    given = jnp.concatenate([jnp.where(np.tri(n, dtype=bool), M, M.T), jnp.eye(n, dtype=M.dtype)], axis=1)
+
+    def turn(j, rows):
+        # the barrier, or the compiler forms the sum once for the row and once for its pivot
+        row = jax.lax.optimization_barrier(given[j] - jnp.sum(rows[:, j, None] * rows, axis=0))
+        return rows.at[j].set(row / jnp.sqrt(row[j]))
+
+    return jax.lax.fori_loop(0, n, turn, jnp.zeros_like(given))[:, n:]
 
 
 def _eliminated(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:

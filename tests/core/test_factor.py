@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zwang.factor import LOOPED, gram_of, inverse_factor, pairs
+from zwang.factor import LOOPED, gram, inverse_factor, pairs
 from zwang.mass import factor_mass
 
 
@@ -51,7 +51,7 @@ def test_a_gram_matrix_from_known_entries_is_the_whole_product():
     C = np.where(pattern, random.standard_normal((3, 9, 40)), 0.0)
     given = jnp.asarray(np.where(pattern, C, np.nan))
     assert known is not None and len(known[0]) == np.sum(pattern.sum(axis=0) ** 2)
-    assert np.abs(jax.vmap(lambda C: gram_of(C, known))(given) - C @ C.transpose(0, 2, 1)).max() < 1e-14
+    assert np.abs(jax.vmap(lambda C: gram(C, known))(given) - C @ C.transpose(0, 2, 1)).max() < 1e-14
     assert pairs(np.ones((9, 40), bool)) is None
 
 

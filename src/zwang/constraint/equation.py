@@ -20,6 +20,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import eval_jaxpr
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.constraint.base import AbstractConstraint
@@ -198,8 +199,8 @@ class Entries:
 def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows nv"]:
     """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of columns.
 
-    What all rows or groups need is held by a barrier, or the compiler computes it again for each of them. A loop whose length is
-    not known cannot be reversed; that, and anything else that reverse mode does not take, goes by columns.
+    What all rows or groups need, and what they give, is held by barriers, or the compiler computes it again for each entry. A loop whose
+    length is not known cannot be reversed; that, and anything else that reverse mode does not take, goes by columns.
     """
     rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
     if 3 * rows <= 2 * groups:  # a row costs about half as much again as a column, and longer to compile
@@ -209,8 +210,10 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
             return A
         except Exception:  # an error of the user's own function comes again below
             pass
-    _, along = jax.linearize(f, v)
-    found = jax.vmap(along)(jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype))
+    along = jax.make_jaxpr(jax.linearize(f, v)[1])(v)
+    held = jax.lax.optimization_barrier(along.consts)
+    columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
+    found = jax.lax.optimization_barrier(jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns))
     i, j = np.nonzero(entries.pattern)
     # written entry by entry, which the compiler does not merge with what comes next and compute again for each use of an entry
     return jnp.zeros((rows, len(v)), found.dtype).at[i, j].set(found[entries.group[j], i], unique_indices=True)

@@ -3,6 +3,7 @@
 | file | what |
 |---|---|
 | `keep` | `program`, a compiled function of pytrees, and `keep_programs` |
+| `single` | a whole program as one kernel |
 | `early` | what a task took last time, read on another core |
 | `fingerprint` | what a program is made from, as a short text |
 | `objects` | its classes and objects |

@@ -33,12 +33,14 @@ from zwang.programs.folder import cache_folder
 from zwang.programs.known import UnknownError
 from zwang.programs.own import OwnModules, sources
 from zwang.programs.setting import setting
+from zwang.programs.single import WITHOUT_LIBRARY, fits, one_kernel
 from zwang.programs.store import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LOADED, MADE, REFUSED = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused"))
-"""Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with its reason."""
+LOADED, MADE, REFUSED, APART = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused", "apart"))
+"""Events of `jax.monitoring`, one for each program, with its duration [s]; `refused`, and `apart` for one that should have become one
+kernel and did not, with their reasons."""
 
 IN_TURN: dict[str, str | bool] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 """Option of the compiler: operations in turn. They take a microsecond or less each; spread over threads, as the compiler would have it,
@@ -46,7 +48,7 @@ their hand-over costs more than they do (a step of two four-bar loops: 280 µs i
 BESIDE: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 """Option of the compiler for motions side by side: only products are left to its library YNNPACK. A sum over an axis of 32 matrices of
 15 rows takes 15 µs there, 3 µs compiled with what surrounds it (`3rrr`: a member in 5.6 ms instead of 7.6)."""
-CALLS = ("lapack_", "Sharding")
+CALLS = ("lapack_", "Sharding", "LayoutConstraint")
 """Beginnings of names of routines that a program may call: they are the same ones in every process."""
 
 
@@ -118,7 +120,7 @@ class _Ready:
 
     def __call__(self, arrays: list) -> Any:
         leaves = list(self._fixed)
-        for i, x in zip(self._slots, self._compiled(*arrays), strict=True):
+        for i, x in zip(self._slots, self._compiled(*arrays), strict=False):  # one kernel returns one number more
             leaves[i] = x
         return self._tree.unflatten(leaves)
 
@@ -128,10 +130,14 @@ class _Slot:
 
 
 def program(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of pytrees, compiled: arrays are traced, everything else is a part of the program.
+    """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything else is a part of the program.
 
-    Like `equinox.filter_jit`, which it is for what cannot be hashed or is spread over devices, at a third of the time for each call:
-    a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
+    On a processor a program of small arrays becomes one kernel (`zwang.programs.single`), which takes a third of the time; `keep_programs`
+    holds for it. Otherwise like `equinox.filter_jit`, which it is for what cannot be hashed or is spread over devices, at a third of
+    the time for each call: a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
+
+    Example:
+        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times))
     """
     at_hand: dict[Any, _Ready] = {}
 
@@ -256,9 +262,8 @@ class _Flat:
 def _compiled(function: Callable, leaves: list, tree) -> _Ready:
     """A program of this process alone."""
     flat = _Flat(function, leaves, tree)
-    jitted = jax.jit(flat, compiler_options=compiler_options())
-    jitted.trace(*(x for x in leaves if eqx.is_array(x)))
-    return _Ready(jitted, flat.skeleton)
+    *_, compiled = _best(flat, [x for x in leaves if eqx.is_array(x)])
+    return _Ready(compiled, flat.skeleton)
 
 
 def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Ready:
@@ -266,10 +271,8 @@ def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Rea
     flat = _Flat(function, leaves, tree)
     # What JAX's own cache returns cannot be written once more: a name that it has never met keeps it out, an endless wait its files
     flat.__name__ = f"{function.__name__}_{uuid.uuid4().hex}"
-    traced = jax.jit(flat).trace(*(x for x in leaves if eqx.is_array(x)))
-    lowered = traced.lower()
     with least_time(math.inf):
-        compiled = lowered.compile(compiler_options())
+        traced, lowered, compiled = _best(flat, [x for x in leaves if eqx.is_array(x)])
     try:
         _refuse_host(traced, lowered)
         results = len(jax.tree_util.tree_leaves(compiled.out_info))
@@ -281,6 +284,19 @@ def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Rea
     except Exception as reason:
         jax.monitoring.record_event(REFUSED, reason=f"{function.__qualname__}: {reason}")
     return _Ready(compiled, flat.skeleton)
+
+
+def _best(flat: Callable, arrays: list) -> tuple[jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled]:
+    """A function of arrays compiled: as one kernel if it can be one."""
+    traced = jax.jit(flat).trace(*arrays)
+    if jax.default_backend() == "cpu" and fits(traced.jaxpr):
+        try:
+            lowered = jax.jit(one_kernel(traced.jaxpr)).lower(*arrays)
+            return traced, lowered, lowered.compile(compiler_options() | WITHOUT_LIBRARY)
+        except Exception as reason:  # an operation that is not emitted as code after all
+            jax.monitoring.record_event(APART, reason=f"{getattr(flat, '__name__', flat)}: {reason}")
+    lowered = traced.lower()
+    return traced, lowered, lowered.compile(compiler_options())
 
 
 def _refuse_host(traced, lowered) -> None:

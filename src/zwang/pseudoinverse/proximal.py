@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.factor import Inverse, gram_of, pairs, product
+from zwang.factor import Inverse, gram, pairs, product
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 
 TINY = 1e-280
@@ -90,7 +90,7 @@ class Proximal(AbstractPseudoinverse):
 
     def factor(self, C):
         C = jax.lax.optimization_barrier(C)  # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
-        G = gram_of(C, self.pairs)
+        G = gram(C, self.pairs)
         mu = self.damping * jnp.max(jnp.diag(G), initial=TINY)
         damped = Inverse(G + mu * jnp.eye(len(G)))
         return ProximalFactor(C, G, damped, mu, self.sweeps, self.rank_threshold)
