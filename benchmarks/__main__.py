@@ -26,6 +26,7 @@ NAMES = (
     "limits",
     "acceleration",
     "small",
+    "kernel",
     "control",
     "crossing",
     "compile",

@@ -23,7 +23,9 @@ def setting() -> str:
     versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
     own = {name: value for name, value in jax.config.values.items() if not any(part in name for part in IRRELEVANT)}
     variables = {
-        name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_"))
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_", "ZWANG_ONE"))
     }
     device = jax.devices()[0]
     where = device.platform, device.device_kind, str(len(jax.devices())), processor(), str(os.cpu_count())

@@ -8,6 +8,7 @@ included. (XLA gives them to small loops itself, below 1 kB.) Measured: docs/per
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -43,7 +44,10 @@ INLINED = {"jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2",
 
 
 def fits(program: ClosedJaxpr) -> bool:
-    """Whether all operations of a traced program can be parts of one kernel, and are small enough to gain by it."""
+    """Whether all operations of a traced program can be parts of one kernel, and are small enough to gain by it. With the variable
+    `ZWANG_ONE_KERNEL=0` none does."""
+    if os.environ.get("ZWANG_ONE_KERNEL") == "0":
+        return False
     numbers = products = 0
     for eqn in _equations(program.jaxpr):
         sizes = [getattr(x.aval, "size", 1) for x in eqn.outvars]

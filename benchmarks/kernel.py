@@ -1,0 +1,96 @@
+"""Runs of small models as one kernel beside the same programs operation by operation (`ZWANG_ONE_KERNEL=0`).
+
+Each way has a process of its own; they take turns, so that a drift of the machine's speed meets both alike. Counted is the compiled loop,
+not what a run does before and after it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+RUNS = {
+    "pendulum": 10.0,
+    "five-bar": 10.0,
+    "n-four-bar": 10.0,
+    "rolling-disk": 2.0,
+    "crane": 2.0,
+    "slider-crank": 2.0,
+    "3rrr": 2.0,
+}
+"""Models of the gallery and seconds of motion."""
+REPEATS, RTOL = 7, 1e-8
+WAYS = {"one kernel": "1", "operation by operation": "0"}
+
+
+def run() -> dict:
+    rows, results = [], {}
+    print(
+        f"{'the loop of a run [ms], median (least … most)':46s}{'one kernel':26s}{'operation by operation':26s} ratio   first run [s]"
+    )
+    for name, duration in RUNS.items():
+        seen, first = _in_turn(name, duration)
+        median = {way: float(np.median(x)) for way, x in seen.items()}
+        ratio = median["operation by operation"] / median["one kernel"]
+        cells = [f"{1e3 * median[way]:.1f} ({1e3 * min(x):.1f} … {1e3 * max(x):.1f})" for way, x in seen.items()]
+        started = ", ".join(f"{first[way]:.1f}" for way in WAYS)
+        print(f"  {name + f', {duration:g} s':44s}{cells[0]:26s}{cells[1]:26s} {ratio:5.1f}   {started}")
+        rows.append([f"{name}, {duration:g} s", *cells, f"{ratio:.1f}", started])
+        results[name] = {
+            way: {"median": median[way], "min": min(x), "max": max(x), "first": first[way]} for way, x in seen.items()
+        }
+    columns = ["the loop of a run [ms], median (least … most)", *WAYS, "ratio", "first run, compiling included [s]"]
+    return {**results, "table": {"title": "One kernel", "columns": columns, "rows": rows}}
+
+
+def _in_turn(name: str, duration: float) -> tuple[dict[str, list[float]], dict[str, float]]:
+    command = [sys.executable, "-m", "benchmarks.kernel", name, str(duration)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = {way: subprocess.Popen(command, env=os.environ | {"ZWANG_ONE_KERNEL": on}, **pipes) for way, on in WAYS.items()}
+
+    def seconds(way: str) -> float:
+        child = children[way]
+        assert child.stdin is not None and child.stdout is not None
+        print("go", file=child.stdin, flush=True)
+        return float(child.stdout.readline())
+
+    first = {way: seconds(way) for way in WAYS}
+    seen: dict[str, list[float]] = {way: [] for way in WAYS}
+    for _ in range(REPEATS):
+        for way, x in seen.items():
+            x.append(seconds(way))
+    for child in children.values():
+        child.communicate()
+    return seen, first
+
+
+def _child(name: str, duration: float) -> None:
+    import jax
+
+    from zwang import gallery
+    from zwang import course
+
+    jax.config.update("jax_enable_x64", True)
+    advance, spent = course.advance, [0.0]
+
+    def timed(*given, **options):
+        begun = time.perf_counter()
+        found = jax.block_until_ready(advance(*given, **options))
+        spent[0] += time.perf_counter() - begun
+        return found
+
+    course.advance = timed
+    example, runs = gallery.load(name), 0
+    for _ in sys.stdin:
+        spent[0], begun = 0.0, time.perf_counter()
+        example.run(duration=duration, rtol=RTOL)
+        print(spent[0] if runs else time.perf_counter() - begun, flush=True)
+        runs += 1
+
+
+if __name__ == "__main__":
+    _child(sys.argv[1], float(sys.argv[2]))
