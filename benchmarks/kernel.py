@@ -71,8 +71,7 @@ def _in_turn(name: str, duration: float) -> tuple[dict[str, list[float]], dict[s
 def _child(name: str, duration: float) -> None:
     import jax
 
-    from zwang import gallery
-    from zwang import course
+    from zwang import course, gallery
 
     jax.config.update("jax_enable_x64", True)
     advance, spent = course.advance, [0.0]
