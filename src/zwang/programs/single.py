@@ -39,6 +39,8 @@ LARGEST, MOST = 2**16, 500_000
 PRODUCTS = 100
 """Most matrix products. A program of more (rotations in space) is quicker in one kernel, too, but LLVM takes two or three times as long to
 compile it: `sarrus` with 152, 23 s instead of 9 s, and then 0.2 s a run instead of 0.7."""
+COSTLY = frozenset("sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split())
+"""Functions that are computed once, or each entry of a gather would compute its own."""
 UNLIKELY = 1.2345e300
 INLINED = {"jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call"}
 
@@ -121,6 +123,7 @@ def _carried_out(jaxpr: Jaxpr, consts, args) -> list:
             out = _carried_out(closed.jaxpr, closed.consts, inputs)
         else:
             out = eqn.primitive.bind(*inputs, **{key: _of_params(x) for key, x in eqn.params.items()})
+            out = _kept([out]) if name in COSTLY else out
         values |= zip(eqn.outvars, out if isinstance(out, list | tuple) else [out], strict=True)
     return [read(v) for v in jaxpr.outvars]
 
