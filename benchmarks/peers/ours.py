@@ -53,7 +53,7 @@ class ZwangCompiled(Zwang):
     how = "zw.program of zw.trajectory, for many runs: start, tolerance and loop in one program, the start moved but not examined"
 
     def settings(self, problem):
-        return (1e-6, 1e-8, 1e-10)
+        return (1e-6, 1e-7, 1e-8, 1e-10)
 
     def prepare(self, problem, setting):
         import zwang as zw

@@ -175,9 +175,10 @@ def _inverse_factor_batch(size, batched, M):
 
 
 def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it, divided by √pivot."""
+    """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it, divided by √pivot. What comes of the upper
+    triangle of M stays left of the diagonal of Lᵀ and is not used."""
     n = len(M)
-    given = jnp.concatenate([jnp.where(np.tri(n, dtype=bool), M, M.T), jnp.eye(n, dtype=M.dtype)], axis=1)
+    given = jnp.concatenate([M.T, jnp.eye(n, dtype=M.dtype)], axis=1)
 
     def turn(j, rows):
         # the barrier, or the compiler forms the sum once for the row and once for its pivot
