@@ -24,7 +24,7 @@ class Pinocchio(Peer):
     knob = "step [s]"
 
     def settings(self, problem):
-        return STEPS
+        return (*STEPS[:2], 8e-3, 6e-3, *STEPS[2:])  # it is the peer to beat: steps closer together where others are judged
 
     def prepare(self, problem, setting):
         self.of, q, v, gather = chain(problem) if isinstance(problem, RodChain) else linkage(problem)
