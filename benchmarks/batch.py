@@ -16,14 +16,15 @@ import numpy as np
 import zwang as zw
 from zwang import gallery
 from zwang.ensemble import prepare, trajectory
-from zwang.programs import compiler_options
+from zwang.programs import compiler_options, program
 
 MEMBERS, SINGLE, DURATION, REPEATS = 128, 16, 2.0, 3
 STEP = 0.1
 """Step of fixed length [s], about that of the error control at rtol 1e-8."""
 CONTROLLED = {"batch, error control": {}}
 FIXED = {"batch, fixed step": {"step": STEP}, "batch, fixed step, single precision": {"step": STEP, "precision": "single"}}
-LOOP = "loop of single runs"
+LOOP, APART = "loop of single runs", "loop of single runs, jax.jit"
+"""As `zw.program` compiles them, in one kernel, and operation by operation."""
 
 
 def starts(name: str) -> tuple[zw.Model, np.ndarray, np.ndarray]:
@@ -46,10 +47,12 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     model, q0, v0 = starts(name)
     times = np.array([0.0, DURATION])
     loose = {"start_tolerance": np.inf}
-    single = jax.jit(lambda q, v: trajectory(model, q, v, times, **loose), compiler_options=compiler_options())
+    single = program(lambda q, v: trajectory(model, q, v, times, **loose))
+    apart = jax.jit(lambda q, v: trajectory(model, q, v, times, **loose), compiler_options=compiler_options())
     programs = {way: prepare(model, q0, v0, times, **options, **loose) for way, options in ways.items()}
     calls = {way: (program, MEMBERS) for way, program in programs.items()}
-    calls[LOOP] = (lambda: [single(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE)
+    for way, one in ((LOOP, single), (APART, apart)):
+        calls[way] = (lambda one=one: [one(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE)
     results = {way: call() for way, (call, _) in calls.items()}
     seen = {way: [] for way in calls}
     for _ in range(REPEATS):
@@ -59,8 +62,8 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     one = least[LOOP]
     print(f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to the loop   the same per core")
     for way, x in least.items():
-        note = "" if way == LOOP else f"   {results[way].memory_per_member / 1e3:.1f} kB/member"
-        note += "" if way == LOOP else f", violation {np.nanmax(results[way].violation):.0e}"
+        note = "" if way in (LOOP, APART) else f"   {results[way].memory_per_member / 1e3:.1f} kB/member"
+        note += "" if way in (LOOP, APART) else f", violation {np.nanmax(results[way].violation):.0e}"
         ratio, per_core = one["wall"] / x["wall"], one["processor"] / x["processor"]
         print(f"  {way:38s} {1 / x['wall']:12.0f} {ratio:19.2f} {per_core:19.2f}{note}")
         x |= {"ratio": ratio, "ratio per core": per_core}

@@ -49,6 +49,45 @@ def test_the_same_numbers(name):
         np.testing.assert_allclose(got, wanted, rtol=1e-14, atol=1e-15)
 
 
+L = jax.lax
+a, b, i, e, t = np.arange(6.0).reshape(2, 3), np.ones(3), np.array(2), np.zeros(0), np.array(True)
+PROGRAMS = {
+    "a branch that looks at nothing": lambda a, b, i, e, t: L.cond(t, lambda x, y: 1.0, lambda x, y: 2.0, a, b),
+    "branches that give what they got": lambda a, b, i, e, t: L.cond(
+        t, lambda x, y: (y, x.sum()), lambda x, y: (x[0], 3.0), a, b
+    ),
+    "one of three": lambda a, b, i, e, t: L.switch(i, [lambda x: x, lambda x: 2 * x, jnp.zeros_like], a),
+    "a loop that swaps": lambda a, b, i, e, t: L.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[2], c[1]), (0, a, a + 1)),
+    "a loop that never turns": lambda a, b, i, e, t: L.while_loop(lambda c: False, lambda c: c, (a, b)),
+    "as often as an argument says": lambda a, b, i, e, t: L.fori_loop(0, i, lambda k, x: x + k, b),
+    "a branch in a loop": lambda a, b, i, e, t: L.fori_loop(
+        0, 3, lambda k, x: L.cond(k == 1, lambda x: x + b, lambda x: b, x), b
+    ),
+    "arguments as they are": lambda a, b, i, e, t: (a, a, a.T, a.ravel(), b, i, e, t),
+    "nothing but constants": lambda a, b, i, e, t: (jnp.ones(3), jnp.zeros((0, 3)), e + 1),
+    "a scan of nothing": lambda a, b, i, e, t: L.scan(lambda c, x: (c, ()), b, e),
+    "an order": lambda a, b, i, e, t: jnp.argsort(b),
+    "LAPACK": lambda a, b, i, e, t: jnp.linalg.solve(jnp.eye(3) + a.T @ a, b),
+    "a table": lambda a, b, i, e, t: jnp.interp(0.3, b.cumsum(), b),
+    "sums along": lambda a, b, i, e, t: jnp.cumsum(a, axis=1),
+    "complex numbers": lambda a, b, i, e, t: (a + 1j * a) @ b,
+    "whole numbers": lambda a, b, i, e, t: a.astype(int) @ b.astype(int),
+    "half of the digits": lambda a, b, i, e, t: jnp.float32(a) @ jnp.float32(b),
+    "chance": lambda a, b, i, e, t: jax.random.normal(jax.random.PRNGKey(0), (3,)),
+    "reverse mode": lambda a, b, i, e, t: jax.jacrev(lambda b: L.fori_loop(0, 3, lambda k, x: jnp.cos(x) * b, b))(b),
+    "many functions": lambda a, b, i, e, t: L.erf(b) + jnp.exp(b) + b**2.5 + jnp.arctan2(b, b) + jnp.linalg.norm(a),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_program_gives_the_same(name):
+    """Kernel or not; and the compiler's emitter, which ends the process over what it does not expect, comes through."""
+    wanted, got = (f(PROGRAMS[name])(a, b, i, e, t) for f in (jax.jit, program))
+    for x, y in zip(jax.tree_util.tree_leaves(wanted), jax.tree_util.tree_leaves(got), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(y, x, rtol=1e-6 if x.dtype == np.float32 else 1e-13)
+
+
 def test_arguments_that_nothing_uses_and_empty_ones():
     """The compiler's emitter would end the process over them."""
     given = np.ones(3), np.zeros((0, 2)), np.arange(2), np.array(True)
