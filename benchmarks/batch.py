@@ -47,11 +47,11 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     model, q0, v0 = starts(name)
     times = np.array([0.0, DURATION])
     loose = {"start_tolerance": np.inf}
-    single = program(lambda q, v: trajectory(model, q, v, times, **loose))
-    apart = jax.jit(lambda q, v: trajectory(model, q, v, times, **loose), compiler_options=compiler_options())
+    motion = lambda q, v: trajectory(model, q, v, times, **loose)
+    loops = {LOOP: program(motion), APART: jax.jit(motion, compiler_options=compiler_options())}
     programs = {way: prepare(model, q0, v0, times, **options, **loose) for way, options in ways.items()}
     calls = {way: (program, MEMBERS) for way, program in programs.items()}
-    for way, one in ((LOOP, single), (APART, apart)):
+    for way, one in loops.items():
         calls[way] = (lambda one=one: [one(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE)
     results = {way: call() for way, (call, _) in calls.items()}
     seen = {way: [] for way in calls}
@@ -62,8 +62,9 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     one = least[LOOP]
     print(f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to the loop   the same per core")
     for way, x in least.items():
-        note = "" if way in (LOOP, APART) else f"   {results[way].memory_per_member / 1e3:.1f} kB/member"
-        note += "" if way in (LOOP, APART) else f", violation {np.nanmax(results[way].violation):.0e}"
+        note = ""
+        if way in programs:
+            note = f"   {results[way].memory_per_member / 1e3:.1f} kB/member, violation {np.nanmax(results[way].violation):.0e}"
         ratio, per_core = one["wall"] / x["wall"], one["processor"] / x["processor"]
         print(f"  {way:38s} {1 / x['wall']:12.0f} {ratio:19.2f} {per_core:19.2f}{note}")
         x |= {"ratio": ratio, "ratio per core": per_core}

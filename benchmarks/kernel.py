@@ -6,12 +6,13 @@ not what a run does before and after it.
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
 import time
 
-import numpy as np
+from benchmarks.timing import interleaved
 
 RUNS = {
     "pendulum": 10.0,
@@ -34,20 +35,17 @@ def run() -> dict:
     )
     for name, duration in RUNS.items():
         seen, first = _in_turn(name, duration)
-        median = {way: float(np.median(x)) for way, x in seen.items()}
-        ratio = median["operation by operation"] / median["one kernel"]
-        cells = [f"{1e3 * median[way]:.1f} ({1e3 * min(x):.1f} … {1e3 * max(x):.1f})" for way, x in seen.items()]
+        ratio = seen["operation by operation"]["median"] / seen["one kernel"]["median"]
+        cells = [f"{1e3 * x['median']:.1f} ({1e3 * x['min']:.1f} … {1e3 * x['max']:.1f})" for x in seen.values()]
         started = ", ".join(f"{first[way]:.1f}" for way in WAYS)
         print(f"  {name + f', {duration:g} s':44s}{cells[0]:26s}{cells[1]:26s} {ratio:5.1f}   {started}")
         rows.append([f"{name}, {duration:g} s", *cells, f"{ratio:.1f}", started])
-        results[name] = {
-            way: {"median": median[way], "min": min(x), "max": max(x), "first": first[way]} for way, x in seen.items()
-        }
+        results[name] = {way: x | {"first": first[way]} for way, x in seen.items()}
     columns = ["the loop of a run [ms], median (least … most)", *WAYS, "ratio", "first run, compiling included [s]"]
     return {**results, "table": {"title": "One kernel", "columns": columns, "rows": rows}}
 
 
-def _in_turn(name: str, duration: float) -> tuple[dict[str, list[float]], dict[str, float]]:
+def _in_turn(name: str, duration: float) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     command = [sys.executable, "-m", "benchmarks.kernel", name, str(duration)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     children = {way: subprocess.Popen(command, env=os.environ | {"ZWANG_ONE_KERNEL": on}, **pipes) for way, on in WAYS.items()}
@@ -59,10 +57,7 @@ def _in_turn(name: str, duration: float) -> tuple[dict[str, list[float]], dict[s
         return float(child.stdout.readline())
 
     first = {way: seconds(way) for way in WAYS}
-    seen: dict[str, list[float]] = {way: [] for way in WAYS}
-    for _ in range(REPEATS):
-        for way, x in seen.items():
-            x.append(seconds(way))
+    seen = interleaved({way: functools.partial(seconds, way) for way in WAYS}, REPEATS)
     for child in children.values():
         child.communicate()
     return seen, first

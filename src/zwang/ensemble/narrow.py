@@ -11,12 +11,11 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+from zwang.programs.follow import Follower
 
 LEAST = 1e-30
 """A smaller constant keeps something from being zero, and would be zero itself in float32."""
-INLINED = {"jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call"}
-"""Calls, which are followed into."""
 
 
 def narrowed(function: Callable) -> Callable:
@@ -24,41 +23,25 @@ def narrowed(function: Callable) -> Callable:
 
     def narrow(*args):
         closed, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
-        out = _carried_out(closed.jaxpr, closed.consts, jax.tree_util.tree_leaves(args))
+        out = _Narrow()(closed.jaxpr, closed.consts, jax.tree_util.tree_leaves(args))
         wide = [x.astype(s.dtype) for x, s in zip(out, jax.tree_util.tree_leaves(shapes), strict=True)]
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shapes), wide)
 
     return narrow
 
 
-def _carried_out(jaxpr: Jaxpr, consts, args) -> list:
-    values = {v: _narrow(x) for v, x in zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True)}
-    read = lambda v: _constant(np.asarray(v.val, v.aval.dtype)) if isinstance(v, Literal) else values[v]  # type: ignore[union-attr]
-    for eqn in jaxpr.eqns:
-        inputs, inner = [read(v) for v in eqn.invars], _inner(eqn)
-        if eqn.primitive.name in INLINED and inner is not None:
-            out = _carried_out(inner.jaxpr, inner.consts, inputs)
-        else:
-            out = eqn.primitive.bind(*inputs, **{key: _of_params(x) for key, x in eqn.params.items()})
-        values |= zip(eqn.outvars, out if isinstance(out, list | tuple) else [out], strict=True)
-    return [read(v) for v in jaxpr.outvars]
+class _Narrow(Follower):
+    def number(self, x):
+        return _narrow(x)
 
+    def literal(self, literal):
+        return _constant(np.asarray(literal.val, literal.aval.dtype))  # type: ignore[union-attr]
 
-def _inner(eqn) -> ClosedJaxpr | None:
-    found = next((eqn.params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in eqn.params), None)
-    return ClosedJaxpr(found, ()) if isinstance(found, Jaxpr) else found
+    def shape(self, aval):
+        return jax.ShapeDtypeStruct(aval.shape, _kind(aval.dtype))
 
-
-def _of_params(x):
-    """A parameter of an operation: the bodies of loops and branches, and what names a kind of number."""
-    if isinstance(x, ClosedJaxpr):
-        shapes = [jax.ShapeDtypeStruct(a.shape, _kind(a.dtype)) for a in x.in_avals]
-        return jax.make_jaxpr(lambda *args: _carried_out(x.jaxpr, x.consts, args))(*shapes)
-    if isinstance(x, Jaxpr):  # how a scatter puts things together, which has no constants
-        return _of_params(ClosedJaxpr(x, ())).jaxpr
-    if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
-        return tuple(map(_of_params, x))
-    return _kind(x) if isinstance(x, np.dtype) else x
+    def parameter(self, x):
+        return _kind(x) if isinstance(x, np.dtype) else x
 
 
 def _kind(dtype):

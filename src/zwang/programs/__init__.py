@@ -4,6 +4,7 @@
 |---|---|
 | `keep` | `program`, a compiled function of pytrees, and `keep_programs` |
 | `single` | a whole program as one kernel |
+| `follow` | a traced program carried out once more, otherwise |
 | `early` | what a task took last time, read on another core |
 | `fingerprint` | what a program is made from, as a short text |
 | `objects` | its classes and objects |

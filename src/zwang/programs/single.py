@@ -16,8 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr
 from jax.lax import GatherScatterMode
+
+from zwang.programs.follow import Follower
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 WITHOUT_LIBRARY: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": ""}
@@ -25,7 +27,7 @@ WITHOUT_LIBRARY: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type"
 CALLS = frozenset(
     "cholesky cholesky_update triangular_solve lu svd eig eigh geqrf geqp3 householder_product ormqr schur tridiagonal tridiagonal_solve "
     "hessenberg top_k approx_top_k fft conv_general_dilated ffi_call pure_callback io_callback debug_callback "
-    "random_bits rng_bit_generator rng_uniform scatter_mul scatter_min scatter_max scatter-mul scatter-min scatter-max".split()
+    "random_bits rng_bit_generator rng_uniform scatter-mul scatter-min scatter-max".split()
 )
 """Operations that are not emitted as code but as calls of the runtime."""
 COMBINED: dict[str, Callable] = {
@@ -42,7 +44,6 @@ compile it: `sarrus` with 152, 23 s instead of 9 s, and then 0.2 s a run instead
 COSTLY = frozenset("sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split())
 """Functions that are computed once, or each entry of a gather would compute its own."""
 UNLIKELY = 1.2345e300
-INLINED = {"jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call"}
 
 
 def fits(program: ClosedJaxpr) -> bool:
@@ -68,7 +69,7 @@ def one_kernel(program: ClosedJaxpr) -> Callable[..., list]:
         rest = iter(given)
         arrays = [empty[i] if i in empty else next(rest) for i in range(len(program.in_avals))]
         every = sum((x.ravel()[0].astype(float) for x in given), jnp.zeros(()))
-        return [*_carried_out(program.jaxpr, program.consts, arrays), every]
+        return [*_Written()(program.jaxpr, program.consts, arrays), every]
 
     inner = jax.jit(called)
 
@@ -99,40 +100,21 @@ def _equations(jaxpr: Jaxpr) -> Iterator[Any]:
                     yield from _equations(inner)
 
 
-def _carried_out(jaxpr: Jaxpr, consts, args) -> list:
-    """A traced program once more, with loops in the place of scatters and of barriers."""
-    values = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
-    read = lambda v: v.val if isinstance(v, Literal) else values[v]
-    for eqn in jaxpr.eqns:
-        inputs, name = [read(v) for v in eqn.invars], eqn.primitive.name
-        inner = next((eqn.params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in eqn.params), None)
+class _Written(Follower):
+    """Writes what the emitter lacks as loops and sums."""
+
+    def operation(self, eqn, inputs):
+        name, params = eqn.primitive.name, eqn.params
         if name == "optimization_barrier":
-            out = _kept(inputs)
-        elif (
-            name == "dot_general"
-            and eqn.params["preferred_element_type"] in (None, inputs[0].dtype)
-            and inputs[0].dtype == inputs[1].dtype
-        ):
-            out = [_product(*inputs, *eqn.params["dimension_numbers"])]
-        elif name == "sort":
-            out = [_sorted(*inputs, eqn.params["dimension"])]
-        elif name in COMBINED:
-            out = [_scattered(*inputs, eqn.params, COMBINED[name])]
-        elif name in INLINED and inner is not None:
-            closed = ClosedJaxpr(inner, ()) if isinstance(inner, Jaxpr) else inner
-            out = _carried_out(closed.jaxpr, closed.consts, inputs)
-        else:
-            out = eqn.primitive.bind(*inputs, **{key: _of_params(x) for key, x in eqn.params.items()})
-            out = _kept([out]) if name in COSTLY else out
-        values |= zip(eqn.outvars, out if isinstance(out, list | tuple) else [out], strict=True)
-    return [read(v) for v in jaxpr.outvars]
-
-
-def _of_params(x):
-    """A parameter of an operation: the bodies of loops and branches are carried out likewise."""
-    if isinstance(x, ClosedJaxpr):
-        return jax.make_jaxpr(lambda *args: _carried_out(x.jaxpr, x.consts, args))(*x.in_avals)
-    return tuple(map(_of_params, x)) if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x) else x
+            return _kept(inputs)
+        if name == "dot_general" and {x.dtype for x in inputs} == {eqn.outvars[0].aval.dtype}:
+            return _product(*inputs, numbers=params["dimension_numbers"])
+        if name == "sort":
+            return [_sorted(*inputs, axis=params["dimension"])]
+        if name in COMBINED:
+            return _scattered(*inputs, params=params, combined=COMBINED[name])
+        out = super().operation(eqn, inputs)
+        return _kept([out]) if name in COSTLY else out
 
 
 def _kept(xs: list) -> list:
@@ -143,19 +125,19 @@ def _kept(xs: list) -> list:
         return xs
     once = xs[real[0]].ravel()[0] != UNLIKELY
     turn = lambda _, kept: [x * once.astype(x.dtype) for x in kept]
-    kept = jax.lax.fori_loop(0, once.astype(int), turn, [xs[i] for i in real])
-    return [kept[real.index(i)] if i in real else x for i, x in enumerate(xs)]
+    kept = iter(jax.lax.fori_loop(0, once.astype(int), turn, [xs[i] for i in real]))
+    return [next(kept) if i in real else x for i, x in enumerate(xs)]
 
 
-def _product(x, y, contracted, batch):
+def _product(x, y, numbers):
     """A product as a sum."""
+    contracted, batch = numbers
     free = [[i for i in range(z.ndim) if i not in (*contracted[k], *batch[k])] for k, z in enumerate((x, y))]
     x, y = (z.transpose(*batch[k], *contracted[k], *free[k]) for k, z in enumerate((x, y)))
-    first = len(batch[0])
-    inner = tuple(range(first, first + len(contracted[0])))
+    first, last = len(batch[0]), len(batch[0]) + len(contracted[0])
     x = jnp.expand_dims(x, tuple(range(x.ndim, x.ndim + len(free[1]))))
-    y = jnp.expand_dims(y, tuple(range(inner[-1] + 1 if inner else first, (inner[-1] + 1 if inner else first) + len(free[0]))))
-    return jnp.sum(x * y, axis=inner)
+    y = jnp.expand_dims(y, tuple(range(last, last + len(free[0]))))
+    return jnp.sum(x * y, axis=tuple(range(first, last)))
 
 
 def _sorted(x, axis: int):
