@@ -4,6 +4,7 @@
 |---|---|
 | `problems.py` | the problems as plain data, and their references |
 | `equations.py` | M, F, φ, A, b by hand in NumPy; what every result is judged by |
+| `points.py` | linkages in natural coordinates, by hand in NumPy |
 | `peer.py` | what a peer is |
 | `ours.py` | zwang |
 | `handwritten.py` | NumPy with `pinv`; SciPy's DOP853, or Runge-Kutta of order 4 |
@@ -20,21 +21,24 @@
 
 from __future__ import annotations
 
-from benchmarks.peers.handwritten import Dop853, Rk4
-from benchmarks.peers.ida import Ida
+from benchmarks.peers.handwritten import Dop853, Dop853Points, Rk4
+from benchmarks.peers.ida import Ida, IdaPoints
 from benchmarks.peers.of_drake import Drake
 from benchmarks.peers.of_exudyn import ExudynExplicit, ExudynGeneralizedAlpha
 from benchmarks.peers.of_mujoco import MujocoDefault, MujocoStiff
 from benchmarks.peers.of_pinocchio import Pinocchio
-from benchmarks.peers.ours import Zwang, ZwangCompiled
+from benchmarks.peers.ours import Zwang, ZwangCompiled, ZwangPoints
 from benchmarks.peers.peer import Peer as Peer
 
 ALL_PEERS: tuple[Peer, ...] = (
     Zwang(),
     ZwangCompiled(),
+    ZwangPoints(),
     Dop853(),
+    Dop853Points(),
     Rk4(),
     Ida(),
+    IdaPoints(),
     Pinocchio(),
     ExudynGeneralizedAlpha(),
     ExudynExplicit(),

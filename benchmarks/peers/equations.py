@@ -1,7 +1,8 @@
 """M, F, φ, A and b of the problems written out by hand in NumPy, as someone does who knows the mechanism and has no library.
 
 Two peers stand on them (`handwritten`, `ida`), and all results are judged by them. Coordinates: x, y, angle of each body of a linkage,
-x, y alone of a point mass; the far end of each rod of a chain, where M is constant although it couples neighbors.
+x, y alone of a point mass; the far end of each rod of a chain, where M is constant although it couples neighbors. `points.py` has
+linkages in natural coordinates.
 """
 
 from __future__ import annotations
@@ -43,7 +44,15 @@ class Equations:
         """∂(A v)/∂q, shape (m, n)."""
         ...
 
+    def force_slope(self, t, q):
+        """∂F/∂q, shape (n, n), or 0."""
+        return 0.0
+
     def potential(self, q) -> float: ...
+
+    def bodies(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Samples (samples, n) in the coordinates that results are judged in."""
+        return q, v
 
     def violation(self, q: np.ndarray) -> float:
         """Largest |φ| over samples (samples, n) [m]."""
@@ -225,8 +234,12 @@ class RodChainEquations(Equations):
         return -float(self.weight @ q)
 
 
-def equations(problem: Problem) -> Equations:
-    """The equations of a problem."""
+def equations(problem: Problem, points: bool = False) -> Equations:
+    """The equations of a problem; of a linkage in natural coordinates if `points`."""
+    if points:
+        from benchmarks.peers.points import PointEquations  # stands on this file
+
+        return PointEquations(problem)
     if isinstance(problem, RodChain):
         return RodChainEquations(problem)
     return PendulumEquations(problem) if problem.point_mass else LinkageEquations(problem)

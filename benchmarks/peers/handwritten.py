@@ -12,9 +12,9 @@ RCOND = 1e-10
 """Singular values below this part of the largest are dropped; 1e-2 costs four digits on A02, 1e-15 gives giant forces."""
 
 
-def acceleration(problem: Problem, frequency: float):
+def acceleration(problem: Problem, frequency: float, points: bool = False):
     """(t, q, v) → v̇ with critically damped stabilization at `frequency` [rad/s]."""
-    e = equations(problem)
+    e = equations(problem, points)
     values, vectors = np.linalg.eigh(e.M)
     diagonal = np.count_nonzero(e.M - np.diag(np.diag(e.M))) == 0
     W = np.diag(e.M) ** -0.5 if diagonal else vectors @ np.diag(values**-0.5) @ vectors.T
@@ -44,7 +44,7 @@ class Dop853(Peer):
     def prepare(self, problem, setting):
         from scipy.integrate import solve_ivp
 
-        e, f = acceleration(problem, self.frequency)
+        e, f = acceleration(problem, self.frequency, self.points)
 
         def rhs(t, y):
             return np.concatenate([y[e.n :], f(t, y[: e.n], y[e.n :])])
@@ -54,9 +54,14 @@ class Dop853(Peer):
             out = solve_ivp(rhs, (0, problem.duration), start, "DOP853", instants(problem), rtol=setting, atol=setting)
             if not out.success:
                 raise RuntimeError(out.message)
-            return Outcome(out.y.T[:, : e.n], out.y.T[:, e.n :])
+            return Outcome(*e.bodies(out.y.T[:, : e.n], out.y.T[:, e.n :]))
 
         return go
+
+
+class Dop853Points(Dop853):
+    key, title, points = "numpy-dop853-points", "NumPy by hand, natural coordinates", True
+    how = f"the linkage in natural coordinates; {Dop853.how}"
 
 
 class Rk4(Peer):

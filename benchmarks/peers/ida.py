@@ -34,7 +34,7 @@ class Ida(Peer):
         from scipy import sparse
         from sksundae.ida import IDA
 
-        e = equations(problem)
+        e = equations(problem, self.points)
         n, m = e.n, e.m
         size = 2 * (n + m)
         epsilon = EPSILON if problem.redundant or problem.key.startswith("a02") else 0.0
@@ -47,11 +47,11 @@ class Ida(Peer):
             out[mu_] = e.phi(y[q_]) - epsilon * y[mu_]
             out[lam_] = A @ y[v_] - epsilon * y[lam_]
 
-        def jacobian(y, cj):
+        def jacobian(t, y, cj):
             J, A = np.zeros((size, size)), e.A(y[q_])
             J[q_, q_] = cj * np.eye(n) + e.curvature(y[q_], y[mu_])
             J[q_, v_], J[q_, mu_] = -np.eye(n), A.T
-            J[v_, q_], J[v_, v_], J[v_, lam_] = e.curvature(y[q_], y[lam_]), cj * e.M, A.T
+            J[v_, q_], J[v_, v_], J[v_, lam_] = e.curvature(y[q_], y[lam_]) - e.force_slope(t, y[q_]), cj * e.M, A.T
             J[mu_, q_], J[mu_, mu_] = A, -epsilon * np.eye(m)
             J[lam_, q_], J[lam_, v_], J[lam_, lam_] = e.slope(y[q_], y[v_]), A, -epsilon * np.eye(m)
             return J
@@ -61,16 +61,16 @@ class Ida(Peer):
         if size <= DENSE:
 
             def jacfn(t, y, yp, res, cj, JJ):
-                JJ[:] = jacobian(y, cj)
+                JJ[:] = jacobian(t, y, cj)
         else:
             rng = np.random.default_rng(0)
             at = np.concatenate([e.q0 + rng.normal(size=n), rng.normal(size=n + 2 * m)])
-            pattern = sparse.csc_matrix((np.abs(jacobian(at, 1.0)) + np.eye(size)) != 0)
+            pattern = sparse.csc_matrix((np.abs(jacobian(rng.normal(), at, 1.0)) + np.eye(size)) != 0)
             rows, columns = pattern.indices, np.repeat(np.arange(size), np.diff(pattern.indptr))
             options = {"linsolver": "sparse", "sparsity": pattern.astype(float)}
 
             def jacfn(t, y, yp, res, cj, JJ):
-                JJ[:] = jacobian(y, cj)[rows, columns]
+                JJ[:] = jacobian(t, y, cj)[rows, columns]
 
         atol = np.full(size, setting)
         atol[2 * n :] = UNTESTED
@@ -90,12 +90,17 @@ class Ida(Peer):
             if not out.success or len(out.t) < len(times):
                 raise RuntimeError(f"IDA stopped at t = {out.t[-1]:.4g} s: {out.message}")
             self.steps = int(getattr(out, "nfev", 0))
-            return Outcome(out.y[:, :n], out.y[:, n : 2 * n])
+            return Outcome(*e.bodies(out.y[:, :n], out.y[:, n : 2 * n]))
 
         return go
 
     def extra(self, problem, setting):
         return {"residuals": self.steps}
+
+
+class IdaPoints(Ida):
+    key, title, points = "ida-points", "IDA, natural coordinates", True
+    how = f"the linkage in natural coordinates; {Ida.how}"
 
 
 def _start(e) -> tuple[np.ndarray, np.ndarray]:

@@ -60,7 +60,7 @@ class ZwangCompiled(Zwang):
         from zwang.cli.startup import start_jax
 
         start_jax()
-        model, e = model_of(problem), equations(problem)
+        model, e = model_of(problem, self.points), equations(problem, self.points)
         times, rtol = instants(problem), np.asarray(setting)
         program = zw.program(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol))
 
@@ -69,7 +69,7 @@ class ZwangCompiled(Zwang):
             result = zw.errors.Result(int(self.last.result))
             if result.is_failure:
                 raise RuntimeError(result.sentence)
-            return Outcome(np.asarray(self.last.q), np.asarray(self.last.v))
+            return Outcome(*e.bodies(np.asarray(self.last.q), np.asarray(self.last.v)))
 
         return go
 
@@ -80,12 +80,22 @@ class ZwangCompiled(Zwang):
         return {"steps": int(self.last.steps), "rejected": int(self.last.rejected)}
 
 
-def model_of(problem: Problem):
-    """The model, written as a user would."""
+class ZwangPoints(ZwangCompiled):
+    key, title, points = "zwang-points", "zwang, natural coordinates", True
+    how = f"the linkage in natural coordinates; {ZwangCompiled.how}"
+
+    def settings(self, problem):
+        return (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+
+
+def model_of(problem: Problem, points: bool = False):
+    """The model, written as a user would; of a linkage in natural coordinates if `points`."""
     import jax.numpy as jnp
 
     import zwang as zw
 
+    if points:
+        return _in_points(problem)
     e = equations(problem)
     if isinstance(problem, RodChain):
         M, weight, square = jnp.asarray(e.M), jnp.asarray(e.weight), problem.length**2
@@ -132,3 +142,31 @@ def _pins(problem: Linkage):
         return (place(first, at_first) - place(second, at_second)).ravel()
 
     return phi
+
+
+def _in_points(problem: Linkage):
+    """Lengths between the two points of each body, and further points where the body has them."""
+    import jax.numpy as jnp
+
+    import zwang as zw
+
+    e = equations(problem, points=True)
+    M, weight = jnp.asarray(e.M), jnp.asarray(e.weight)
+
+    def apart(q):
+        r = jnp.concatenate([q.reshape(-1, 2), e.known])
+        return r[e.second] - r[e.first]
+
+    def force(q, v, t, p):
+        if not problem.sines:
+            return weight
+        bodies, amplitude, frequency, phase = (np.array(x) for x in zip(*problem.sines, strict=True))
+        d, torque = apart(q)[bodies], amplitude * jnp.sin(frequency * t + phase)
+        pull = (torque / e.square[bodies])[:, None] * jnp.stack([-d[:, 1], d[:, 0]], axis=1)
+        pairs = jnp.zeros((e.n // 2 + len(e.known), 2)).at[e.second[bodies]].add(pull).at[e.first[bodies]].add(-pull)
+        return weight + pairs.ravel()[: e.n]
+
+    rows = [zw.Holonomic(lambda q, t, p: jnp.sum(apart(q) ** 2, axis=1) - e.square, name="lengths")]
+    if len(e.linear):
+        rows.append(zw.Holonomic(lambda q, t, p: e.linear @ q + e.constant, name="further points"))
+    return zw.Model(zw.System(e.n, lambda q, t, p: M, force), rows, name=problem.key)

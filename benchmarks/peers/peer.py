@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.problems import SAMPLES, Linkage, Problem
+from benchmarks.peers.problems import SAMPLES, Linkage, Problem, RodChain
 
 
 @dataclasses.dataclass
@@ -34,6 +34,7 @@ class Peer(abc.ABC):
         module: what is imported to see whether it is there.
         how: a sentence on the setting.
         compiles: it compiles programs and keeps them for later processes.
+        points: it takes linkages in natural coordinates (`points.py`).
         knob: what the numbers of a setting are, with unit.
     """
 
@@ -44,6 +45,7 @@ class Peer(abc.ABC):
     how: str
     knob: str
     compiles: bool = False
+    points: bool = False
 
     def missing(self) -> str:
         """A sentence if it is not installed."""
@@ -56,6 +58,8 @@ class Peer(abc.ABC):
 
     def cannot(self, problem: Problem) -> str:
         """A sentence if the problem is beyond it."""
+        if self.points and (isinstance(problem, RodChain) or problem.point_mass):
+            return "its coordinates are points as it is"
         return ""
 
     @abc.abstractmethod
