@@ -10,8 +10,10 @@ from benchmarks.page.evaluation import FAMILIES, program
 from benchmarks.page.precision import TITLES
 
 STYLES = {
-    "zwang": ("C0", "o", 2.4), "zwang-compiled": ("C0", "s", 1.2), "numpy-dop853": ("C7", "v", 1.0), "numpy-rk4": ("C7", "^", 1.0),
-    "ida": ("C5", "D", 1.0), "pinocchio": ("C1", "o", 1.2), "exudyn-alpha": ("C2", "o", 1.2), "exudyn-explicit": ("C2", "x", 1.0),
+    "zwang": ("C0", "o", 2.4), "zwang-compiled": ("C0", "s", 1.2), "zwang-points": ("C0", "*", 1.2),
+    "numpy-dop853": ("C7", "v", 1.0), "numpy-dop853-points": ("C7", "*", 1.0), "numpy-rk4": ("C7", "^", 1.0),
+    "ida": ("C5", "D", 1.0), "ida-points": ("C5", "*", 1.0), "pinocchio": ("C1", "o", 1.2),
+    "exudyn-alpha": ("C2", "o", 1.2), "exudyn-explicit": ("C2", "x", 1.0),
     "mujoco-stiff": ("C3", "o", 1.2), "mujoco-default": ("C3", "x", 1.0), "drake": ("C4", "o", 1.2),
 }  # fmt: skip
 """Color, marker and width of each peer, the same in every picture."""

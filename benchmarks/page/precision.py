@@ -9,7 +9,7 @@ from benchmarks.peers.precision import TARGET_ERROR, reaching
 
 ERRORS = (1e-3, 1e-6, 1e-9)
 """Errors [rad or m] at which programs are compared."""
-OURS = ("zwang", "zwang-compiled")
+OURS = ("zwang", "zwang-compiled", "zwang-points")
 TITLES = {
     "a01": "A01, a point mass on a rod",
     "a02-1": "A02, one four-bar loop", "a02-2": "A02, two loops", "a02-10": "A02, ten loops", "a02-40": "A02, forty loops",

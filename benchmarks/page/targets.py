@@ -54,7 +54,8 @@ def _peers(found: dict) -> Iterator[Row]:
     if mine and mine["cold"]:
         target = f"{TITLES['a02-2']}, start of the process to result: at most {digits(COLD)} × Exudyn's"
         own = float(np.median(mine["cold"]))
-        empty = [r["cold_empty_cache"] for r in runs.values() if r["problem"] == "a02-2" and r.get("cold_empty_cache")]
+        of = [r for r in runs.values() if r["problem"] == "a02-2" and r["peer"] == mine["peer"]]
+        empty = [r["cold_empty_cache"] for r in of if r.get("cold_empty_cache")]
         said = f"zwang {seconds(own)}" + (f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else "")
         if theirs and theirs["cold"]:
             cold = float(np.median(theirs["cold"]))
