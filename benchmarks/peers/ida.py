@@ -18,7 +18,7 @@ EPSILON = 1e-10
 """Compliance of the constraints where Newton's matrix would be singular: moves a pin by 1e-10 m for a multiplier μ of one."""
 UNTESTED = 1e8
 """Absolute tolerance of multipliers, which keeps them out of the error test, as usual for index 2."""
-DENSE = 400
+DENSE = 300
 """Unknowns from which on SuperLU takes over."""
 
 
