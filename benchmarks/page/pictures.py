@@ -70,18 +70,23 @@ def _precision(found, of, title, path: Path) -> Path:
         axes.set_yscale("log")
         axes.set_xlabel(name)
         axes.grid(True, alpha=0.3)
-        _label_times(axes.xaxis)
+        _label_times(axes)
     warm.set_ylabel("largest error [rad, m]")
     figure.suptitle(title)
     figure.legend(*warm.get_legend_handles_labels(), loc="outside right", fontsize=7)
     return _save(figure, path)
 
 
-def _label_times(axis) -> None:
+WIDE = 10**3.6
+"""Ratio of the ends of an axis of times from which on there is room for powers of ten only."""
+
+
+def _label_times(axes) -> None:
     """Times as 0.2, 1, 50, as many as find room: the usual labels of a short logarithmic axis overlap."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    axis, (first, last) = axes.xaxis, axes.get_xlim()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if last < WIDE * first else (1.0,), numticks=8))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axis.set_minor_formatter(NullFormatter())
 
