@@ -85,7 +85,7 @@ class ZwangPoints(ZwangCompiled):
     how = f"the linkage in natural coordinates; {ZwangCompiled.how}"
 
     def settings(self, problem):
-        return (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+        return (1e-6, 1e-7, 1e-8, 3e-9, 1e-9, 1e-10)
 
 
 def model_of(problem: Problem, points: bool = False):
