@@ -33,7 +33,7 @@ from zwang.programs.folder import cache_folder
 from zwang.programs.known import UnknownError
 from zwang.programs.own import OwnModules, sources
 from zwang.programs.setting import setting
-from zwang.programs.single import WITHOUT_LIBRARY, fits, one_kernel
+from zwang.programs.single import WHOLE, fits, one_kernel
 from zwang.programs.store import Store
 
 P = ParamSpec("P")
@@ -292,7 +292,7 @@ def _best(flat: Callable, arrays: list) -> tuple[jax.stages.Traced, jax.stages.L
     if jax.default_backend() == "cpu" and fits(traced.jaxpr):
         try:
             lowered = jax.jit(one_kernel(traced.jaxpr)).lower(*arrays)
-            return traced, lowered, lowered.compile(compiler_options() | WITHOUT_LIBRARY)
+            return traced, lowered, lowered.compile(compiler_options() | WHOLE)
         except Exception as reason:  # an operation that is not emitted as code after all
             jax.monitoring.record_event(APART, reason=f"{getattr(flat, '__name__', flat)}: {reason}")
     lowered = traced.lower()

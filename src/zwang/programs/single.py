@@ -22,8 +22,9 @@ from jax.lax import GatherScatterMode
 from zwang.programs.follow import Follower
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
-WITHOUT_LIBRARY: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": ""}
-"""Option of the compiler that goes with it: products are not handed to the compiler's library, which a kernel cannot call."""
+WHOLE: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": "", "xla_llvm_disable_expensive_passes": True}
+"""Options of the compiler that go with it: products are not handed to the compiler's library, which a kernel cannot call; and LLVM leaves
+out what costs a tenth of its time and gains nothing here (`gyroscope` 26 s instead of 31, `five-bar` 9 instead of 11)."""
 CALLS = frozenset(
     "cholesky cholesky_update triangular_solve lu svd eig eigh geqrf geqp3 householder_product ormqr schur tridiagonal tridiagonal_solve "
     "hessenberg top_k approx_top_k fft conv_general_dilated ffi_call pure_callback io_callback debug_callback "
@@ -38,9 +39,10 @@ COMBINED: dict[str, Callable] = {
 """Scatters, which become loops, and what they make of an entry."""
 LARGEST, MOST = 2**16, 500_000
 """Largest array and all together, in numbers: of larger arrays the work counts, not the calls, and a kernel keeps it on one core."""
-PRODUCTS = 100
-"""Most matrix products. A program of more (rotations in space) is quicker in one kernel, too, but LLVM takes two or three times as long to
-compile it: `sarrus` with 152, 23 s instead of 9 s, and then 0.2 s a run instead of 0.7."""
+PRODUCTS = 50_000
+"""Most multiplications in matrix products. A program of more (rotations in space; mechanisms of the plane have below 10 000) is quicker
+in one kernel, too, but LLVM takes two or three times as long to compile it: `gyroscope` with 110 000, 30 s instead of 11 s, and then
+0.5 s a run instead of 1.2."""
 COSTLY = frozenset("sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split())
 """Functions that are computed once, or each entry of a gather would compute its own."""
 UNLIKELY = 1.2345e300
@@ -54,14 +56,14 @@ def fits(program: ClosedJaxpr) -> bool:
     numbers = products = 0
     for eqn in _equations(program.jaxpr):
         sizes = [getattr(x.aval, "size", 1) for x in eqn.outvars]
-        numbers, products = numbers + sum(sizes), products + (eqn.primitive.name == "dot_general")
+        numbers, products = numbers + sum(sizes), products + _multiplications(eqn)
         if not _fits(eqn) or max(sizes, default=0) > LARGEST or numbers > MOST or products > PRODUCTS:
             return False
     return True
 
 
 def one_kernel(program: ClosedJaxpr) -> Callable[..., list]:
-    """A traced program as a function of its arrays that becomes one kernel if it is compiled with `WITHOUT_LIBRARY`. It returns one number
+    """A traced program as a function of its arrays that becomes one kernel if it is compiled with `WHOLE`. It returns one number
     more, to which every argument contributes: the emitter ends the process over an argument that no operation uses."""
     empty = {i: jnp.zeros(x.shape, x.dtype) for i, x in enumerate(program.in_avals) if not x.size}
 
@@ -86,6 +88,14 @@ def _fits(eqn) -> bool:
     if eqn.primitive.name == "sort" and (len(eqn.invars) > 1 or not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)):
         return False
     return eqn.primitive.name not in CALLS
+
+
+def _multiplications(eqn) -> int:
+    """Of a matrix product; 0 of other operations."""
+    if eqn.primitive.name != "dot_general":
+        return 0
+    (contracted, _), _ = eqn.params["dimension_numbers"]
+    return eqn.outvars[0].aval.size * math.prod(eqn.invars[0].aval.shape[i] for i in contracted)
 
 
 def _equations(jaxpr: Jaxpr) -> Iterator[Any]:
