@@ -6,7 +6,6 @@ configurations on both paths. `long_run` takes 100 adaptive steps with 10 000 ro
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 
@@ -89,20 +88,30 @@ def crossover() -> list[dict]:
 
 
 def loops(N: int = 40, duration: float = 10.0) -> dict:
-    """Seconds of a warm run of N four-bar loops on both paths, least of several in turn."""
+    """Seconds of a run of N four-bar loops on both paths, compiled whole for many runs; least of several in turn."""
+    import zwang as zw
+
     example = gallery.load("n-four-bar", N=N)
-    methods, seen = {"sparse": Sparse(), "dense": Proximal()}, {}
+    times = np.array([0.0, duration])
+    exact = np.array([example.exact(times)[f"crank {i + 1}.angle"][-1] for i in range(N + 1)])
+    found: dict = {}
 
-    def wall(name: str) -> float:
-        start = time.perf_counter()
-        run = example.run(duration=duration, samples=2, rtol=1e-8, pseudoinverse=methods[name])
-        spent = time.perf_counter() - start
-        seen[name] = {"steps": run.attrs["steps_accepted"], "error": example.error(run)}
-        return spent
+    def run(name: str, method) -> Callable[[], float]:
+        once = zw.program(lambda q, v: zw.trajectory(example.model, q, v, times, rtol=1e-8, pseudoinverse=method), often=True)
 
-    first = {name: wall(name) for name in methods}
-    again = interleaved({name: functools.partial(wall, name) for name in methods}, repeats=LOOPS_REPEATS)
-    found = {name: {"first": first[name], "again": again[name]["min"], **seen[name]} for name in methods}
+        def wall() -> float:
+            start = time.perf_counter()
+            end = np.asarray(once(example.q0, example.v0).q[-1])
+            spent = time.perf_counter() - start
+            found[name] = {"error": float(np.max(np.abs(end[2 : 3 * (N + 1) : 3] - exact)))}
+            return spent
+
+        return wall
+
+    calls = {"sparse": run("sparse", Sparse()), "dense": run("dense", Proximal())}
+    first = {name: call() for name, call in calls.items()}
+    again = interleaved(calls, repeats=LOOPS_REPEATS)
+    found = {name: {"first": first[name], "again": again[name]["min"], **x} for name, x in found.items()}
     ratio = found["dense"]["again"] / found["sparse"]["again"]
     print(f"{N} four-bar loops, {duration:g} s: sparse {found['sparse']}, dense {found['dense']}: {ratio:.1f} times faster")
     return {"N": N, "duration": duration, **found, "ratio": ratio}

@@ -62,7 +62,7 @@ class ZwangCompiled(Zwang):
         start_jax()
         model, e = model_of(problem, self.points), equations(problem, self.points)
         times, rtol = instants(problem), np.asarray(setting)
-        program = zw.program(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol))
+        program = zw.program(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol), often=True)
 
         def go():
             self.last = program(e.q0, e.v0, rtol)

@@ -60,10 +60,13 @@ class Cholesky(eqx.Module):
         """Whether M is positive definite to working precision."""
         return jnp.all(jnp.isfinite(self.lower))
 
+    def pivots(self) -> Float[Array, " n"]:
+        """Squares of the diagonal of L."""
+        return jnp.diag(self.lower) ** (-2 if len(self.lower) <= SMALL else 2)
+
     def log_det(self) -> Float[Array, ""]:
         """`log det M`."""
-        log_det = 2 * jnp.sum(jnp.log(jnp.diag(self.lower)))
-        return -log_det if len(self.lower) <= SMALL else log_det
+        return jnp.sum(jnp.log(self.pivots()))
 
 
 class Inverse(eqx.Module):
@@ -125,7 +128,7 @@ def _gram_jvp(pairs, primals, tangents):
 @jax.custom_jvp
 def inverse_factor(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """`X = L⁻¹` with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of M."""
-    return _inverse_factor(M)
+    return _inverse_factor(M) if M.size else M
 
 
 @inverse_factor.defjvp

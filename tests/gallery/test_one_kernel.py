@@ -1,8 +1,10 @@
 """A run in one kernel is the run operation by operation."""
 
+import jax
 import numpy as np
 import pytest
 
+import zwang as zw
 from zwang import gallery
 from zwang.programs import keep
 
@@ -23,7 +25,17 @@ def test_the_same_run(name, monkeypatch):
     one = gallery.load(name).run(**options)
     assert any("xla_cpu_small_call" in program.as_text() for program in compiled)
     monkeypatch.setattr(keep, "_best", best)
-    monkeypatch.setattr(keep, "fits", lambda jaxpr: False)
+    monkeypatch.setattr(keep, "fits", lambda jaxpr, limits: False)
     apart = gallery.load(name).run(**options)
     assert np.abs(one.q - apart.q).max() < 1e-8 and abs(one.attrs["steps_accepted"] - apart.attrs["steps_accepted"]) <= 3
     assert one.variables["relative_violation"].values.max() < 1e-12
+
+
+@pytest.mark.slow
+def test_the_same_trajectory_on_the_sparse_path():
+    """Through a singular configuration of twelve four-bar loops."""
+    example, times = gallery.load("n-four-bar", N=12), np.linspace(0.0, 1.5, 4)
+    run = lambda q, v: zw.trajectory(example.model, q, v, times, pseudoinverse=zw.Sparse())
+    one, apart = (compile(run)(example.q0, example.v0) for compile in (lambda f: zw.program(f, often=True), jax.jit))
+    assert int(one.result) == 0 and abs(int(one.steps) - int(apart.steps)) <= 3
+    assert np.abs(one.q - apart.q).max() < 1e-6 and one.violation.max() < 1e-12

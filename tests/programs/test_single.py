@@ -16,6 +16,8 @@ OPERATIONS = {
     "rows added from the end": lambda x: x.at[np.array([-1, 0])].add(2 * x[:2]),
     "a column": lambda x: x.at[:, 2].set(x[:, 0]),
     "blocks": lambda x: x.at[np.array([0, 2])[:, None], np.array([1, 3])].set(x[:2, :2]),
+    "more entries than one turn takes": lambda x: x.at[np.arange(11) % 5, np.arange(11) % 4].add(jnp.arange(11.0)),
+    "more blocks, some outside": lambda x: x.at[np.array([4, 1, 9, 0, 7, 2])].add(jnp.outer(jnp.arange(6.0), x[0])),
     "outside, dropped": lambda x: x.at[np.array([1, 9])].set(3.0),
     "outside, clipped": lambda x: x.at[np.array([1, 9])].set(3.0, mode="clip"),
     "subtracted": lambda x: x.at[np.array([1, 1])].subtract(1.0),
@@ -103,7 +105,7 @@ def test_arguments_that_nothing_uses_and_empty_ones():
         lambda x: jnp.linalg.svd(x, compute_uv=False),
         lambda x: jnp.linalg.cholesky(x @ x.T + 5 * jnp.eye(5)),
         lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x),
-        lambda x: jnp.zeros(single.LARGEST + 1) + x[0, 0],
+        lambda x: jnp.zeros(single.ONCE.largest + 1) + x[0, 0],
         lambda x: x[:1, :1] + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5),
         lambda x: jax.vmap(lambda row: row.at[jnp.argmax(row)].set(0.0))(x),  # an index for each row
     ],
@@ -114,6 +116,17 @@ def test_what_does_not_fit_is_compiled_as_ever(function):
     assert not fits(traced.jaxpr)
     assert "xla_cpu_small_call" not in compiled.as_text()
     np.testing.assert_allclose(compiled(x)[0], jax.jit(function)(x), rtol=1e-13, atol=1e-13)
+
+
+def test_what_runs_often_may_be_larger():
+    product = lambda x: [x + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5)]
+    small = lambda x: [product(x[:1, :1])[0].sum()]
+    _, _, once = _best(small, [x], single.ONCE)
+    _, _, often = _best(small, [x], single.OFTEN)
+    assert "xla_cpu_small_call" not in once.as_text() and "xla_cpu_small_call" in often.as_text()
+    np.testing.assert_allclose(often(x)[0], once(x)[0], rtol=1e-13)
+    for f in (program(small), program(small, often=True)):
+        np.testing.assert_allclose(f(x)[0], once(x)[0], rtol=1e-13)
 
 
 def test_what_cannot_be_emitted_is_told_and_compiled_as_ever(monkeypatch):

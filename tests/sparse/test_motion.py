@@ -10,6 +10,7 @@ import pytest
 import zwang as zw
 from zwang import gallery
 from zwang.model import motion_of
+from zwang.programs import keep
 
 from ..pseudoinverse.matrices import QUICK
 from .models import bars
@@ -49,6 +50,29 @@ def test_sparse_equals_dense(name):
     if name == "ladder":
         v = 0 * v  # loops that do not close ask contradictory things of moving bars
     assert_equal(*both(model, q, v))
+
+
+def test_rows_that_touch_no_other_row():
+    """Each is eliminated by itself; nothing is left to the dense rest."""
+    N = 40
+    rods = zw.Holonomic(lambda q, t, p: jnp.sum(q.reshape(N, 2) ** 2, axis=1) - 1.0, name="rods")
+    system = zw.System(2 * N, lambda q, t, p: jnp.ones(2 * N), lambda q, v, t, p: jnp.tile(jnp.array([0.0, -9.81]), N))
+    angle = np.random.default_rng(2).uniform(0, 6, N)
+    q = np.stack([np.cos(angle), np.sin(angle)], axis=1).ravel()
+    model = zw.Model(system, [rods])
+    assert model.sparsity.structure.plan.elimination.rest == 0
+    assert_equal(*both(model, q, 0 * q))
+
+
+def test_one_kernel_gives_the_same(monkeypatch):
+    """The sparse path as a part of one kernel, and operation by operation."""
+    model, q, v = bars("ladder", 12)
+    dynamics, compiled, best = model.dynamics(pseudoinverse=zw.Sparse()), [], keep._best
+    monkeypatch.setattr(keep, "_best", lambda *given: compiled.append(best(*given)) or compiled[-1])
+    function = lambda s: dynamics.acceleration(dynamics.equation_at(s))
+    one = zw.program(function)(model.state(q, 0 * v))
+    assert "xla_cpu_small_call" in compiled[0][-1].as_text()
+    np.testing.assert_allclose(one, jax.jit(function)(model.state(q, 0 * v)), rtol=1e-9, atol=1e-9 * np.abs(one).max())
 
 
 def test_sparse_equals_dense_at_a_singular_configuration():

@@ -100,7 +100,7 @@ def trajectory(
     """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
     The start is moved onto the constraints, least in the mass metric; the derivative is that of the moved start. For many calls compile
-    it whole by `zw.program(f)`, or where `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
+    it whole by `zw.program(f, often=True)`, or where `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
 
     Args:
         model: the model.

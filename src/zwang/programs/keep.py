@@ -33,7 +33,7 @@ from zwang.programs.folder import cache_folder
 from zwang.programs.known import UnknownError
 from zwang.programs.own import OwnModules, sources
 from zwang.programs.setting import setting
-from zwang.programs.single import WHOLE, fits, one_kernel
+from zwang.programs.single import OFTEN, ONCE, WHOLE, Limits, fits, one_kernel
 from zwang.programs.store import Store
 
 P = ParamSpec("P")
@@ -129,17 +129,23 @@ class _Slot:
     """The place of an array among arguments, or in a result."""
 
 
-def program(function: Callable[P, R]) -> Callable[P, R]:
+def program(function: Callable[P, R], *, often: bool = False) -> Callable[P, R]:
     """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything else is a part of the program.
 
     On a processor a program of small arrays becomes one kernel (`zwang.programs.single`), which takes a third of the time; `keep_programs`
     holds for it. Otherwise like `equinox.filter_jit`, which it is for what cannot be hashed or is spread over devices, at a third of
     the time for each call: a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
 
+    Args:
+        function: what is compiled.
+        often: it is going to run so often that the compiler may take a minute: larger programs (rotations in space, the sparse path) become
+            one kernel, too.
+
     Example:
-        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times))
+        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), often=True)
     """
     at_hand: dict[Any, _Ready] = {}
+    limits = OFTEN if often else ONCE
 
     @functools.cache
     def plain() -> Callable[P, R]:  # when it is first called: before, JAX need not know where it runs
@@ -160,8 +166,9 @@ def program(function: Callable[P, R]) -> Callable[P, R]:
         except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
             return plain()(*args, **kwargs)
         if ready is None:
-            ready = None if kept is None else _ready(kept, function, leaves, tree)
-            ready = at_hand[signature] = ready or _compiled(function, leaves, tree)
+            flat = _Flat(function, leaves, tree, limits)
+            ready = None if kept is None else _ready(kept, flat, leaves)
+            ready = at_hand[signature] = ready or _Ready(_best(flat, arrays, limits)[-1], flat.skeleton)
         return ready(arrays)
 
     return cast(Callable[P, R], called)
@@ -206,31 +213,31 @@ def _seen(x: Any) -> Any:
     return type(x), x
 
 
-def _ready(kept: _Kept, function: Callable, leaves: list, tree) -> _Ready | None:
+def _ready(kept: _Kept, flat: _Flat, leaves: list) -> _Ready | None:
     """The program for some arguments: at hand, on disk, or made and kept; None if it cannot be kept."""
     began = time.perf_counter()
     try:
-        key = _key(kept, function, leaves, tree)
+        key = _key(kept, flat, leaves)
     except Exception as reason:  # what cannot be read to the end for whatever reason is not kept
-        jax.monitoring.record_event(REFUSED, reason=f"{function.__qualname__}: {reason}")
+        jax.monitoring.record_event(REFUSED, reason=f"{flat.function.__qualname__}: {reason}")
         return None
     if key in kept.ready:
         return kept.ready[key]
     if (ready := kept.load(key)) is not None:
         jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
     else:
-        ready = _made(kept, key, function, leaves, tree)
+        ready = _made(kept, key, flat, [x for x in leaves if eqx.is_array(x)])
         jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
     kept.ready[key] = ready
     return ready
 
 
-def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
-    found = Fingerprint()
+def _key(kept: _Kept, flat: _Flat, leaves: list) -> str:
+    found, function = Fingerprint(), flat.function
     thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]  # that of the top level, or this is not asked
-    found.token(setting(), kept.sources, repr(thread), function.__module__, function.__qualname__)
+    found.token(setting(), kept.sources, repr(thread), repr(flat.limits), function.__module__, function.__qualname__)
     found.add(function)
-    found.structure(tree)
+    found.structure(flat.tree)
     for x in leaves:
         if eqx.is_array(x):
             shape, dtype, weak = _seen(x)
@@ -242,10 +249,10 @@ def _key(kept: _Kept, function: Callable, leaves: list, tree) -> str:
 
 
 class _Flat:
-    """A function of pytrees as one of their arrays."""
+    """A function of pytrees as one of their arrays, for some arguments."""
 
-    def __init__(self, function: Callable, leaves: list, tree):
-        self.function, self.tree = function, tree
+    def __init__(self, function: Callable, leaves: list, tree, limits: Limits):
+        self.function, self.tree, self.limits = function, tree, limits
         self.leaves = [_Slot() if eqx.is_array(x) else x for x in leaves]
         self.skeleton: Any = None
         """What it returns, once it was traced: arrays as slots."""
@@ -259,20 +266,12 @@ class _Flat:
         return [x for x in out if eqx.is_array(x)]
 
 
-def _compiled(function: Callable, leaves: list, tree) -> _Ready:
-    """A program of this process alone."""
-    flat = _Flat(function, leaves, tree)
-    *_, compiled = _best(flat, [x for x in leaves if eqx.is_array(x)])
-    return _Ready(compiled, flat.skeleton)
-
-
-def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Ready:
+def _made(kept: _Kept, key: str, flat: _Flat, arrays: list) -> _Ready:
     """A program compiled now, and kept if it is nothing but a computation."""
-    flat = _Flat(function, leaves, tree)
     # What JAX's own cache returns cannot be written once more: a name that it has never met keeps it out, an endless wait its files
-    flat.__name__ = f"{function.__name__}_{uuid.uuid4().hex}"
+    flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
     with least_time(math.inf):
-        traced, lowered, compiled = _best(flat, [x for x in leaves if eqx.is_array(x)])
+        traced, lowered, compiled = _best(flat, arrays, flat.limits)
     try:
         _refuse_host(traced, lowered)
         results = len(jax.tree_util.tree_leaves(compiled.out_info))
@@ -282,14 +281,16 @@ def _made(kept: _Kept, key: str, function: Callable, leaves: list, tree) -> _Rea
         if sources() == kept.sources:
             kept.store.write(key, content)
     except Exception as reason:
-        jax.monitoring.record_event(REFUSED, reason=f"{function.__qualname__}: {reason}")
+        jax.monitoring.record_event(REFUSED, reason=f"{flat.function.__qualname__}: {reason}")
     return _Ready(compiled, flat.skeleton)
 
 
-def _best(flat: Callable, arrays: list) -> tuple[jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled]:
+def _best(
+    flat: Callable, arrays: list, limits: Limits = ONCE
+) -> tuple[jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled]:
     """A function of arrays compiled: as one kernel if it can be one."""
     traced = jax.jit(flat).trace(*arrays)
-    if jax.default_backend() == "cpu" and fits(traced.jaxpr):
+    if jax.default_backend() == "cpu" and fits(traced.jaxpr, limits):
         try:
             lowered = jax.jit(one_kernel(traced.jaxpr)).lower(*arrays)
             return traced, lowered, lowered.compile(compiler_options() | WHOLE)

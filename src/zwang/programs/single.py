@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,27 +37,44 @@ COMBINED: dict[str, Callable] = {
     "scatter-sub": lambda old, new: old - new,
 }
 """Scatters, which become loops, and what they make of an entry."""
-LARGEST, MOST = 2**16, 500_000
-"""Largest array and all together, in numbers: of larger arrays the work counts, not the calls, and a kernel keeps it on one core."""
-PRODUCTS = 50_000
-"""Most multiplications in matrix products. A program of more (rotations in space; mechanisms of the plane have below 10 000) is quicker
-in one kernel, too, but LLVM takes two or three times as long to compile it: `gyroscope` with 110 000, 30 s instead of 11 s, and then
-0.5 s a run instead of 1.2."""
 COSTLY = frozenset("sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split())
 """Functions that are computed once, or each entry of a gather would compute its own."""
 UNLIKELY = 1.2345e300
+AT_ONCE = 4
+"""Blocks of a scatter in one turn of its loop, which costs more than they do: 1728 numbers take 4.8 µs, one by one 14.8."""
 
 
-def fits(program: ClosedJaxpr) -> bool:
+class Limits(NamedTuple):
+    """How large a program may be that becomes one kernel.
+
+    Attributes:
+        largest, numbers: of arrays, and of all together: of larger ones the work counts, not the calls, and a kernel keeps it on one core.
+        multiplications: in matrix products, of which rotations in space make many.
+    """
+
+    largest: int
+    numbers: int
+    multiplications: int
+
+
+ONCE = Limits(2**16, 500_000, 50_000)
+"""Mechanisms of the plane up to some twenty bodies. LLVM takes twice the time of single operations at most."""
+OFTEN = Limits(2**18, 5_000_000, 1_000_000)
+"""Larger ones are quicker in one kernel, too, but take LLVM two or three times as long: `gyroscope` 30 s instead of 11 s, and then 0.5 s a
+run instead of 1.2; 40 four-bar loops 34 s instead of 17, and then half the time."""
+
+
+def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
     """Whether all operations of a traced program can be parts of one kernel, and are small enough to gain by it. With the variable
     `ZWANG_ONE_KERNEL=0` none does."""
     if os.environ.get("ZWANG_ONE_KERNEL") == "0":
         return False
-    numbers = products = 0
+    numbers = multiplications = 0
     for eqn in _equations(program.jaxpr):
         sizes = [getattr(x.aval, "size", 1) for x in eqn.outvars]
-        numbers, products = numbers + sum(sizes), products + _multiplications(eqn)
-        if not _fits(eqn) or max(sizes, default=0) > LARGEST or numbers > MOST or products > PRODUCTS:
+        numbers, multiplications = numbers + sum(sizes), multiplications + _multiplications(eqn)
+        found = Limits(max(sizes, default=0), numbers, multiplications)
+        if not _fits(eqn) or any(x > most for x, most in zip(found, limits, strict=True)):
             return False
     return True
 
@@ -173,14 +190,25 @@ def _scattered(operand, indices, updates, params: dict, combined: Callable):
     updates = jnp.asarray(updates).transpose(*others, *window).reshape(count, *block)
     room = [n - k for n, k in zip(operand.shape, block, strict=True)]
 
-    def put(i, operand):
+    def put(operand, index, update):
         at = [jnp.zeros((), indices.dtype)] * operand.ndim
         for k, axis in enumerate(numbers.scatter_dims_to_operand_dims):
-            at[axis] = indices[i, k]
+            at[axis] = index[k]
         old = jax.lax.dynamic_slice(operand, at, block)
-        new = combined(old, updates[i])
+        new = combined(old, update)
         if mode == GatherScatterMode.FILL_OR_DROP:
             new = jnp.where(jnp.all(jnp.array([(0 <= x) & (x <= most) for x, most in zip(at, room, strict=True)])), new, old)
         return jax.lax.dynamic_update_slice(operand, new, at)
 
-    return jax.lax.fori_loop(0, count, put, operand)
+    once = max(min(AT_ONCE, count), 1)
+    whole = count - count % once
+    by_turn = [x[:whole].reshape(-1, once, *x.shape[1:]) for x in (indices, updates)]
+
+    def turn(i, operand):
+        some = (jax.lax.dynamic_index_in_dim(x, i, keepdims=False) for x in by_turn)
+        for index, update in zip(*some, strict=True):
+            operand = put(operand, index, update)
+        return operand
+
+    operand = jax.lax.fori_loop(0, whole // once, turn, operand)
+    return jax.lax.fori_loop(whole, count, lambda i, x: put(x, indices[i], updates[i]), operand) if whole < count else operand

@@ -17,10 +17,27 @@ from zwang.sparse.gather import padded, scattered, taken
 from zwang.sparse.matrix import Layout
 from zwang.sparse.order import Blocks, Round, group_rows, order_of
 
-CALL = 100
-"""What one turn of the loop over chunks costs besides its nodes, in nodes: some thirty kernels of 1 µs against 0.3 µs per node."""
-WIDTHS = 2 ** np.arange(3, 12)
-"""Widths of chunks that are tried: few nodes of a small model, and at most what the cache holds of them."""
+
+class Cut(NamedTuple):
+    """What chunks are cut by.
+
+    Attributes:
+        turn: what one turn of the loop over chunks costs besides its nodes, in nodes.
+        widths: of chunks, that are tried: at most what the cache holds.
+        dense: where so few rows are left, they are eliminated as one dense matrix.
+    """
+
+    turn: int
+    widths: np.ndarray
+    dense: int
+
+
+FEW_ROWS = 512
+IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
+"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.programs.single`), where a turn is a few short loops and the
+rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops)."""
+BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
+"""Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
 
 
 class Class(eqx.Module):
@@ -131,9 +148,10 @@ def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np
     Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as (i, j) are."""
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
-    rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size)
+    cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
+    rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
     grouped = _classes(rounds)
-    widths = [width_of([len(r.nodes) for r in group]) for group in grouped]
+    widths = [width_of([len(r.nodes) for r in group], cut) for group in grouped]
 
     position, at = np.full(nodes + 1, -1), 0
     starts = []
@@ -231,10 +249,10 @@ def _classes(rounds: list[Round]) -> list[list[Round]]:
     return grouped
 
 
-def width_of(counts: list[int]) -> int:
+def width_of(counts: list[int], cut: Cut) -> int:
     """The width of chunks at which rounds of so many nodes cost least."""
-    cost = [sum(-(-n // w) for n in counts) * (w + CALL) for w in WIDTHS]
-    return int(WIDTHS[int(np.argmin(cost))])
+    cost = [sum(-(-n // w) for n in counts) * (w + cut.turn) for w in cut.widths]
+    return int(cut.widths[int(np.argmin(cost))])
 
 
 def pairs(row: np.ndarray, block: np.ndarray):

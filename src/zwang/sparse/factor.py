@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.factor import Cholesky
 from zwang.sparse.elimination import Class, Elimination, Plan
 from zwang.sparse.gather import scattered, taken
 
@@ -35,13 +36,13 @@ class Factor(eqx.Module):
         elimination: the order.
         inverses: L⁻¹ of each class, shape (chunks, size, size, width).
         panels: P of each class, shape (chunks, size, size, degree, width).
-        root: Cholesky factor of the dense rest.
+        root: of the dense rest.
     """
 
     elimination: Elimination
     inverses: list[Float[Array, "chunks size size width"]]
     panels: list[Float[Array, "chunks size size degree width"]]
-    root: Float[Array, "rest rest"]
+    root: Cholesky
 
     def solve(self, r: Float[Array, " rows"]) -> Float[Array, " rows"]:
         """`(Q + μ I)⁻¹ r`, rows in the order of elimination."""
@@ -51,7 +52,7 @@ class Factor(eqx.Module):
         for group, inverse, panel in parts:
             x = _forward(group, inverse, panel, x)
         end = order.positions - order.rest
-        root = jax.scipy.linalg.cho_solve((self.root, True), x[:, end:-1].T.ravel()).reshape(-1, order.size).T
+        root = self.root.solve(x[:, end:-1].T.ravel()).reshape(-1, order.size).T
         x = x.at[:, end:-1].set(root)
         for group, inverse, panel in reversed(parts):
             x = _backward(group, inverse, panel, x)
@@ -60,7 +61,7 @@ class Factor(eqx.Module):
     def pivots(self) -> Float[Array, " pivots"]:
         """Squares of the diagonal of the Cholesky factor: how far each row is from those eliminated before it; 1 for padding."""
         own = [jnp.diagonal(inverse, axis1=1, axis2=2).ravel() ** -2 for inverse in self.inverses]
-        return jnp.concatenate([*own, jnp.diag(self.root) ** 2])
+        return jnp.concatenate([*own, self.root.pivots()])
 
 
 def factor(plan: Plan, C: Float[Array, "colors k rows"], mu: Float[Array, ""]) -> Factor:
@@ -83,7 +84,7 @@ def factor_entries(order: Elimination, outer: Float[Array, " entries"], diagonal
         inverses.append(inverse)
         panels.append(panel)
     side = order.rest * order.size
-    root = jnp.linalg.cholesky(S[len(S) - 1 - side**2 : -1].reshape(side, side), symmetrize_input=False)
+    root = Cholesky(S[len(S) - 1 - side**2 : -1].reshape(side, side))
     return Factor(order, inverses, panels, root)
 
 

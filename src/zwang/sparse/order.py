@@ -16,8 +16,6 @@ from zwang.sparse.gather import padded
 
 LARGEST_NODE = 6
 """Rows of a node at most: those of a joint in space that leaves no freedom."""
-DENSE_ROWS = 64
-"""Where so few rows are left, they are eliminated as one dense matrix."""
 FEW_NODES = 1 / 8
 """Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a round."""
 MOST_ROUNDS = 60
@@ -47,11 +45,11 @@ class Round:
     neighbors: np.ndarray
 
 
-def order_of(blocks: Blocks, size: int) -> tuple[list[Round], np.ndarray]:
-    """Rounds, and the nodes that are left to the dense rest."""
+def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.ndarray]:
+    """Rounds, and the nodes that are left to the dense rest, where no more than `dense` rows are left."""
     own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
     padding = blocks.nodes
-    while blocks.nodes * size > DENSE_ROWS and len(rounds) < MOST_ROUNDS:
+    while blocks.nodes * size > dense and len(rounds) < MOST_ROUNDS:
         chosen = independent(blocks)
         if not len(chosen):
             break
