@@ -82,7 +82,7 @@ def _acceleration(found: dict) -> Iterator[Row]:
 def _sparse(found: dict) -> Iterator[Row]:
     loops = found["loops"]
     yield (
-        f"{loops['N']} four-bar loops, a run of {loops.get('duration', 1.0):g} s: at least {digits(DENSE)} × as fast as on the dense path",
+        f"{loops['N']} four-bar loops, {loops.get('duration', 1.0):g} s, compiled whole: at least {digits(DENSE)} × as fast as dense",
         f"{ratio(loops['ratio'])}: {seconds(loops['sparse']['again'])}, dense {seconds(loops['dense']['again'])}",
         loops["ratio"] >= DENSE,
     )

@@ -50,7 +50,9 @@ class Zwang(Peer):
 
 class ZwangCompiled(Zwang):
     key, title = "zwang-compiled", "zwang, compiled whole"
-    how = "zw.program of zw.trajectory, for many runs: start, tolerance and loop in one program, the start moved but not examined"
+    how = (
+        "zw.program of zw.trajectory, often=True, for many runs: start and loop in one program, the start moved but not examined"
+    )
 
     def settings(self, problem):
         return (1e-6, 1e-7, 1e-8, 1e-10)
