@@ -8,7 +8,6 @@ from benchmarks.peers.equations import equations
 from benchmarks.peers.peer import ENOUGH, Outcome, Peer
 from benchmarks.peers.problems import GROUND, Linkage, Problem, RodChain, instants
 
-
 SPARSE_ROWS = 40
 """From so many rows on a program compiled whole takes the sparse path, which zwang by itself takes where runs are few, from 120 on."""
 
