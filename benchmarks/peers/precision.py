@@ -18,7 +18,7 @@ from benchmarks.peers.equations import equations
 from benchmarks.peers.problems import PROBLEMS, Problem, instants
 from benchmarks.peers.process import run as run_process
 
-REPEATS, WARM_SECONDS = 25, 3.0
+REPEATS, WARM_SECONDS = 250, 3.0
 """Runs after the first: at most so many, and no more than fit into so many seconds."""
 LONGEST, LONGEST_LARGE = 20.0, 40.0
 """Seconds that one run may be expected to take before a finer setting is left out: usually, and with 40 loops."""

@@ -20,6 +20,9 @@ from benchmarks.peers.process import limit_memory, peak_megabytes
 
 FAMILIES = {"ladder": four_bars, "rods": plane_chain}
 
+KEEPING = 0.5
+"""Seconds after which what was measured so far is written down, in case the process runs out of its time."""
+
 
 def run(peer: Peer, name: str, setting: float, folder: Path, repeats: int, seconds: float) -> None:
     """Run once, then again, at least once and at most `repeats` times, as far as `seconds` allow."""
@@ -40,11 +43,15 @@ def run(peer: Peer, name: str, setting: float, folder: Path, repeats: int, secon
         again.append(first)  # so long a run has nothing to warm up
         keep()
         return
-    while len(again) < repeats and (not again or (len(again) + 1) * again[0] < seconds):
+    kept = 0.0
+    while len(again) < repeats and (not again or sum(again) + again[-1] < seconds):
         begun = time.perf_counter()
         go()
         again.append(time.perf_counter() - begun)
-        keep()
+        if begun - kept > KEEPING:  # not between all runs, as files would disturb short ones
+            keep()
+            kept = begun
+    keep()
 
 
 def evaluate(peer: Peer, family: str, size: int, folder: Path, repeats: int) -> None:
