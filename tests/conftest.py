@@ -11,6 +11,8 @@ import hypothesis
 import jax
 import pytest
 
+from zwang.programs import keep_programs
+
 ROOT = Path(__file__).resolve().parents[1]
 
 jax.config.update("jax_enable_x64", True)
@@ -45,6 +47,13 @@ def pytest_xdist_make_scheduler(config, log):
         from xdist.scheduler import LoadFileScheduling
 
         return LoadFileScheduling(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept():
+    """A command that a test runs in this process keeps programs from then on."""
+    yield
+    keep_programs(on=False)
 
 
 MAPPINGS = Path("/proc/self/maps")

@@ -59,23 +59,29 @@ class ZwangCompiled(Zwang):
         return (1e-6, 1e-7, 1e-8, 1e-10)
 
     def prepare(self, problem, setting):
+        import jax.numpy as jnp
+
         import zwang as zw
         from zwang.cli.startup import start_jax
 
         start_jax()
         model, e = model_of(problem, self.points), equations(problem, self.points)
         times, rtol = instants(problem), np.asarray(setting)
-        method = (
-            zw.Sparse() if model.constraints.m >= SPARSE_ROWS and not self.points else None
-        )  # points have a dense mass matrix
-        program = zw.program(lambda q, v, rtol: zw.trajectory(model, q, v, times, rtol=rtol, pseudoinverse=method), often=True)
+        sparse = model.constraints.m >= SPARSE_ROWS and not self.points  # in points the mass matrix is dense
+        shown = (lambda q, v: e.poses(q, v, jnp)) if self.points else lambda q, v: (q, v)
+
+        def run(q, v, rtol):
+            found = zw.trajectory(model, q, v, times, rtol=rtol, pseudoinverse=zw.Sparse() if sparse else None)
+            return *shown(found.q, found.v), found.steps, found.rejected, found.result
+
+        program = zw.program(run, often=True)
 
         def go():
-            self.last = program(e.q0, e.v0, rtol)
-            result = zw.errors.Result(int(self.last.result))
+            q, v, *self.last = program(e.q0, e.v0, rtol)
+            result = zw.errors.Result(int(self.last[-1]))
             if result.is_failure:
                 raise RuntimeError(result.sentence)
-            return Outcome(*e.bodies(np.asarray(self.last.q), np.asarray(self.last.v)))
+            return Outcome(np.asarray(q), np.asarray(v))
 
         return go
 
@@ -83,7 +89,7 @@ class ZwangCompiled(Zwang):
         return None
 
     def extra(self, problem, setting):
-        return {"steps": int(self.last.steps), "rejected": int(self.last.rejected)}
+        return {"steps": int(self.last[0]), "rejected": int(self.last[1])}
 
 
 class ZwangPoints(ZwangCompiled):

@@ -125,12 +125,23 @@ class PointEquations(Equations):
         return self.level - float(self.weight @ q)
 
     def bodies(self, q, v):
-        r, w = (x[:, ::2] + 1j * x[:, 1::2] for x in (np.asarray(q), np.asarray(v)))
-        d, turning = r @ self.difference.T + self.difference_known @ [1, 1j], w @ self.difference.T
-        center, rate = r @ self.center.T + self.center_known, w @ self.center.T
-        poses = np.stack([center.real, center.imag, np.angle(d / self.along)], axis=2)
-        rates = np.stack([rate.real, rate.imag, (turning / d).imag], axis=2)
+        poses, rates = (x.reshape(len(q), -1, 3) for x in self.poses(np.asarray(q), np.asarray(v)))
         return turned(poses, self.problem.pose).reshape(len(q), -1), rates.reshape(len(q), -1)
+
+    def poses(self, q, v, numpy=np):
+        """`bodies` with angles within ±π, also by `jax.numpy`."""
+        r, w = (x.reshape(len(x), -1, 2) for x in (q, v))
+        apply = lambda C, x: numpy.stack(
+            [x[..., 0] @ C.real.T - x[..., 1] @ C.imag.T, x[..., 0] @ C.imag.T + x[..., 1] @ C.real.T], -1
+        )
+        d, turning = apply(self.difference, r) + self.difference_known, apply(self.difference, w)
+        x, y = numpy.moveaxis(d, -1, 0)
+        square, own = x**2 + y**2, self.along.conj()
+        angle = numpy.arctan2(x * own.imag + y * own.real, x * own.real - y * own.imag)
+        rate = (x * turning[..., 1] - y * turning[..., 0]) / square
+        center = apply(self.center, r) + _plane(self.center_known)
+        join = lambda place, last: numpy.concatenate([place, last[..., None]], axis=-1).reshape(len(q), -1)
+        return join(center, angle), join(apply(self.center, w), rate)
 
 
 def points_of(x: Linkage) -> list[dict[int, complex]]:

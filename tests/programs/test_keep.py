@@ -87,6 +87,17 @@ def test_what_was_kept_gives_the_same_and_is_not_made_again(folder, events):
     np.testing.assert_array_equal(second["twice"][0], 2 * x)
 
 
+def test_what_jax_has_in_its_own_cache_is_made_all_the_same(folder, events):
+    """What comes from there cannot be written once more: it would be read, and fail when it is called."""
+    f, x = users("f = lambda x: jnp.sum(jnp.sin(x) * jnp.flip(x) @ jnp.outer(x, x))"), np.arange(1.0, 7.0)
+    keep_programs(on=False)
+    expected = weighed(f, x)
+    for _ in range(2):
+        again(folder)
+        np.testing.assert_allclose(weighed(f, x)["sum"], expected["sum"], rtol=1e-14)
+    assert [name for name, _ in events()] == ["made", "loaded"]
+
+
 def test_shapes_and_kinds_of_numbers_are_part_of_a_program(folder, events):
     f = users("f = lambda x: jnp.sum(x)")
     for x in (np.ones(2), np.ones(3), np.ones((1, 2)), np.ones(2, int), np.ones(2, bool), jnp.asarray(1.0), np.ones(2) * 5):

@@ -289,13 +289,13 @@ def _best(
     flat: Callable, arrays: list, limits: Limits = ONCE
 ) -> tuple[jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled]:
     """A function of arrays compiled: as one kernel if it can be one."""
-    traced = jax.jit(flat).trace(*arrays)
+    traced, name = jax.jit(flat).trace(*arrays), getattr(flat, "__name__", "program")
     if jax.default_backend() == "cpu" and fits(traced.jaxpr, limits):
         try:
-            lowered = jax.jit(one_kernel(traced.jaxpr)).lower(*arrays)
+            lowered = jax.jit(one_kernel(traced.jaxpr, name)).lower(*arrays)
             return traced, lowered, lowered.compile(compiler_options() | WHOLE)
         except Exception as reason:  # an operation that is not emitted as code after all
-            jax.monitoring.record_event(APART, reason=f"{getattr(flat, '__name__', flat)}: {reason}")
+            jax.monitoring.record_event(APART, reason=f"{name}: {reason}")
     lowered = traced.lower()
     return traced, lowered, lowered.compile(compiler_options())
 

@@ -79,9 +79,10 @@ def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
     return True
 
 
-def one_kernel(program: ClosedJaxpr) -> Callable[..., list]:
+def one_kernel(program: ClosedJaxpr, name: str = "one_kernel") -> Callable[..., list]:
     """A traced program as a function of its arrays that becomes one kernel if it is compiled with `WHOLE`. It returns one number
-    more, to which every argument contributes: the emitter ends the process over an argument that no operation uses."""
+    more, to which every argument contributes: the emitter ends the process over an argument that no operation uses. JAX's own cache
+    knows it by its name."""
     empty = {i: jnp.zeros(x.shape, x.dtype) for i, x in enumerate(program.in_avals) if not x.size}
 
     def called(*given):
@@ -96,6 +97,7 @@ def one_kernel(program: ClosedJaxpr) -> Callable[..., list]:
         *results, every = inner(*(x for i, x in enumerate(arrays) if i not in empty))
         return [*results, set_xla_metadata(every, **MARK)]  # the attributes go to the call that it comes from
 
+    marked.__name__ = name
     return marked
 
 
