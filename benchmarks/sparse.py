@@ -94,24 +94,23 @@ def loops(N: int = 40, duration: float = 10.0) -> dict:
     example = gallery.load("n-four-bar", N=N)
     times = np.array([0.0, duration])
     exact = np.array([example.exact(times)[f"crank {i + 1}.angle"][-1] for i in range(N + 1)])
-    found: dict = {}
+    ends = {}
 
     def run(name: str, method) -> Callable[[], float]:
         once = zw.program(lambda q, v: zw.trajectory(example.model, q, v, times, rtol=1e-8, pseudoinverse=method), often=True)
 
         def wall() -> float:
             start = time.perf_counter()
-            end = np.asarray(once(example.q0, example.v0).q[-1])
-            spent = time.perf_counter() - start
-            found[name] = {"error": float(np.max(np.abs(end[2 : 3 * (N + 1) : 3] - exact)))}
-            return spent
+            ends[name] = np.asarray(once(example.q0, example.v0).q[-1])
+            return time.perf_counter() - start
 
         return wall
 
     calls = {"sparse": run("sparse", Sparse()), "dense": run("dense", Proximal())}
     first = {name: call() for name, call in calls.items()}
     again = interleaved(calls, repeats=LOOPS_REPEATS)
-    found = {name: {"first": first[name], "again": again[name]["min"], **x} for name, x in found.items()}
+    error = {name: float(np.max(np.abs(end[2 : 3 * (N + 1) : 3] - exact))) for name, end in ends.items()}
+    found = {name: {"first": first[name], "again": again[name]["min"], "error": error[name]} for name in calls}
     ratio = found["dense"]["again"] / found["sparse"]["again"]
     print(f"{N} four-bar loops, {duration:g} s: sparse {found['sparse']}, dense {found['dense']}: {ratio:.1f} times faster")
     return {"N": N, "duration": duration, **found, "ratio": ratio}

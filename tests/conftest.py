@@ -11,7 +11,7 @@ import hypothesis
 import jax
 import pytest
 
-from zwang.programs import keep_programs
+from zwang.programs import keep, keep_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -54,6 +54,21 @@ def _nothing_kept():
     """A command that a test runs in this process keeps programs from then on."""
     yield
     keep_programs(on=False)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """What is compiled by `zw.program` from now on, none of it at hand from another test."""
+    programs, best = [], keep._best
+
+    def watched(*given):
+        made = best(*given)
+        programs.append(made[-1])
+        return made
+
+    monkeypatch.setattr(keep, "_best", watched)
+    monkeypatch.setattr(keep, "trace_context", lambda: ("of this test alone",))
+    return programs
 
 
 MAPPINGS = Path("/proc/self/maps")

@@ -52,6 +52,10 @@ class Equations:
 
     def bodies(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Samples (samples, n) in the coordinates that results are judged in."""
+        return self.poses(q, v)
+
+    def poses(self, q, v, numpy=np):
+        """The same but for full turns of angles, also by `jax.numpy`."""
         return q, v
 
     def violation(self, q: np.ndarray) -> float:

@@ -68,11 +68,10 @@ class ZwangCompiled(Zwang):
         model, e = model_of(problem, self.points), equations(problem, self.points)
         times, rtol = instants(problem), np.asarray(setting)
         sparse = model.constraints.m >= SPARSE_ROWS and not self.points  # in points the mass matrix is dense
-        shown = (lambda q, v: e.poses(q, v, jnp)) if self.points else lambda q, v: (q, v)
 
         def run(q, v, rtol):
             found = zw.trajectory(model, q, v, times, rtol=rtol, pseudoinverse=zw.Sparse() if sparse else None)
-            return *shown(found.q, found.v), found.steps, found.rejected, found.result
+            return *e.poses(found.q, found.v, jnp), found.steps, found.rejected, found.result
 
         program = zw.program(run, often=True)
 

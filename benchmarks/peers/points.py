@@ -125,23 +125,17 @@ class PointEquations(Equations):
         return self.level - float(self.weight @ q)
 
     def bodies(self, q, v):
-        poses, rates = (x.reshape(len(q), -1, 3) for x in self.poses(np.asarray(q), np.asarray(v)))
-        return turned(poses, self.problem.pose).reshape(len(q), -1), rates.reshape(len(q), -1)
+        poses, rates = self.poses(q, v)
+        return turned(poses.reshape(len(q), -1, 3), self.problem.pose).reshape(len(q), -1), rates
 
     def poses(self, q, v, numpy=np):
-        """`bodies` with angles within ±π, also by `jax.numpy`."""
-        r, w = (x.reshape(len(x), -1, 2) for x in (q, v))
-        apply = lambda C, x: numpy.stack(
-            [x[..., 0] @ C.real.T - x[..., 1] @ C.imag.T, x[..., 0] @ C.imag.T + x[..., 1] @ C.real.T], -1
-        )
-        d, turning = apply(self.difference, r) + self.difference_known, apply(self.difference, w)
-        x, y = numpy.moveaxis(d, -1, 0)
-        square, own = x**2 + y**2, self.along.conj()
-        angle = numpy.arctan2(x * own.imag + y * own.real, x * own.real - y * own.imag)
-        rate = (x * turning[..., 1] - y * turning[..., 0]) / square
-        center = apply(self.center, r) + _plane(self.center_known)
+        at = lambda C, x: (x @ _real(C).T).reshape(len(x), -1, 2)
+        d, turning = at(self.difference, q) + self.difference_known, at(self.difference, v)
+        (x, y), (a, b) = numpy.moveaxis(d, -1, 0), _plane(self.along).T
+        angle = numpy.arctan2(y * a - x * b, x * a + y * b)
+        rate = (x * turning[..., 1] - y * turning[..., 0]) / (x**2 + y**2)
         join = lambda place, last: numpy.concatenate([place, last[..., None]], axis=-1).reshape(len(q), -1)
-        return join(center, angle), join(apply(self.center, w), rate)
+        return join(at(self.center, q) + _plane(self.center_known), angle), join(at(self.center, v), rate)
 
 
 def points_of(x: Linkage) -> list[dict[int, complex]]:

@@ -12,21 +12,11 @@ from zwang.programs import keep
 @pytest.mark.parametrize(
     "name", ["swarm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("five-bar", "slider-crank", "3rrr"))]
 )
-def test_the_same_run(name, monkeypatch):
-    compiled, best = [], keep._best
-
-    def watched(*given):
-        found = best(*given)
-        compiled.append(found[2])
-        return found
-
-    monkeypatch.setattr(keep, "_best", watched)
-    monkeypatch.setattr(keep, "trace_context", lambda: ("of this test alone",))  # or a program of another test is at hand
+def test_the_same_run(name, compiled, monkeypatch):
     options = {"duration": 0.5, "rtol": 1e-10}
     one = gallery.load(name).run(**options)
     assert any("xla_cpu_small_call" in program.as_text() for program in compiled)
-    monkeypatch.setattr(keep, "_best", best)
-    monkeypatch.setattr(keep, "trace_context", lambda: ("apart",))
+    monkeypatch.setattr(keep, "trace_context", lambda: ("apart",))  # or they are at hand
     monkeypatch.setattr(keep, "fits", lambda jaxpr, limits: False)
     apart = gallery.load(name).run(**options)
     assert np.abs(one.q - apart.q).max() < 1e-8 and abs(one.attrs["steps_accepted"] - apart.attrs["steps_accepted"]) <= 3
