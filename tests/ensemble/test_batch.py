@@ -9,7 +9,10 @@ import pytest
 
 import zwang as zw
 from tests.core.models import pendulum
+from zwang import gallery
+from zwang.ensemble import prepare
 from zwang.ensemble.narrow import narrowed
+from zwang.programs import single
 
 TIMES = np.linspace(0.0, 1.0, 3)
 ANGLES = np.linspace(0.3, 2.0, 5)
@@ -41,6 +44,44 @@ def test_a_member_that_fails_is_named(some):
     assert list(many.failures) == [3]
     assert "off its constraints" in many.failures[3]
     assert np.all(np.isnan(many.q[3, 1:])) and np.all(np.isfinite(np.delete(many.q, 3, axis=0)))
+
+
+@pytest.mark.parametrize("options", [{}, {"step": 0.05}, {"step": 0.05, "precision": "single"}], ids=["tolerance", "step", "single"])
+def test_members_in_one_kernel_are_the_same(some, options):
+    starts = STARTS.copy()
+    starts[3] *= 1.1
+    given = pendulum(), starts, np.zeros(2), TIMES
+    expected = some[0] if not options else zw.batch(*given, chunk=2, **options)
+    program = prepare(*given, params={"m": np.linspace(1, 2, 5)}, chunk=2, often=True, **options)
+    assert program._in_pair
+    many = program()
+    assert list(many.failures) == list(expected.failures) == [3]
+    close, least = (1e-4, 1e-5) if "precision" in options else (1e-8, 1e-14)
+    assert np.allclose(many.q, expected.q, rtol=0, atol=close, equal_nan=True)
+    assert np.allclose(many.v, expected.v, rtol=0, atol=close, equal_nan=True)
+    assert np.nanmax(np.delete(many.violation, 3, axis=0)) < least
+
+
+def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch):
+    monkeypatch.setattr(single, "TOGETHER", single.Limits(100, 100, 100))
+    told = []
+    jax.monitoring.register_event_listener(listener := lambda event, **about: told.append(event))
+    try:
+        program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, often=True)
+    finally:
+        jax.monitoring.unregister_event_listener(listener)
+    assert single.APART in told and not program._in_pair
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["five-bar", "3rrr", "n-four-bar", "gyroscope", "rolling-disk"])
+def test_models_of_the_gallery_in_one_kernel(name):
+    example = gallery.load(name)
+    v0 = np.asarray(example.v0) * np.linspace(0.9, 1.1, 4)[:, None]
+    runs = [zw.batch(example.model, example.q0, v0, [0.0, 0.3], often=often, start_tolerance=np.inf) for often in (False, True)]
+    expected, many = runs
+    assert not expected.failures and not many.failures
+    assert np.allclose(many.q, expected.q, atol=1e-7) and np.allclose(many.v, expected.v, atol=1e-6)
 
 
 def test_dataset(some, tmp_path):

@@ -20,6 +20,8 @@ from zwang.ensemble.trajectory import Trajectory, trajectory, violations
 from zwang.errors import ModelError, Result
 from zwang.model import Model
 from zwang.programs import compiler_options
+from zwang.programs.abreast import abreast
+from zwang.programs.single import members_together
 from zwang.pseudoinverse import Proximal
 
 if TYPE_CHECKING:
@@ -101,29 +103,33 @@ with a damping of 1e-5)."""
 
 
 class Program:
-    """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`."""
+    """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`.
+
+    Attributes:
+        memory_per_member: bytes that the program holds for each member of a chunk, results included.
+    """
 
     def __init__(
-        self, model: Model, times, many: Callable, arguments: tuple, axes: tuple, members: int, chunk: int, cores: int | None
+        self, model: Model, times, many: Callable, arguments: tuple, axes: tuple, members: int, chunk: int, cores: int | None, often: bool
     ):
         self._workers = max(1, min(cores or os.cpu_count() or 1, members // FEW))
         self._model, self._times, self._members = model, times, members
         self._size = min(chunk, -(-members // self._workers))
         self._arguments, self._axes = arguments, axes
-        self._compiled = jax.jit(many).lower(*self._part(0)).compile(compiler_options(self._size))
-
-    @property
-    def memory_per_member(self) -> int:
-        """Bytes that the program holds for each member of a chunk, results included."""
-        needed = self._compiled.memory_analysis()
-        return 0 if needed is None else (needed.temp_size_in_bytes + needed.output_size_in_bytes) // self._size
+        self._compiled = members_together(many, self._part(0)) if often else None
+        self._in_pair = self._compiled is not None
+        if self._compiled is None:
+            self._compiled = jax.jit(many).lower(*self._part(0)).compile(compiler_options(self._size))
+        needed = self._compiled.memory_analysis()  # which takes a tenth of a second
+        self.memory_per_member = 0 if needed is None else (needed.temp_size_in_bytes + needed.output_size_in_bytes) // self._size
 
     def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
         """All members, chunk by chunk; `progress` is called with the fraction done."""
         chunks, starts = [], range(0, self._members, self._size)
 
         def part(first: int):
-            return jax.tree_util.tree_map(np.asarray, self._compiled(*self._part(first)))
+            found = self._compiled(*self._part(first))
+            return jax.tree_util.tree_map(np.asarray, found[0] if self._in_pair else found)
 
         with ThreadPoolExecutor(self._workers) as pool:  # the program runs outside Python's lock
             for first, chunk in zip(starts, pool.map(part, starts), strict=True):
@@ -153,6 +159,7 @@ def batch(
     chunk: int | None = None,
     cores: int | None = None,
     precision: Precision = "double",
+    often: bool = False,
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> Batch:
@@ -170,6 +177,8 @@ def batch(
         cores: how many cores take part; all unless given, as long as each has `FEW` members.
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is lost in every step. The
             `violation` that it leaves is found in double precision.
+        often: so many members that the compiler may take half a minute: on a processor all members of a chunk run in one kernel, in half
+            the time (docs/performance), if the model fits into one.
         options: `rtol`, `atol`, `step`, `integrator`, `drift`, `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
 
     Returns:
@@ -178,7 +187,7 @@ def batch(
     Raises:
         ModelError: if shapes disagree.
     """
-    return prepare(model, q0, v0, times, params=params, chunk=chunk, cores=cores, precision=precision, **options)(progress)
+    return prepare(model, q0, v0, times, params=params, chunk=chunk, cores=cores, precision=precision, often=often, **options)(progress)
 
 
 def prepare(
@@ -191,11 +200,12 @@ def prepare(
     chunk: int | None = None,
     cores: int | None = None,
     precision: Precision = "double",
+    often: bool = False,
     **options,
 ) -> Program:
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
     require_float64()
-    q0, v0 = jnp.asarray(q0, jnp.float64), jnp.asarray(v0, jnp.float64)
+    q0, v0 = np.asarray(q0, float), np.asarray(v0, float)
     params = {} if params is None else params
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
         raise ModelError("batch takes params as a dictionary of those that differ from the model's.")
@@ -205,9 +215,11 @@ def prepare(
     if chunk < 1 or (cores is not None and cores < 1):
         raise ModelError(f"chunk is {chunk} and cores {cores}, expected at least 1 member and 1 core.")
     times = np.asarray(times, float)
-    params = {name: jnp.asarray(value, jnp.float64) for name, value in params.items()}
+    params = {name: np.asarray(value, float) for name, value in params.items()}
     one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
-    many = jax.vmap(one, in_axes=axes)
+    often = often and jax.default_backend() == "cpu"
+    beside = abreast if often else jax.vmap
+    many = beside(one, axes)
     if precision != "double":
         if precision != "single" or options.get("step") is None:
             raise ModelError(
@@ -215,8 +227,8 @@ def prepare(
                 if precision == "single" else f"precision is {precision!r}, expected 'double' or 'single'."
             )  # fmt: skip
         options.setdefault("pseudoinverse", IN_SINGLE)
-        many = _in_single(many, jax.vmap(lambda q, v, p, x: violations(model, q, v, p or None, x), in_axes=(*axes, 0)))
-    return Program(model, times, many, (q0, v0, params), axes, members, chunk, cores)
+        many = _in_single(many, beside(lambda q, v, p, x: violations(model, q, v, p or None, x), (*axes, 0)))
+    return Program(model, times, many, (q0, v0, params), axes, members, chunk, cores, often)
 
 
 def _in_single(many: Callable, violations: Callable) -> Callable:

@@ -4,6 +4,8 @@
 |---|---|
 | `keep` | `program`, a compiled function of pytrees, and `keep_programs` |
 | `single` | a whole program as one kernel |
+| `abreast/` | a program for many members, side by side in memory |
+| `options` | how the compiler is to treat small operations |
 | `follow` | a traced program carried out once more, otherwise |
 | `early` | what a task took last time, read on another core |
 | `fingerprint` | what a program is made from, as a short text |
@@ -17,6 +19,6 @@
 
 from zwang.programs.folder import cache_folder as cache_folder
 from zwang.programs.folder import processor as processor
-from zwang.programs.keep import compiler_options as compiler_options
 from zwang.programs.keep import keep_programs as keep_programs
 from zwang.programs.keep import program as program
+from zwang.programs.options import compiler_options as compiler_options

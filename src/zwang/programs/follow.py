@@ -7,20 +7,26 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-INLINED = {"jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call"}
+INLINED = frozenset(("jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call"))
 """Calls, which are followed into."""
 
 
 class Follower:
-    """Carries a program out as it is; what is otherwise is a method of a class of its own."""
+    """Carries a program out as it is; what is otherwise is a method of a class of its own.
+
+    Attributes:
+        inlined: calls that it follows into.
+    """
+
+    inlined: frozenset[str] = INLINED
 
     def __call__(self, jaxpr: Jaxpr, consts, args) -> list:
         """The results of a program for some arguments."""
         values = {v: self.number(x) for v, x in zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True)}
         read = lambda v: self.literal(v) if isinstance(v, Literal) else values[v]
         for eqn in jaxpr.eqns:
-            inputs, inner = [read(v) for v in eqn.invars], _inner(eqn)
-            if eqn.primitive.name in INLINED and inner is not None:
+            inputs, inner = [read(v) for v in eqn.invars], inner_program(eqn)
+            if eqn.primitive.name in self.inlined and inner is not None:
                 out = self(inner.jaxpr, inner.consts, inputs)
             else:
                 out = self.operation(eqn, inputs)
@@ -58,6 +64,7 @@ class Follower:
         return self.parameter(x)
 
 
-def _inner(eqn) -> ClosedJaxpr | None:
+def inner_program(eqn) -> ClosedJaxpr | None:
+    """The program that a call stands for."""
     found = next((eqn.params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in eqn.params), None)
     return ClosedJaxpr(found, ()) if isinstance(found, Jaxpr) else found

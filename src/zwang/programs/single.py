@@ -20,11 +20,17 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 from jax.lax import GatherScatterMode
 
 from zwang.programs.follow import Follower
+from zwang.programs.options import compiler_options
 
+APART = "/zwang/programs/apart"
+"""Event of `jax.monitoring` for a program that should have become one kernel and did not, with the reason."""
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 WHOLE: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": "", "xla_llvm_disable_expensive_passes": True}
 """Options of the compiler that go with it: products are not handed to the compiler's library, which a kernel cannot call; and LLVM leaves
 out what costs a tenth of its time and gains nothing here (`gyroscope` 26 s instead of 31, `five-bar` 9 instead of 11)."""
+WIDE = WHOLE | {"xla_backend_optimization_level": 2, "xla_cpu_prefer_vector_width": 512}
+"""For members side by side. At the usual level LLVM unrolls a loop along 32 members to the end before it looks for vectors in it, and finds
+none: one Cholesky factor of 12 rows takes 1.3 µs a member instead of 0.3."""
 CALLS = frozenset(
     "cholesky cholesky_update triangular_solve lu svd eig eigh geqrf geqp3 householder_product ormqr schur tridiagonal tridiagonal_solve "
     "hessenberg top_k approx_top_k fft conv_general_dilated ffi_call pure_callback io_callback debug_callback "
@@ -39,7 +45,7 @@ COMBINED: dict[str, Callable] = {
 """Scatters, which become loops, and what they make of an entry."""
 COSTLY = frozenset("sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split())
 """Functions that are computed once, or each entry of a gather would compute its own."""
-UNLIKELY = 1.2345e300
+UNLIKELY = 1.2345e30
 AT_ONCE = 4
 """Blocks of a scatter in one turn of its loop, which costs more than they do: 1728 numbers take 4.8 µs, one by one 14.8."""
 
@@ -62,6 +68,8 @@ ONCE = Limits(2**16, 500_000, 50_000)
 OFTEN = Limits(2**18, 5_000_000, 1_000_000)
 """Larger ones are quicker in one kernel, too, but take LLVM two or three times as long: `gyroscope` 30 s instead of 11 s, and then 0.5 s a
 run instead of 1.2; 40 four-bar loops 34 s instead of 17, and then half the time."""
+TOGETHER = Limits(2**20, 50_000_000, 1_000_000)
+"""Of many members together."""
 
 
 def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
@@ -77,6 +85,33 @@ def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
         if not _fits(eqn) or any(x > most for x, most in zip(found, limits, strict=True)):
             return False
     return True
+
+
+def members_together(function: Callable, arguments: tuple) -> jax.stages.Compiled | None:
+    """A function of many members (`zwang.programs.abreast`) compiled as one kernel; None if it cannot be one (`APART` says why).
+
+    Args:
+        function: of pytrees of arrays.
+        arguments: such as it is going to have.
+
+    Returns:
+        The compiled function; its result comes in a pair with a number that means nothing.
+    """
+    name = getattr(function, "__name__", "program")
+    try:
+        closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
+        if not fits(closed, TOGETHER):
+            raise NotImplementedError("it is too large, or one of its operations is a call of the runtime")
+        kernel, tree = one_kernel(closed, name), jax.tree_util.tree_structure(shapes)
+
+        def called(*arguments):
+            *results, every = kernel(*jax.tree_util.tree_leaves(arguments))
+            return jax.tree_util.tree_unflatten(tree, results), every
+
+        return jax.jit(called).lower(*arguments).compile(compiler_options() | WIDE)
+    except Exception as reason:  # such as an operation that is not emitted as code after all
+        jax.monitoring.record_event(APART, reason=f"{name}: {reason}")
+        return None
 
 
 def one_kernel(program: ClosedJaxpr, name: str = "one_kernel") -> Callable[..., list]:
