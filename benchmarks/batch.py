@@ -1,8 +1,9 @@
 """Trajectories per second: `zw.batch` against a loop of single compiled runs of the same program on the same cores.
 
-128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart, with error control on all cores; `five-bar` then with a
-step of fixed length in double and in single precision. What one core does follows from processor seconds, which other programs
-on the machine disturb less. On a graphics processor, if JAX has one, the same.
+128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control in one kernel (`often=True`) and
+operation by operation; `five-bar` then with a step of fixed length in double and in single precision. All cores; what one core does
+follows from processor seconds, which other programs on the machine disturb less. Medians of calls in turn. On a graphics processor, if JAX
+has one, the same.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ from zwang import gallery
 from zwang.ensemble import prepare, trajectory
 from zwang.programs import compiler_options, program
 
-MEMBERS, SINGLE, DURATION, REPEATS = 128, 16, 2.0, 3
+MEMBERS, SINGLE, DURATION, BUDGET = 128, 16, 2.0, 15.0
+"""Members, runs of a loop, length of a motion [s], and of all calls together [s]."""
 STEP = 0.1
 """Step of fixed length [s], about that of the error control at rtol 1e-8."""
-CONTROLLED = {"batch, error control": {}}
-FIXED = {"batch, fixed step": {"step": STEP}, "batch, fixed step, single precision": {"step": STEP, "precision": "single"}}
+OFTEN = "batch, error control, one kernel"
+CONTROLLED = {OFTEN: {"often": True}, "batch, error control": {}}
+FIXED = {
+    "batch, fixed step, one kernel": {"step": STEP, "often": True},
+    "batch, fixed step": {"step": STEP},
+    "batch, fixed step, single precision": {"step": STEP, "precision": "single"},
+}
 LOOP, APART = "loop of single runs", "loop of single runs, jax.jit"
 """As `zw.program` compiles them, in one kernel, and operation by operation."""
 
@@ -43,46 +50,54 @@ def seconds(call: Callable[[], object], members: int) -> tuple[float, float]:
 
 
 def measure(name: str, ways: dict[str, dict]) -> dict:
-    """Least seconds per trajectory of each way and of the loop, measured in turn."""
+    """Seconds per trajectory of each way and of the loop, measured in turn, and those until a way is compiled."""
     model, q0, v0 = starts(name)
     times = np.array([0.0, DURATION])
     loose = {"start_tolerance": np.inf}
     motion = lambda q, v: trajectory(model, q, v, times, **loose)
     loops = {LOOP: program(motion), APART: jax.jit(motion, compiler_options=compiler_options())}
-    programs = {way: prepare(model, q0, v0, times, **options, **loose) for way, options in ways.items()}
+    programs, compiling = {}, {}
+    for way, options in ways.items():
+        start = time.perf_counter()
+        programs[way] = prepare(model, q0, v0, times, **options, **loose)
+        compiling[way] = time.perf_counter() - start
     calls = {way: (program, MEMBERS) for way, program in programs.items()}
     for way, one in loops.items():
         calls[way] = (lambda one=one: [one(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE)
     results = {way: call() for way, (call, _) in calls.items()}
-    seen = {way: [] for way in calls}
-    for _ in range(REPEATS):
+    seen, start = {way: [] for way in calls}, time.perf_counter()
+    while time.perf_counter() - start < BUDGET:
         for way, call in calls.items():
             seen[way].append(seconds(*call))
-    least = {way: dict(zip(("wall", "processor"), map(min, zip(*x, strict=True)), strict=True)) for way, x in seen.items()}
-    one = least[LOOP]
+    found = {way: dict(zip(("wall", "processor"), np.median(x, axis=0).tolist(), strict=True)) for way, x in seen.items()}
+    one = found[LOOP]
     print(f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to the loop   the same per core")
-    for way, x in least.items():
+    for way, x in found.items():
         note = ""
         if way in programs:
             note = f"   {results[way].memory_per_member / 1e3:.1f} kB/member, violation {np.nanmax(results[way].violation):.0e}"
         ratio, per_core = one["wall"] / x["wall"], one["processor"] / x["processor"]
         print(f"  {way:38s} {1 / x['wall']:12.0f} {ratio:19.2f} {per_core:19.2f}{note}")
-        x |= {"ratio": ratio, "ratio per core": per_core}
-    return least
+        least = min(x[0] for x in seen[LOOP]) / min(x[0] for x in seen[way])
+        x |= {"ratio": ratio, "ratio per core": per_core, "ratio of least times": least, "compiling": compiling.get(way)}
+    return found
 
 
 def run() -> dict:
     results: dict = {"five-bar": measure("five-bar", CONTROLLED | FIXED), "3rrr": measure("3rrr", CONTROLLED)}
-    rows = [
-        [name, way, f"{1 / x['wall']:.0f}", f"{x['ratio']:.1f}", f"{x['ratio per core']:.1f}"]
-        for name, found in results.items() for way, x in found.items()
-    ]  # fmt: skip
+    rows = []
+    for name, found in results.items():
+        for way, x in found.items():
+            ratios = [f"{x[key]:.1f}" for key in ("ratio", "ratio of least times", "ratio per core")]
+            rows.append([name, way, f"{1 / x['wall']:.0f}", *ratios, f"{x['compiling']:.0f} s" if x["compiling"] else "–"])
     columns = [
         f"model, {MEMBERS} members of {DURATION:g} s",
         "how",
         "trajectories per second",
         "beside the loop",
+        "least against least",
         "the same per core",
+        "compiling",
     ]
     results["table"] = {"title": "Batches", "columns": columns, "rows": rows}
     if jax.default_backend() == "cpu":

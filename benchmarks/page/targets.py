@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from benchmarks.batch import OFTEN
 from benchmarks.page.precision import OURS, TITLES, best
 from benchmarks.page.words import digits, ratio, seconds, small
 from benchmarks.peers.precision import TARGET_ERROR
@@ -106,7 +107,7 @@ def _sparse(found: dict) -> Iterator[Row]:
 def _batch(found: dict) -> Iterator[Row]:
     for model, hows in found.items():
         if model != "table":
-            x = hows["batch, error control"]["ratio"]
+            x = hows[OFTEN]["ratio"]
             yield f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of single runs", ratio(x), x >= BATCH
 
 

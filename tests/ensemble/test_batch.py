@@ -46,14 +46,16 @@ def test_a_member_that_fails_is_named(some):
     assert np.all(np.isnan(many.q[3, 1:])) and np.all(np.isfinite(np.delete(many.q, 3, axis=0)))
 
 
-@pytest.mark.parametrize("options", [{}, {"step": 0.05}, {"step": 0.05, "precision": "single"}], ids=["tolerance", "step", "single"])
+@pytest.mark.parametrize(
+    "options", [{}, {"step": 0.05}, {"step": 0.05, "precision": "single"}], ids=["tolerance", "step", "single"]
+)
 def test_members_in_one_kernel_are_the_same(some, options):
     starts = STARTS.copy()
     starts[3] *= 1.1
     given = pendulum(), starts, np.zeros(2), TIMES
     expected = some[0] if not options else zw.batch(*given, chunk=2, **options)
     program = prepare(*given, params={"m": np.linspace(1, 2, 5)}, chunk=2, often=True, **options)
-    assert program._in_pair
+    assert program.one_kernel
     many = program()
     assert list(many.failures) == list(expected.failures) == [3]
     close, least = (1e-4, 1e-5) if "precision" in options else (1e-8, 1e-14)
@@ -70,7 +72,7 @@ def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch):
         program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, often=True)
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert single.APART in told and not program._in_pair
+    assert single.APART in told and not program.one_kernel
 
 
 @pytest.mark.slow

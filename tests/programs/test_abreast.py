@@ -26,10 +26,18 @@ def looped(x, k):
 
 def stored(x, k):
     """Where each member wants it."""
-    return x.at[k].set(0.0), x.at[k, 1].add(2.0), L.dynamic_update_slice(x, x[:2] + 1, (k, 0)), x[k], L.dynamic_slice(x, (k, 1), (2, 2))
+    return (
+        x.at[k].set(0.0),
+        x.at[k, 1].add(2.0),
+        L.dynamic_update_slice(x, x[:2] + 1, (k, 0)),
+        x[k],
+        L.dynamic_slice(x, (k, 1), (2, 2)),
+    )
 
 
-long = lambda y: jnp.cumsum(jnp.sort(jnp.tanh(y) + 1, axis=0), axis=0) * jnp.sum(y**2) + jnp.max(y, axis=1, keepdims=True) - jnp.min(y)
+long = lambda y: (
+    jnp.cumsum(jnp.sort(jnp.tanh(y) + 1, axis=0), axis=0) * jnp.sum(y**2) + jnp.max(y, axis=1, keepdims=True) - jnp.min(y)
+)
 FUNCTIONS = {
     **{name: (lambda x, k, f=f: f(x)) for name, f in OPERATIONS.items()},
     "turns that differ in number": looped,
@@ -40,11 +48,23 @@ FUNCTIONS = {
     "a branch for all": lambda x, k: L.switch(jnp.argmax(jnp.arange(3)), [lambda y: y, lambda y: y, long], x),
     "a scan of members": lambda x, k: L.scan(lambda c, row: (c + row * k, (c @ row, jnp.ones(2))), jnp.zeros(4), x, reverse=True),
     "a scan that some turns make differ": lambda x, k: L.scan(lambda c, i: ((c[1], c[1] * k), c[0]), (1.0, 2.0), jnp.arange(3)),
-    "products of members and shared": lambda x, k: (x @ np.ones((4, 2)), np.ones((2, 5)) @ x, x.T @ x, np.ones(5) @ x @ x[0], k * k),
+    "products of members and shared": lambda x, k: (
+        x @ np.ones((4, 2)),
+        np.ones((2, 5)) @ x,
+        x.T @ x,
+        np.ones(5) @ x @ x[0],
+        k * k,
+    ),
     "a product over two axes": lambda x, k: jnp.einsum("ij,kij->k", x, np.arange(40.0).reshape(2, 5, 4)) + jnp.tensordot(x, x, 2),
     "sums": lambda x, k: (jnp.sum(x, axis=(0, 1)), jnp.sum(x[:0]), jnp.prod(x, axis=0), jnp.any(x > 1), jnp.all(x > -9, axis=1)),
     "terms that are no array": lambda x, k: jnp.sum(x[:, None, :] * x[None, :, :] - x[:, None, :], axis=(0, 2)),
-    "shapes": lambda x, k: (x.reshape(2, 10), x.T.ravel(), x[1:4:2, ::-1], jnp.pad(x, ((1, 0), (2, 1)), constant_values=7.0), jnp.stack([x, x], 1)),
+    "shapes": lambda x, k: (
+        x.reshape(2, 10),
+        x.T.ravel(),
+        x[1:4:2, ::-1],
+        jnp.pad(x, ((1, 0), (2, 1)), constant_values=7.0),
+        jnp.stack([x, x], 1),
+    ),
     "shared alone": lambda x, k: (jnp.sin(jnp.arange(3.0)), L.fori_loop(0, 3, lambda i, y: y + i, 0)),
     "once for all": lambda x, k: jnp.sin(x) + jnp.sin(x) * jnp.cos(2.0) - jnp.cos(2.0),
     "a choice for all entries": lambda x, k: L.select(k > 1, x, -x) + L.clamp(0.0, x, 1.0),
@@ -88,7 +108,9 @@ def test_terms_of_a_product_are_not_kept():
 
 
 def test_one_kernel():
-    run = single.members_together(abreast(lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)), (x, k))
+    run = single.members_together(
+        abreast(lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)), (x, k)
+    )
     assert run is not None
     expected = jax.vmap(lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))))(x, k)
     for e, g in zip(expected, run(x, k)[0], strict=True):

@@ -7,10 +7,9 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, PyTree
 
@@ -102,51 +101,59 @@ does above that of double precision; more sweeps make up for it. `five-bar`, 2 s
 with a damping of 1e-5)."""
 
 
+class _Members(NamedTuple):
+    """Starts and parameters, which of them have an axis of members, and how many members there are."""
+
+    arguments: tuple
+    axes: tuple
+    number: int
+
+    def part(self, first: int, size: int) -> tuple:
+        """Members from `first` on, the last one repeated where they are not enough: one shape, one program."""
+        index = np.minimum(np.arange(first, first + size), self.number - 1)
+        take = lambda x, axis: x if axis is None else x[index]
+        (q0, v0, params), axes = self.arguments, self.axes
+        return take(q0, axes[0]), take(v0, axes[1]), {name: take(value, axes[2][name]) for name, value in params.items()}
+
+
 class Program:
     """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`.
 
     Attributes:
+        one_kernel: whether all members of a chunk run in one kernel.
         memory_per_member: bytes that the program holds for each member of a chunk, results included.
     """
 
-    def __init__(
-        self, model: Model, times, many: Callable, arguments: tuple, axes: tuple, members: int, chunk: int, cores: int | None, often: bool
-    ):
-        self._workers = max(1, min(cores or os.cpu_count() or 1, members // FEW))
+    def __init__(self, model: Model, times, many: Callable, members: _Members, chunk: int, cores: int | None, often: bool):
+        self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEW))
         self._model, self._times, self._members = model, times, members
-        self._size = min(chunk, -(-members // self._workers))
-        self._arguments, self._axes = arguments, axes
-        self._compiled = members_together(many, self._part(0)) if often else None
-        self._in_pair = self._compiled is not None
-        if self._compiled is None:
-            self._compiled = jax.jit(many).lower(*self._part(0)).compile(compiler_options(self._size))
-        needed = self._compiled.memory_analysis()  # which takes a tenth of a second
+        self._size = min(chunk, -(-members.number // self._workers))
+        example = members.part(0, self._size)
+        compiled = members_together(many, example) if often else None
+        self.one_kernel = compiled is not None
+        if compiled is None:
+            compiled = jax.jit(many).lower(*example).compile(compiler_options(self._size))
+        self._compiled = compiled
+        needed = compiled.memory_analysis()  # which takes a tenth of a second
         self.memory_per_member = 0 if needed is None else (needed.temp_size_in_bytes + needed.output_size_in_bytes) // self._size
 
     def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
         """All members, chunk by chunk; `progress` is called with the fraction done."""
-        chunks, starts = [], range(0, self._members, self._size)
+        chunks, starts = [], range(0, self._members.number, self._size)
 
         def part(first: int):
-            found = self._compiled(*self._part(first))
-            return jax.tree_util.tree_map(np.asarray, found[0] if self._in_pair else found)
+            found = self._compiled(*self._members.part(first, self._size))
+            return jax.tree_util.tree_map(np.asarray, found[0] if self.one_kernel else found)
 
         with ThreadPoolExecutor(self._workers) as pool:  # the program runs outside Python's lock
             for first, chunk in zip(starts, pool.map(part, starts), strict=True):
                 chunks.append(chunk)
                 if progress is not None:
-                    progress(min(1.0, (first + self._size) / self._members))
-        x = jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[: self._members], *chunks)
+                    progress(min(1.0, (first + self._size) / self._members.number))
+        x = jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[: self._members.number], *chunks)
         return Batch(
             self._model, self._times, x.q, x.v, x.violation, x.start_violation, x.steps, x.rejected, x.result, self.memory_per_member
         )  # fmt: skip
-
-    def _part(self, first: int) -> tuple:
-        """Members from `first` on, the last one repeated where a chunk is not full: one shape, one program."""
-        index = np.minimum(np.arange(first, first + self._size), self._members - 1)
-        take = lambda x, axis: x if axis is None else x[index]
-        (q0, v0, params), axes = self._arguments, self._axes
-        return take(q0, axes[0]), take(v0, axes[1]), {name: take(value, axes[2][name]) for name, value in params.items()}
 
 
 def batch(
@@ -187,7 +194,8 @@ def batch(
     Raises:
         ModelError: if shapes disagree.
     """
-    return prepare(model, q0, v0, times, params=params, chunk=chunk, cores=cores, precision=precision, often=often, **options)(progress)
+    run = prepare(model, q0, v0, times, params=params, chunk=chunk, cores=cores, precision=precision, often=often, **options)
+    return run(progress)
 
 
 def prepare(
@@ -228,7 +236,7 @@ def prepare(
             )  # fmt: skip
         options.setdefault("pseudoinverse", IN_SINGLE)
         many = _in_single(many, beside(lambda q, v, p, x: violations(model, q, v, p or None, x), (*axes, 0)))
-    return Program(model, times, many, (q0, v0, params), axes, members, chunk, cores, often)
+    return Program(model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, often)
 
 
 def _in_single(many: Callable, violations: Callable) -> Callable:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 INSTEAD: dict[Callable, Callable] = {}
 """What takes the place of a function with a rule for `vmap`, by that rule: a function of arrays with the members last."""
 ALIKE = frozenset(
-    "add sub mul div rem max min pow integer_pow neg abs sign square sqrt rsqrt cbrt exp exp2 expm1 log log1p logistic sin cos tan asin acos "
-    "atan atan2 sinh cosh tanh asinh acosh atanh erf erfc erf_inv floor ceil round is_finite nextafter not and or xor eq ne lt le gt ge "
-    "select_n convert_element_type copy".split()
+    "add sub mul div rem max min pow integer_pow neg abs sign square sqrt rsqrt cbrt exp exp2 expm1 log log1p logistic sin cos tan "
+    "asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc erf_inv floor ceil round is_finite nextafter "
+    "not and or xor eq ne lt le gt ge select_n convert_element_type copy".split()
 )
 """Operations entry by entry."""
 ALONG = frozenset("concatenate stack squeeze rev sort cumsum cumprod cummax cummin cumlogsumexp".split())

@@ -28,7 +28,9 @@ def _summed(combined: Callable, term: Callable[[Any], Any], count: int):
     """`term(0) + … + term(count − 1)`."""
     if count > TERMS:
         return jax.lax.fori_loop(1, count, lambda k, total: combined(total, term(k)), term(0))
-    return jax.lax.optimization_barrier(functools.reduce(combined, map(term, range(count))))  # or it is formed for each of its uses
+    return jax.lax.optimization_barrier(
+        functools.reduce(combined, map(term, range(count)))
+    )  # or it is formed for each of its uses
 
 
 def _reduced(abreast: Abreast, eqn, inputs):
