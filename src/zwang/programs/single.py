@@ -28,7 +28,7 @@ MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 WHOLE: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": "", "xla_llvm_disable_expensive_passes": True}
 """Options of the compiler that go with it: products are not handed to the compiler's library, which a kernel cannot call; and LLVM leaves
 out what costs a tenth of its time and gains nothing here (`gyroscope` 26 s instead of 31, `five-bar` 9 instead of 11)."""
-WIDE = WHOLE | {"xla_backend_optimization_level": 2, "xla_cpu_prefer_vector_width": 512}
+WIDE: dict[str, Any] = WHOLE | {"xla_backend_optimization_level": 2, "xla_cpu_prefer_vector_width": 512}
 """For members side by side. At the usual level LLVM unrolls a loop along 32 members to the end before it looks for vectors in it, and finds
 none: one Cholesky factor of 12 rows takes 1.3 µs a member instead of 0.3."""
 CALLS = frozenset(

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 from zwang.programs.abreast.control import CONTROL
@@ -114,7 +115,7 @@ def _key(eqn, inputs) -> tuple | None:
 
 
 def _identity(x):
-    if isinstance(x, Many | jax.core.Tracer) or np.size(x) > NAMED:
+    if isinstance(x, Many | Tracer) or np.size(x) > NAMED:
         return id(x)
     x = np.asarray(x)
     return x.shape, x.dtype, x.tobytes()
