@@ -67,6 +67,10 @@ FUNCTIONS = {
     ),
     "shared alone": lambda x, k: (jnp.sin(jnp.arange(3.0)), L.fori_loop(0, 3, lambda i, y: y + i, 0)),
     "once for all": lambda x, k: jnp.sin(x) + jnp.sin(x) * jnp.cos(2.0) - jnp.cos(2.0),
+    "chance": lambda x, k: (
+        jax.random.normal(jax.random.key(0), (3,)) + k,
+        jax.random.uniform(jax.random.fold_in(jax.random.key(1), k)),
+    ),
     "a choice for all entries": lambda x, k: L.select(k > 1, x, -x) + L.clamp(0.0, x, 1.0),
     "a Cholesky factor": lambda x, k: factor.inverse_factor(x @ x.T + jnp.eye(5)),
     "a factor that is none": lambda x, k: factor.inverse_factor(x @ x.T - 9 * jnp.eye(5)),

@@ -106,10 +106,15 @@ def _key(eqn, inputs) -> tuple | None:
     """What an operation and its inputs are known by; None for loops and calls."""
     if eqn.effects or eqn.primitive.name in CONTROL:
         return None
-    key = eqn.primitive, tuple(map(_identity, inputs)), tuple(v.aval.dtype for v in eqn.invars), tuple(sorted(eqn.params.items()))
     try:
+        key = (
+            eqn.primitive,
+            tuple(map(_identity, inputs)),
+            tuple(v.aval.dtype for v in eqn.invars),
+            tuple(sorted(eqn.params.items())),
+        )
         hash(key)
-    except TypeError:
+    except TypeError:  # parameters without a hash, or numbers that NumPy does not know (keys of chance)
         return None
     return key
 

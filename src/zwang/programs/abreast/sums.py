@@ -20,7 +20,7 @@ COMBINED: dict[str, Callable] = {
     "reduce_and": jnp.logical_and, "reduce_or": jnp.logical_or,
 }  # fmt: skip
 TERMS = 3
-"""Up to this many terms a sum is written out; longer ones are loops. Written out to the end, `3rrr` takes the compiler 38 s instead of 26
+"""Up to this many terms a sum is written out; longer ones are loops. Written out to the end, `3rrr` takes the compiler 40 s instead of 26
 and runs no faster."""
 
 
