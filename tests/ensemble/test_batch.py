@@ -47,7 +47,13 @@ def test_a_member_that_fails_is_named(some):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"step": 0.05}, {"step": 0.05, "precision": "single"}], ids=["tolerance", "step", "single"]
+    "options",
+    [
+        {},
+        pytest.param({"step": 0.05}, marks=pytest.mark.slow),
+        pytest.param({"step": 0.05, "precision": "single"}, marks=pytest.mark.slow),
+    ],
+    ids=["tolerance", "step", "single"],
 )
 def test_members_in_one_kernel_are_the_same(some, options):
     starts = STARTS.copy()
