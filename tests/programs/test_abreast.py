@@ -111,6 +111,14 @@ def test_terms_of_a_product_are_not_kept():
     assert "f64[20,20,8]" in text and "f64[30,20,20,8]" not in text
 
 
+def test_a_factor_that_all_share_takes_nothing_from_outside():
+    """What was computed before the call, also within it, would be a number of another program there."""
+    shared = lambda y, z: jnp.sin(y[0, 0]) + factor.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
+    run = single.members_together(abreast(shared, (None, 0)), (x[0], x))
+    assert run is not None
+    np.testing.assert_allclose(run(x[0], x)[0], jax.vmap(shared, (None, 0))(x[0], x), rtol=1e-12)
+
+
 def test_one_kernel():
     run = single.members_together(
         abreast(lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)), (x, k)

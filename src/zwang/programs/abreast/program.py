@@ -77,7 +77,7 @@ class Abreast(Follower):
         if name in CONTROL:
             return CONTROL[name](self, eqn, inputs)
         if not any(differ(inputs)):
-            return super().operation(eqn, inputs)
+            return eqn.primitive.bind(*inputs, **eqn.params)
         return RULES.get(name, by_vmap)(self, eqn, inputs)
 
     def body(self, program: ClosedJaxpr) -> Callable[..., list]:
