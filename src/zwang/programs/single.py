@@ -30,7 +30,7 @@ WHOLE: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": "", "xla
 out what costs a tenth of its time and gains nothing here (`gyroscope` 26 s instead of 31, `five-bar` 9 instead of 11)."""
 WIDE: dict[str, Any] = WHOLE | {"xla_backend_optimization_level": 2, "xla_cpu_prefer_vector_width": 512}
 """For members side by side. At the usual level LLVM unrolls a loop along 32 members to the end before it looks for vectors in it, and finds
-none: one Cholesky factor of 12 rows takes 1.3 µs a member instead of 0.3."""
+none: one Cholesky factor of 12 rows takes 0.9 µs a member instead of 0.3."""
 CALLS = frozenset(
     "cholesky cholesky_update triangular_solve lu svd eig eigh geqrf geqp3 householder_product ormqr schur tridiagonal tridiagonal_solve "
     "hessenberg top_k approx_top_k fft conv_general_dilated ffi_call pure_callback io_callback debug_callback "
