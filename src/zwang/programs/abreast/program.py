@@ -14,8 +14,8 @@ from jax.extend.core import ClosedJaxpr
 from zwang.programs.abreast.control import CONTROL
 from zwang.programs.abreast.many import Many, differ
 from zwang.programs.abreast.rules import RULES, by_vmap
-from zwang.programs.abreast.spread import Spread
-from zwang.programs.follow import INLINED, Follower
+from zwang.programs.abreast.spread import FOLLOWED, Spread
+from zwang.programs.follow import Follower
 
 NAMED = 256
 """Constants of so many numbers are known by them."""
@@ -50,7 +50,7 @@ class Abreast(Follower):
         spread: which values of a loop or branch differ.
     """
 
-    inlined = INLINED - {"custom_vmap_call"}
+    inlined = FOLLOWED
 
     def __init__(self, members: int):
         self.members, self.spread = members, Spread()

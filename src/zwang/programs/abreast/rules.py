@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax.lax import GatherDimensionNumbers, ScatterDimensionNumbers
 
 from zwang.programs.abreast.many import Many, differ
+from zwang.programs.abreast.spread import UNITED
 from zwang.programs.abreast.sums import SUMS
 
 if TYPE_CHECKING:
@@ -139,6 +140,10 @@ def _own_rule(abreast: Abreast, eqn, inputs):
     return by_vmap(abreast, eqn, inputs) if instead is None else [Many(instead(*map(abreast.many, inputs)))]
 
 
+def _united(abreast: Abreast, eqn, inputs):
+    return [UNITED[eqn.primitive.name](inputs[0].array)]
+
+
 def _stored(abreast: Abreast, eqn, inputs):
     """A buffer of Equinox's loops: `rows[k] = row` where a member wants it."""
     if len(inputs) != 4 or eqn.params["i_static"] is not None or eqn.params["kwargs"]:
@@ -157,6 +162,7 @@ RULES: dict[str, Callable] = (
     dict.fromkeys(ALIKE, _alike)
     | dict.fromkeys(ALONG, _along)
     | SUMS
+    | dict.fromkeys(UNITED, _united)
     | {
         "broadcast_in_dim": _broadcast,
         "reshape": _reshaped,
@@ -173,8 +179,5 @@ RULES: dict[str, Callable] = (
         "custom_vmap_call": _own_rule,
         "maybe_set": _stored,
         "select_if_vmap": lambda abreast, eqn, inputs: [Many(jnp.where(*map(abreast.many, inputs)))],
-        "unvmap_any": lambda abreast, eqn, inputs: [jnp.any(inputs[0].array)],
-        "unvmap_all": lambda abreast, eqn, inputs: [jnp.all(inputs[0].array)],
-        "unvmap_max": lambda abreast, eqn, inputs: [jnp.max(inputs[0].array)],
     }
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import jax.numpy as jnp
 from jax.extend.core import Jaxpr, Literal
 
 from zwang.programs.follow import INLINED, inner_program
 
-UNITED = frozenset(("unvmap_any", "unvmap_all", "unvmap_max"))
-"""Equinox's questions to all members at once."""
+FOLLOWED = INLINED - {"custom_vmap_call"}
+"""Calls that are followed into; a function with a rule for `vmap` is not, for members are what that rule is for."""
+UNITED: dict[str, Callable] = {"unvmap_any": jnp.any, "unvmap_all": jnp.all, "unvmap_max": jnp.max}
+"""Equinox's questions to all members at once, and their answers."""
 
 
 class Spread:
@@ -39,7 +44,7 @@ class Spread:
         if name == "cond":
             ways = [self.program(branch.jaxpr, given[1:]) for branch in eqn.params["branches"]]
             return [given[0] or any(flags) for flags in zip(*ways, strict=True)]
-        if name in INLINED and name != "custom_vmap_call" and inner is not None:
+        if name in FOLLOWED and inner is not None:
             return self.program(inner.jaxpr, given)
         return [any(given)] * len(eqn.outvars)
 

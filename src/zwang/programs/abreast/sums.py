@@ -28,9 +28,8 @@ def _summed(combined: Callable, term: Callable[[Any], Any], count: int):
     """`term(0) + … + term(count − 1)`."""
     if count > TERMS:
         return jax.lax.fori_loop(1, count, lambda k, total: combined(total, term(k)), term(0))
-    return jax.lax.optimization_barrier(
-        functools.reduce(combined, map(term, range(count)))
-    )  # or it is formed for each of its uses
+    total = functools.reduce(combined, map(term, range(count)))
+    return jax.lax.optimization_barrier(total)  # or it is formed for each of its uses
 
 
 def _reduced(abreast: Abreast, eqn, inputs):
@@ -38,9 +37,9 @@ def _reduced(abreast: Abreast, eqn, inputs):
     (x,), axes = inputs, sorted(eqn.params["axes"])
     if not math.prod(x.array.shape[a] for a in axes):
         return Many(eqn.primitive.bind(x.array, **eqn.params))
-    for axis in axes[:0:-1]:
+    for axis in reversed(axes):
         x = Many(_summed(combined, functools.partial(x.piece, axis), x.array.shape[axis]))
-    return Many(_summed(combined, functools.partial(x.piece, axes[0]), x.array.shape[axes[0]])) if axes else x
+    return x
 
 
 def _product(abreast: Abreast, eqn, inputs):
