@@ -1,4 +1,5 @@
-"""`python -m benchmarks [name ...]`: run the benchmarks of `NAMES`, all or some, print tables, write `results/benchmarks.json`.
+"""`python -m benchmarks [name ...]`: run the benchmarks of `NAMES`, all or some, print tables,
+write `results/benchmarks.json`.
 
 | command | what |
 |---|---|
@@ -59,7 +60,10 @@ def main(names: list[str]) -> int:
         return measure_peers(names[1:])
     unknown = [n for n in names if n not in (*NAMES, WHOLE)]
     if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}, {WHOLE}, page.", file=sys.stderr)
+        print(
+            f"unknown benchmark {unknown[0]!r}; there are: {', '.join(NAMES)}, {WHOLE}, page.",
+            file=sys.stderr,
+        )
         return 2
     import jax
 

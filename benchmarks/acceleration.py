@@ -1,7 +1,9 @@
-"""Microseconds per acceleration, `A, b` by automatic differentiation included, for each pseudoinverse at m = n = 12 and 60.
+"""Microseconds per acceleration, `A, b` by automatic differentiation included, for each
+pseudoinverse at m = n = 12 and 60.
 
-The neighbour is what people write by hand today: NumPy, analytic `A` and `b`, `pinv(A M^-1/2)`. Its `pinv` step alone is a line
-of its own. The model is `five-bar` (12 rows of rank 11), and five of them side by side as one dense model (60 rows of rank 55).
+The neighbour is what people write by hand today: NumPy, analytic `A` and `b`, `pinv(A M^-1/2)`. Its
+`pinv` step alone is a line of its own. The model is `five-bar` (12 rows of rank 11), and five of
+them side by side as one dense model (60 rows of rank 55).
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ PIVOT, OFFSET = np.arange(3.0), np.array([-1.0, 0.0, 1.0])
 
 
 def five_bars(copies: int):
-    """The model: `copies` five-bar linkages, coordinates (x, y, angle) of three cranks and the coupler each."""
+    """The model: `copies` five-bar linkages, coordinates (x, y, angle) of three cranks and the
+    coupler each.
+    """
     import zwang as zw
 
     mass = jnp.tile(jnp.asarray(MASS), copies)
@@ -53,7 +57,12 @@ def by_hand(copies: int):
                 s, c, sk, ck = np.sin(a), np.cos(a), np.sin(ak), np.cos(ak)
                 x = o + 3 * i
                 A[r, x] = A[r + 1, x + 1] = A[r + 2, x] = A[r + 3, x + 1] = 1.0
-                A[r, x + 2], A[r + 1, x + 2], A[r + 2, x + 2], A[r + 3, x + 2] = 0.5 * s, -0.5 * c, -0.5 * s, 0.5 * c
+                A[r, x + 2], A[r + 1, x + 2], A[r + 2, x + 2], A[r + 3, x + 2] = (
+                    0.5 * s,
+                    -0.5 * c,
+                    -0.5 * s,
+                    0.5 * c,
+                )
                 A[r + 2, k] = A[r + 3, k + 1] = -1.0
                 A[r + 2, k + 2], A[r + 3, k + 2] = OFFSET[i] * sk, -OFFSET[i] * ck
                 b[r], b[r + 1] = -0.5 * c * w * w, -0.5 * s * w * w
@@ -83,14 +92,20 @@ def measure(copies: int) -> dict:
         def evaluate(q):
             state = model.state(q, v)
             A = dynamics.matrix(state)
-            return dynamics.acceleration(dynamics.equation(state, dynamics.weighted(dynamics.mass(state, A), A)))
+            return dynamics.acceleration(
+                dynamics.equation(state, dynamics.weighted(dynamics.mass(state, A), A))
+            )
 
         assert np.allclose(evaluate(q), expected, atol=1e-8), f"{type(method).__name__} disagrees"
         return looped(evaluate, q, count)
 
-    methods = [member if not isinstance(member, type) else member() for member in ALL_PSEUDOINVERSES]
+    methods = [
+        member if not isinstance(member, type) else member() for member in ALL_PSEUDOINVERSES
+    ]
     calls = {type(method).__name__: compiled(method) for method in methods}
-    calls["NumPy by hand"] = called(lambda: acceleration(np.asarray(q), np.asarray(v)), max(count // 10, 20))
+    calls["NumPy by hand"] = called(
+        lambda: acceleration(np.asarray(q), np.asarray(v)), max(count // 10, 20)
+    )
     calls["NumPy pinv alone"] = called(lambda: np.linalg.pinv(C, rcond=1e-10), max(count // 10, 20))
     return interleaved(calls)
 
@@ -101,10 +116,14 @@ def run() -> dict:
         size = 12 * copies
         seen = results[f"m = n = {size}"] = measure(copies)
         default = seen[Proximal.__name__]["median"]
-        print(f"acceleration at m = n = {size}      µs: median (min … max)   NumPy by hand/it   NumPy pinv alone/it")
+        print(
+            f"acceleration at m = n = {size}      µs: median (min … max)   NumPy by hand/it   NumPy pinv alone/it"
+        )
         for name, x in seen.items():
             row = f"{x['median'] * 1e6:9.1f} ({x['min'] * 1e6:.1f} … {x['max'] * 1e6:.1f})"
-            hand, alone = (seen[k]["median"] / x["median"] for k in ("NumPy by hand", "NumPy pinv alone"))
+            hand, alone = (
+                seen[k]["median"] / x["median"] for k in ("NumPy by hand", "NumPy pinv alone")
+            )
             print(f"  {name:22s} {row:36s} {hand:8.1f} {alone:18.1f}")
         print(f"  proximal is {seen['SVD']['median'] / default:.1f} times as fast as SVD")
         print()

@@ -1,9 +1,11 @@
-"""Trajectories per second: `zw.batch` against a loop of single compiled runs of the same program on the same cores.
+"""Trajectories per second: `zw.batch` against a loop of single compiled runs of the same program on
+the same cores.
 
-128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control in one kernel (`often=True`) and
-operation by operation; `five-bar` then with a step of fixed length in double and in single precision. All cores; what one core does
-follows from processor seconds, which other programs on the machine disturb less. Medians of calls in turn. On a graphics processor, if JAX
-has one, the same.
+128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control in
+one kernel (`often=True`) and operation by operation; `five-bar` then with a step of fixed length in
+double and in single precision. All cores; what one core does follows from processor seconds, which
+other programs on the machine disturb less. Medians of calls in turn. On a graphics processor, if
+JAX has one, the same.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def starts(name: str) -> tuple[zw.Model, np.ndarray, np.ndarray]:
     """A model and starts a little apart, near its own start; each is moved onto the constraints."""
     example = gallery.load(name)
     random = np.random.default_rng(7)
-    v0 = np.asarray(example.v0) + 0.05 * random.standard_normal((MEMBERS, len(np.asarray(example.v0))))
+    v0 = np.asarray(example.v0) + 0.05 * random.standard_normal(
+        (MEMBERS, len(np.asarray(example.v0)))
+    )
     return example.model, np.tile(np.asarray(example.q0), (MEMBERS, 1)), v0
 
 
@@ -50,7 +54,9 @@ def seconds(call: Callable[[], object], members: int) -> tuple[float, float]:
 
 
 def measure(name: str, ways: dict[str, dict]) -> dict:
-    """Seconds per trajectory of each way and of the loop, measured in turn, and those until a way is compiled."""
+    """Seconds per trajectory of each way and of the loop, measured in turn, and those until a way
+    is compiled.
+    """
     model, q0, v0 = starts(name)
     times = np.array([0.0, DURATION])
     loose = {"start_tolerance": np.inf}
@@ -63,15 +69,23 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
         compiling[way] = time.perf_counter() - start
     calls = {way: (program, MEMBERS) for way, program in programs.items()}
     for way, one in loops.items():
-        calls[way] = (lambda one=one: [one(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)], SINGLE)
+        calls[way] = (
+            lambda one=one: [one(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)],
+            SINGLE,
+        )
     results = {way: call() for way, (call, _) in calls.items()}
     seen, start = {way: [] for way in calls}, time.perf_counter()
     while time.perf_counter() - start < BUDGET:
         for way, call in calls.items():
             seen[way].append(seconds(*call))
-    found = {way: dict(zip(("wall", "processor"), np.median(x, axis=0).tolist(), strict=True)) for way, x in seen.items()}
+    found = {
+        way: dict(zip(("wall", "processor"), np.median(x, axis=0).tolist(), strict=True))
+        for way, x in seen.items()
+    }
     one = found[LOOP]
-    print(f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to the loop   the same per core")
+    print(
+        f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to the loop   the same per core"
+    )
     for way, x in found.items():
         note = ""
         if way in programs:
@@ -79,17 +93,35 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
         ratio, per_core = one["wall"] / x["wall"], one["processor"] / x["processor"]
         print(f"  {way:38s} {1 / x['wall']:12.0f} {ratio:19.2f} {per_core:19.2f}{note}")
         least = min(x[0] for x in seen[LOOP]) / min(x[0] for x in seen[way])
-        x |= {"ratio": ratio, "ratio per core": per_core, "ratio of least times": least, "compiling": compiling.get(way)}
+        x |= {
+            "ratio": ratio,
+            "ratio per core": per_core,
+            "ratio of least times": least,
+            "compiling": compiling.get(way),
+        }
     return found
 
 
 def run() -> dict:
-    results: dict = {"five-bar": measure("five-bar", CONTROLLED | FIXED), "3rrr": measure("3rrr", CONTROLLED)}
+    results: dict = {
+        "five-bar": measure("five-bar", CONTROLLED | FIXED),
+        "3rrr": measure("3rrr", CONTROLLED),
+    }
     rows = []
     for name, found in results.items():
         for way, x in found.items():
-            ratios = [f"{x[key]:.1f}" for key in ("ratio", "ratio of least times", "ratio per core")]
-            rows.append([name, way, f"{1 / x['wall']:.0f}", *ratios, f"{x['compiling']:.0f} s" if x["compiling"] else "–"])
+            ratios = [
+                f"{x[key]:.1f}" for key in ("ratio", "ratio of least times", "ratio per core")
+            ]
+            rows.append(
+                [
+                    name,
+                    way,
+                    f"{1 / x['wall']:.0f}",
+                    *ratios,
+                    f"{x['compiling']:.0f} s" if x["compiling"] else "–",
+                ]
+            )
     columns = [
         f"model, {MEMBERS} members of {DURATION:g} s",
         "how",

@@ -1,8 +1,10 @@
-"""How long a model of about 24 coordinates and 23 rows takes from its functions to its first sample, and the second time.
+"""How long a model of about 24 coordinates and 23 rows takes from its functions to its first
+sample, and the second time.
 
-A bicycle: frame, fork and two wheels as rigid bodies with unit quaternions (24 velocities), three hinges written with five rows
-each, two contacts, and rolling written with all three components of the contact point's velocity, one of which the contact
-already implies: 23 rows, 21 of them independent.
+A bicycle: frame, fork and two wheels as rigid bodies with unit quaternions (24 velocities), three
+hinges written with five rows each, two contacts, and rolling written with all three components of
+the contact point's velocity, one of which the contact already implies: 23 rows, 21 of them
+independent.
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ def bicycle() -> tuple[zw.Model, np.ndarray, np.ndarray]:
     pins = np.array([place[0], [0.85, 0.0, 0.8], place[3]])  # rear hub, steering head, front hub
     first, second = np.array([1, 1, 2]), np.array([0, 2, 3])
     axes = np.stack([ACROSS, STEER, ACROSS])
-    across = np.stack([[np.cross(a, b) for b in np.eye(3)[np.argsort(np.abs(a))[:2]]] for a in axes])
+    across = np.stack(
+        [[np.cross(a, b) for b in np.eye(3)[np.argsort(np.abs(a))[:2]]] for a in axes]
+    )
 
     def hinges(q, t, p):
-        gap = bodies.point(q, first, pins - place[first]) - bodies.point(q, second, pins - place[second])
+        gap = bodies.point(q, first, pins - place[first]) - bodies.point(
+            q, second, pins - place[second]
+        )
         axis = bodies.direction(q, first, axes)
         tilt = jnp.einsum("kij,krj,ki->kr", bodies.rotation(q, second), jnp.asarray(across), axis)
         return jnp.concatenate([gap, tilt], axis=1).ravel()
@@ -52,7 +58,10 @@ def bicycle() -> tuple[zw.Model, np.ndarray, np.ndarray]:
         return bodies.position(q, WHEELS)[:, 2] + to_contact(q)[:, 2]
 
     def rolling(q, v, t, p):
-        return (v.reshape(-1, 6)[WHEELS, :3] + jnp.cross(bodies.angular_velocity(q, v, WHEELS), to_contact(q))).ravel()
+        return (
+            v.reshape(-1, 6)[WHEELS, :3]
+            + jnp.cross(bodies.angular_velocity(q, v, WHEELS), to_contact(q))
+        ).ravel()
 
     constraints = [
         zw.Holonomic(hinges, name="hinges"),
@@ -70,12 +79,19 @@ def run() -> dict:
     v0 = np.asarray(zw.consistent_state(model, q0, v0).state.v)
     jax.clear_caches()
     seen = {}
-    for what, settings in (("first", {"rtol": 1e-8}), ("second, another tolerance", {"rtol": 1e-9})):
+    for what, settings in (
+        ("first", {"rtol": 1e-8}),
+        ("second, another tolerance", {"rtol": 1e-9}),
+    ):
         start = time.perf_counter()
         result = zw.simulate(model, q0, v0, times=[0.5], **settings)
         seen[what] = time.perf_counter() - start
     diagnosis = zw.check(model, q0, v0)
-    print(f"bicycle, {diagnosis.nv} velocities, {diagnosis.m} rows of rank {diagnosis.rank}: ", end="")
+    print(
+        f"bicycle, {diagnosis.nv} velocities, {diagnosis.m} rows of rank {diagnosis.rank}: ", end=""
+    )
     print(f"first run {seen['first']:.1f} s (compilation), ", end="")
-    print(f"second {seen['second, another tolerance'] * 1e3:.0f} ms; violation {float(result.dataset.violation.max()):.0e} m")
+    print(
+        f"second {seen['second, another tolerance'] * 1e3:.0f} ms; violation {float(result.dataset.violation.max()):.0e} m"
+    )
     return seen

@@ -1,6 +1,8 @@
-"""Microseconds per control evaluation: two robots that carry one object (5 coordinates, 2 hinge rows, 3 servo rows, 6 torques),
-`A`, `b`, `A_s` and `b_s` by automatic differentiation and the mass matrix from the kinetic energy included; one state after the
-other, and a batch of 1000. One core."""
+"""Microseconds per control evaluation: two robots that carry one object (5 coordinates, 2 hinge
+rows, 3 servo rows, 6 torques),
+`A`, `b`, `A_s` and `b_s` by automatic differentiation and the mass matrix from the kinetic energy
+included; one state after the other, and a batch of 1000. One core.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""IFToMM A02 and the five-bar through their singular configurations: time, steps, violation, energy, error against exact motion."""
+"""IFToMM A02 and the five-bar through their singular configurations: time, steps, violation,
+energy, error against exact motion.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,15 @@ RTOL = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 def run() -> list[dict]:
     rows = []
-    print("run            rtol    steps  rejected   ms (again)   max |phi|   energy drift   error against exact motion")
-    for name, settings in (("n-four-bar", {"N": 1}), ("n-four-bar", {"N": 2}), ("n-four-bar", {"N": 5}), ("five-bar", {})):
+    print(
+        "run            rtol    steps  rejected   ms (again)   max |phi|   energy drift   error against exact motion"
+    )
+    for name, settings in (
+        ("n-four-bar", {"N": 1}),
+        ("n-four-bar", {"N": 2}),
+        ("n-four-bar", {"N": 5}),
+        ("five-bar", {}),
+    ):
         example = gallery.load(name, **settings)
         for rtol in RTOL:
             rows.append({"model": name, **settings, "rtol": rtol, **measure(example, rtol)})
@@ -31,7 +40,14 @@ def run() -> list[dict]:
 def measure(example, rtol: float) -> dict:
     def go():
         start = time.perf_counter()
-        run = zw.simulate(example.model, example.q0, example.v0, duration=example.duration, rtol=rtol, **example.simulate)
+        run = zw.simulate(
+            example.model,
+            example.q0,
+            example.v0,
+            duration=example.duration,
+            rtol=rtol,
+            **example.simulate,
+        )
         return run, time.perf_counter() - start
 
     go()
@@ -39,7 +55,10 @@ def measure(example, rtol: float) -> dict:
     run = again[0][0]
     energy = run.dataset.energy.values
     return {
-        "steps": run.attrs["steps_accepted"], "rejected": run.attrs["steps_rejected"],
-        "seconds": float(np.median([s for _, s in again])), "violation": float(run.dataset.violation.max()),
-        "energy_drift": float(np.max(np.abs(energy - energy[0]))), "error": float(example.error(run)),
-    }  # fmt: skip
+        "steps": run.attrs["steps_accepted"],
+        "rejected": run.attrs["steps_rejected"],
+        "seconds": float(np.median([s for _, s in again])),
+        "violation": float(run.dataset.violation.max()),
+        "energy_drift": float(np.max(np.abs(energy - energy[0]))),
+        "error": float(example.error(run)),
+    }

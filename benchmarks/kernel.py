@@ -1,7 +1,8 @@
-"""Runs of small models as one kernel beside the same programs operation by operation (`ZWANG_ONE_KERNEL=0`).
+"""Runs of small models as one kernel beside the same programs operation by operation
+(`ZWANG_ONE_KERNEL=0`).
 
-Each way has a process of its own; they take turns, so that a drift of the machine's speed meets both alike. Counted is the compiled loop,
-not what a run does before and after it.
+Each way has a process of its own; they take turns, so that a drift of the machine's speed meets
+both alike. Counted is the compiled loop, not what a run does before and after it.
 """
 
 from __future__ import annotations
@@ -36,19 +37,32 @@ def run() -> dict:
     for name, duration in RUNS.items():
         seen, first = _in_turn(name, duration)
         ratio = seen["operation by operation"]["median"] / seen["one kernel"]["median"]
-        cells = [f"{1e3 * x['median']:.1f} ({1e3 * x['min']:.1f} … {1e3 * x['max']:.1f})" for x in seen.values()]
+        cells = [
+            f"{1e3 * x['median']:.1f} ({1e3 * x['min']:.1f} … {1e3 * x['max']:.1f})"
+            for x in seen.values()
+        ]
         started = ", ".join(f"{first[way]:.1f}" for way in WAYS)
-        print(f"  {name + f', {duration:g} s':44s}{cells[0]:26s}{cells[1]:26s} {ratio:5.1f}   {started}")
+        print(
+            f"  {name + f', {duration:g} s':44s}{cells[0]:26s}{cells[1]:26s} {ratio:5.1f}   {started}"
+        )
         rows.append([f"{name}, {duration:g} s", *cells, f"{ratio:.1f}", started])
         results[name] = {way: x | {"first": first[way]} for way, x in seen.items()}
-    columns = ["the loop of a run [ms], median (least … most)", *WAYS, "ratio", "first run, compiling included [s]"]
+    columns = [
+        "the loop of a run [ms], median (least … most)",
+        *WAYS,
+        "ratio",
+        "first run, compiling included [s]",
+    ]
     return {**results, "table": {"title": "One kernel", "columns": columns, "rows": rows}}
 
 
 def _in_turn(name: str, duration: float) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     command = [sys.executable, "-m", "benchmarks.kernel", name, str(duration)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    children = {way: subprocess.Popen(command, env=os.environ | {"ZWANG_ONE_KERNEL": on}, **pipes) for way, on in WAYS.items()}
+    children = {
+        way: subprocess.Popen(command, env=os.environ | {"ZWANG_ONE_KERNEL": on}, **pipes)
+        for way, on in WAYS.items()
+    }
 
     def seconds(way: str) -> float:
         child = children[way]

@@ -1,9 +1,11 @@
-"""What the machine can do on one core, and what one acceleration asks of it: floating point operations and bytes.
+"""What the machine can do on one core, and what one acceleration asks of it: floating point
+operations and bytes.
 
     dense, m rows on n coordinates with a diagonal M:   m n + m² n + m³/3 + 3 · 2 m² + 4 m n   operations;   8 (m n + m²) bytes
     chain of N rods:   a band of 2 rows to 6 entries of A; 8 · (state, A, factor) bytes, each of which is read or written once
 
-Neither counts the evaluation of φ and its derivatives, so that no program can be as fast as this limit, and none is faster.
+Neither counts the evaluation of φ and its derivatives, so that no program can be as fast as this
+limit, and none is faster.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ SWEEPS = 3
 
 def run() -> dict:
     peak, small, stream = dgemm(SIDE), {n: cholesky(n) for n in (12, 60, 194)}, triad()
-    print(f"limits, one core: dgemm {peak['median'] / 1e9:.1f} GFLOP/s, triad {stream['median'] / 1e9:.1f} GB/s")
+    print(
+        f"limits, one core: dgemm {peak['median'] / 1e9:.1f} GFLOP/s, triad {stream['median'] / 1e9:.1f} GB/s"
+    )
     return {"dgemm": peak, "triad": stream, "cholesky": {str(n): x for n, x in small.items()}}
 
 
@@ -32,7 +36,9 @@ def operations(m: int, n: int) -> tuple[float, float]:
 
 
 def chain_bytes(rods: int) -> float:
-    """Bytes of one acceleration of a chain: q, v, v̇, M (3 each), A (8 entries), factor (3 blocks of 2 × 2), b, λ (2 each) per rod."""
+    """Bytes of one acceleration of a chain: q, v, v̇, M (3 each), A (8 entries), factor (3 blocks
+    of 2 × 2), b, λ (2 each) per rod.
+    """
     return 8.0 * rods * (4 * 3 + 8 + 3 * 4 + 2 * 2)
 
 
@@ -44,7 +50,9 @@ def dgemm(n: int) -> dict:
 
 
 def cholesky(n: int) -> dict:
-    """Operations per second of LAPACK's factor at the sizes that mechanisms have, where calls cost as much as arithmetic."""
+    """Operations per second of LAPACK's factor at the sizes that mechanisms have, where calls cost
+    as much as arithmetic.
+    """
     from scipy.linalg.lapack import dpotrf
 
     a = np.random.default_rng(0).normal(size=(n, n))

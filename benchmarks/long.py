@@ -1,9 +1,11 @@
-"""Which integrator for a long run, and which for a stiff one: steps, seconds and energy error of the explicit default, the implicit and
+"""Which integrator for a long run, and which for a stiff one: steps, seconds and energy error of
+the explicit default, the implicit and
 the structure-preserving method.
 
-`long` runs a pendulum and a four-bar linkage without singular configurations; the energy error is given for the first and the last tenth
-of the run, as it grows or does not; `bounded` takes a million steps. `stiff` runs a pendulum on an elastic rod, whose length swings fast
-and is damped; `stiff_chains` hinged rods with stiff springs, whose Newton step is sparse.
+`long` runs a pendulum and a four-bar linkage without singular configurations; the energy error is
+given for the first and the last tenth of the run, as it grows or does not; `bounded` takes a
+million steps. `stiff` runs a pendulum on an elastic rod, whose length swings fast and is damped;
+`stiff_chains` hinged rods with stiff springs, whose Newton step is sparse.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ STEP = {"pendulum": 0.02, "four-bar": 0.01}
 
 
 def four_bar() -> Mechanism:
-    """A crank that can turn all the way, of lengths that never come into line; no drive, gravity alone."""
+    """A crank that can turn all the way, of lengths that never come into line; no drive, gravity
+    alone.
+    """
     return Mechanism(
         bodies={
             "crank": Link(length=1.0, mass=1.0, guess=((0, 0), (0.1, 1))),
@@ -47,7 +51,10 @@ def problems() -> dict[str, tuple[zw.Model, np.ndarray, np.ndarray]]:
     """Models with their starts."""
     swing, linkage = gallery.load("pendulum"), four_bar()
     start = linkage.start_state
-    return {"pendulum": (swing.model, swing.q0, swing.v0), "four-bar": (linkage.model, np.asarray(start.q), np.asarray(start.v))}
+    return {
+        "pendulum": (swing.model, swing.q0, swing.v0),
+        "four-bar": (linkage.model, np.asarray(start.q), np.asarray(start.v)),
+    }
 
 
 def stiff(stiffness: float = 1e6, damping: float = 3e4):
@@ -63,13 +70,17 @@ def stiff(stiffness: float = 1e6, damping: float = 3e4):
 
     system = zw.System(3, lambda q, t, p: jnp.ones(3), force)
     held = zw.Holonomic(lambda q, t, p: q[0] - 0.1 * jnp.sin(t), name="slider")
-    model = zw.Model(system, [held], {"stiffness": stiffness, "damping": damping}, name="elastic pendulum")
+    model = zw.Model(
+        system, [held], {"stiffness": stiffness, "damping": damping}, name="elastic pendulum"
+    )
     return model, np.array([0.0, 1.0, 0.0]), np.array([0.1, 0.1, 0.0])
 
 
 def stiff_chain(rods: int, stiffness: float = 1e6, damping: float = 1e3):
-    """Rods of 1 m and 1 kg in a row, hinged at one end, with a stiff spring and damper [N m/rad, N m s/rad] at every joint between
-    them: a beam. A gyroscopic force [N s/m] turns velocities, if asked for."""
+    """Rods of 1 m and 1 kg in a row, hinged at one end, with a stiff spring and damper [N m/rad, N
+    m s/rad] at every joint between
+    them: a beam. A gyroscopic force [N s/m] turns velocities, if asked for.
+    """
 
     def force(q, v, t, p):
         angle, rate = q[2::3], v[2::3]
@@ -82,9 +93,13 @@ def stiff_chain(rods: int, stiffness: float = 1e6, damping: float = 1e3):
         middle = q.reshape(rods, 3)[:, :2]
         return (middle - half - jnp.concatenate([jnp.zeros((1, 2)), (middle + half)[:-1]])).ravel()
 
-    system = zw.System(3 * rods, lambda q, t, p: jnp.tile(jnp.array([1.0, 1.0, 1 / 12]), rods), force)
+    system = zw.System(
+        3 * rods, lambda q, t, p: jnp.tile(jnp.array([1.0, 1.0, 1 / 12]), rods), force
+    )
     params = {"stiffness": stiffness, "damping": damping, "spin": 0.0}
-    model = zw.Model(system, [zw.Holonomic(joints, name="joints")], params, name=f"stiff chain of {rods}")
+    model = zw.Model(
+        system, [zw.Holonomic(joints, name="joints")], params, name=f"stiff chain of {rods}"
+    )
     start = np.zeros((rods, 3))
     start[:, 0] = np.arange(rods) + 0.5
     return model, start.ravel(), np.zeros(3 * rods)
@@ -100,7 +115,9 @@ def measured(model, q, v, **options) -> dict:
 
 
 def energy_errors(run) -> dict:
-    """Largest error of the energy in the first and in the last tenth of a run, relative to the energy that is exchanged."""
+    """Largest error of the energy in the first and in the last tenth of a run, relative to the
+    energy that is exchanged.
+    """
     tenths = energy_error_by_tenths(run)
     return {"first": tenths[0], "last": tenths[-1]}
 
@@ -119,14 +136,18 @@ def long(steps: int = STEPS) -> list[dict]:
     for name, (model, q, v) in problems().items():
         h = STEP[name]
         for method, options in {
-            "Dopri8 1e-8": {"rtol": 1e-8}, "Dopri8 1e-12": {"rtol": 1e-12},
+            "Dopri8 1e-8": {"rtol": 1e-8},
+            "Dopri8 1e-12": {"rtol": 1e-12},
             "Kvaerno5 1e-8": {"integrator": zw.Kvaerno5(), "rtol": 1e-8},
-            "Rattle 2": {"integrator": zw.Rattle(), "step": h}, "Rattle 4": {"integrator": zw.Rattle(4), "step": 5 * h},
-        }.items():  # fmt: skip
+            "Rattle 2": {"integrator": zw.Rattle(), "step": h},
+            "Rattle 4": {"integrator": zw.Rattle(4), "step": 5 * h},
+        }.items():
             seen = measured(model, q, v, duration=h * steps, **options)
             seen |= energy_errors(seen.pop("run"))
             rows.append({"model": name, "method": method, **seen})
-            print(f"{name:11s} {method:14s} {seen['steps']:9d} {seen['seconds']:10.2f}   {seen['first']:.1e} {seen['last']:.1e}")
+            print(
+                f"{name:11s} {method:14s} {seen['steps']:9d} {seen['seconds']:10.2f}   {seen['first']:.1e} {seen['last']:.1e}"
+            )
     return rows
 
 
@@ -135,17 +156,35 @@ def bounded(steps: int = MANY_STEPS) -> dict:
     model, q, v = problems()["four-bar"]
     h = STEP["four-bar"]
     start = time.perf_counter()
-    run = zw.simulate(model, q, v, duration=h * steps, samples=20_001, max_steps=10**8, integrator=zw.Rattle(), step=h)
+    run = zw.simulate(
+        model,
+        q,
+        v,
+        duration=h * steps,
+        samples=20_001,
+        max_steps=10**8,
+        integrator=zw.Rattle(),
+        step=h,
+    )
     wall, tenths = time.perf_counter() - start, energy_error_by_tenths(run)
-    print(f"{steps} steps of Rattle in {wall:.0f} s: energy error by tenths {', '.join(f'{x:.1e}' for x in tenths)}")
-    taken = {"model": "four-bar", "method": "Rattle 2", "steps": run.attrs["steps_accepted"], "seconds": wall}
+    print(
+        f"{steps} steps of Rattle in {wall:.0f} s: energy error by tenths {', '.join(f'{x:.1e}' for x in tenths)}"
+    )
+    taken = {
+        "model": "four-bar",
+        "method": "Rattle 2",
+        "steps": run.attrs["steps_accepted"],
+        "seconds": wall,
+    }
     return {**taken, "first": tenths[0], "last": tenths[-1], "tenths": tenths}
 
 
 def stiff_run(duration: float = 20.0) -> list[dict]:
     """Error of the end against a run at a tolerance a thousand times finer."""
     model, q, v = stiff()
-    exact = zw.simulate(model, q, v, duration=duration, integrator=zw.Kvaerno5(), rtol=1e-10, samples=2).q[-1]
+    exact = zw.simulate(
+        model, q, v, duration=duration, integrator=zw.Kvaerno5(), rtol=1e-10, samples=2
+    ).q[-1]
     rows = []
     print("integrator        steps    seconds   error (m)")
     for method, options in {"Dopri8": {}, "Kvaerno5": {"integrator": zw.Kvaerno5()}}.items():
@@ -157,7 +196,9 @@ def stiff_run(duration: float = 20.0) -> list[dict]:
 
 
 def stiff_chains(sizes=(100, 200, 400), duration: float = 0.1) -> list[dict]:
-    """Processor time of a step of `Kvaerno5` against the number of rods of a stiff chain, on the sparse path."""
+    """Processor time of a step of `Kvaerno5` against the number of rods of a stiff chain, on the
+    sparse path.
+    """
     rows = []
     print("rods      steps   ms per step")
     for rods in sizes:
@@ -165,7 +206,14 @@ def stiff_chains(sizes=(100, 200, 400), duration: float = 0.1) -> list[dict]:
         for _ in range(2):
             start = time.process_time()
             run = zw.simulate(
-                model, q, v, duration=duration, samples=2, rtol=1e-5, integrator=zw.Kvaerno5(), pseudoinverse=zw.Sparse()
+                model,
+                q,
+                v,
+                duration=duration,
+                samples=2,
+                rtol=1e-5,
+                integrator=zw.Kvaerno5(),
+                pseudoinverse=zw.Sparse(),
             )
             spent = time.process_time() - start
         steps = run.attrs["steps_accepted"] + run.attrs["steps_rejected"]
@@ -175,7 +223,12 @@ def stiff_chains(sizes=(100, 200, 400), duration: float = 0.1) -> list[dict]:
 
 
 def run() -> dict:
-    found = {"long": long(), "bounded": bounded(), "stiff": stiff_run(), "stiff chains": stiff_chains()}
+    found = {
+        "long": long(),
+        "bounded": bounded(),
+        "stiff": stiff_run(),
+        "stiff chains": stiff_chains(),
+    }
     return {**found, "tables": tables(found)}
 
 
@@ -188,7 +241,8 @@ def tables(found: dict) -> list[dict]:
     ]
     stiff_runs = [["elastic pendulum", row["method"], *took(row)] for row in found["stiff"]]
     stiff_runs += [
-        [f"chain of {row['rods']} rods, stiff springs", "Kvaerno5, sparse", *took(row)] for row in found["stiff chains"]
+        [f"chain of {row['rods']} rods, stiff springs", "Kvaerno5, sparse", *took(row)]
+        for row in found["stiff chains"]
     ]
     return [
         {
@@ -196,5 +250,9 @@ def tables(found: dict) -> list[dict]:
             "columns": ["model", "method", "steps", "time", "first tenth", "last tenth"],
             "rows": long_runs,
         },
-        {"title": "Stiff runs", "columns": ["model", "method", "steps", "time"], "rows": stiff_runs},
+        {
+            "title": "Stiff runs",
+            "columns": ["model", "method", "steps", "time"],
+            "rows": stiff_runs,
+        },
     ]

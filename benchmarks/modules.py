@@ -1,4 +1,6 @@
-"""A hierarchy's acceleration by its modules' own factors beside the flat model, for 10, 100 and 1000 modules: four-bar loops."""
+"""A hierarchy's acceleration by its modules' own factors beside the flat model, for 10, 100 and
+1000 modules: four-bar loops.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from benchmarks.timing import called, interleaved
 
 SIZES = (10, 100, 1000)
 DENSE_LIMIT = 100
-"""Modules up to which the flat model is factored densely as well: at 1000 loops its factor has 6002 rows."""
+"""Modules up to which the flat model is factored densely as well: at 1000 loops its factor has 6002
+rows.
+"""
 
 
 def run(sizes=SIZES) -> dict:
@@ -40,7 +44,9 @@ def run(sizes=SIZES) -> dict:
             first[name] = first.get(name, prepared) + took
         seen = interleaved({name: called(call, 2) for name, call in calls.items()}, repeats=5)
         rows = model.constraints.m
-        print(f"  modules, {modules:5d} loops, {rows} rows: model built in {built:.1f} s of processor time")
+        print(
+            f"  modules, {modules:5d} loops, {rows} rows: model built in {built:.1f} s of processor time"
+        )
         for name, x in seen.items():
             span = f"{x['median'] * 1e3:9.2f} ms ({x['min'] * 1e3:.2f} … {x['max'] * 1e3:.2f})"
             apart = np.abs(answers[name] - answers["modules"]).max()

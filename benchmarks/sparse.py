@@ -1,7 +1,8 @@
 """The sparse path: cost per rod of one acceleration, against the dense path, and long runs.
 
-`chain` times one acceleration of a pendulum of N rods, A, b and factor included. `loops` runs N four-bar loops through their singular
-configurations on both paths. `long_run` takes 100 adaptive steps with 10 000 rods.
+`chain` times one acceleration of a pendulum of N rods, A, b and factor included. `loops` runs N
+four-bar loops through their singular configurations on both paths. `long_run` takes 100 adaptive
+steps with 10 000 rods.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ def plain_chain(N: int):
     import zwang as zw
 
     l, m = 1.0 / N, 1.0 / N
-    params = {"mass": np.tile([m, m, m * l * l / 12], N), "weight": np.tile([0.0, -9.81 * m, 0.0], N)}  # constants compile slowly
+    params = {
+        "mass": np.tile([m, m, m * l * l / 12], N),
+        "weight": np.tile([0.0, -9.81 * m, 0.0], N),
+    }  # constants compile slowly
 
     def pins(q, t, p):
         x, y, a = q.reshape(N, 3).T
@@ -39,12 +43,16 @@ def plain_chain(N: int):
 
     system = zw.System(3 * N, lambda q, t, p: p["mass"], lambda q, v, t, p: p["weight"])
     i = (np.arange(N) + 0.5) * l
-    return zw.Model(system, [zw.Holonomic(pins, name="pins")], params), jnp.asarray(np.stack([i, 0 * i, 0 * i], axis=1).ravel())
+    return zw.Model(system, [zw.Holonomic(pins, name="pins")], params), jnp.asarray(
+        np.stack([i, 0 * i, 0 * i], axis=1).ravel()
+    )
 
 
 def acceleration(model, q, method) -> Callable[[], float]:
     """A call that returns the seconds of one acceleration, the mean of several."""
-    seconds = accelerations(model.dynamics(pseudoinverse=method), model.state(q, jnp.zeros(model.system.nv)))
+    seconds = accelerations(
+        model.dynamics(pseudoinverse=method), model.state(q, jnp.zeros(model.system.nv))
+    )
     count = max(5, 20_000 // len(q))
     return lambda: seconds(count) / count
 
@@ -59,8 +67,15 @@ def chain() -> list[dict]:
         start = time.perf_counter()
         calls[N] = acceleration(model, q, Sparse())
         compiled = time.perf_counter() - start
-        rows.append({"N": N, "find": found, "compile": compiled, "colors": structure.layout.colors,
-                     "rounds": structure.plan.elimination.rounds})  # fmt: skip
+        rows.append(
+            {
+                "N": N,
+                "find": found,
+                "compile": compiled,
+                "colors": structure.layout.colors,
+                "rounds": structure.plan.elimination.rounds,
+            }
+        )
     seen = interleaved(calls)
     print("rods      find (s)   compile (s)   µs per rod (min … max)     colors  rounds")
     for row in rows:
@@ -80,15 +95,22 @@ def crossover() -> list[dict]:
     print("rods    rows    sparse (µs)    dense (µs)    dense/sparse")
     for N in DENSE:
         model, q = plain_chain(N)
-        calls = {"sparse": acceleration(model, q, Sparse()), "dense": acceleration(model, q, Proximal())}
+        calls = {
+            "sparse": acceleration(model, q, Sparse()),
+            "dense": acceleration(model, q, Proximal()),
+        }
         seen = {k: x["median"] * 1e6 for k, x in interleaved(calls).items()}
         rows.append({"N": N, "us": seen})
-        print(f"{N:4d} {2 * N:7d} {seen['sparse']:14.1f} {seen['dense']:13.1f} {seen['dense'] / seen['sparse']:14.2f}")
+        print(
+            f"{N:4d} {2 * N:7d} {seen['sparse']:14.1f} {seen['dense']:13.1f} {seen['dense'] / seen['sparse']:14.2f}"
+        )
     return rows
 
 
 def loops(N: int = 40, duration: float = 10.0) -> dict:
-    """Seconds of a run of N four-bar loops on both paths, compiled whole for many runs; least of several in turn."""
+    """Seconds of a run of N four-bar loops on both paths, compiled whole for many runs; least of
+    several in turn.
+    """
     import zwang as zw
 
     example = gallery.load("n-four-bar", N=N)
@@ -97,7 +119,10 @@ def loops(N: int = 40, duration: float = 10.0) -> dict:
     ends = {}
 
     def run(name: str, method) -> Callable[[], float]:
-        once = zw.program(lambda q, v: zw.trajectory(example.model, q, v, times, rtol=1e-8, pseudoinverse=method), often=True)
+        once = zw.program(
+            lambda q, v: zw.trajectory(example.model, q, v, times, rtol=1e-8, pseudoinverse=method),
+            often=True,
+        )
 
         def wall() -> float:
             start = time.perf_counter()
@@ -109,10 +134,17 @@ def loops(N: int = 40, duration: float = 10.0) -> dict:
     calls = {"sparse": run("sparse", Sparse()), "dense": run("dense", Proximal())}
     first = {name: call() for name, call in calls.items()}
     again = interleaved(calls, repeats=LOOPS_REPEATS)
-    error = {name: float(np.max(np.abs(end[2 : 3 * (N + 1) : 3] - exact))) for name, end in ends.items()}
-    found = {name: {"first": first[name], "again": again[name]["min"], "error": error[name]} for name in calls}
+    error = {
+        name: float(np.max(np.abs(end[2 : 3 * (N + 1) : 3] - exact))) for name, end in ends.items()
+    }
+    found = {
+        name: {"first": first[name], "again": again[name]["min"], "error": error[name]}
+        for name in calls
+    }
     ratio = found["dense"]["again"] / found["sparse"]["again"]
-    print(f"{N} four-bar loops, {duration:g} s: sparse {found['sparse']}, dense {found['dense']}: {ratio:.1f} times faster")
+    print(
+        f"{N} four-bar loops, {duration:g} s: sparse {found['sparse']}, dense {found['dense']}: {ratio:.1f} times faster"
+    )
     return {"N": N, "duration": duration, **found, "ratio": ratio}
 
 
@@ -122,11 +154,20 @@ def long_run(N: int = 10_000, steps: int = 100) -> dict:
     import zwang as zw
 
     start = time.perf_counter()
-    run = zw.simulate(model, q, 0 * q, duration=10.0, samples=2, rtol=1e-5, max_steps=steps + 1, throw=False)
+    run = zw.simulate(
+        model, q, 0 * q, duration=10.0, samples=2, rtol=1e-5, max_steps=steps + 1, throw=False
+    )
     wall = time.perf_counter() - start
     phi = model.constraints.position_residual(run.steps.y[-1][: 3 * N], 0.0, model.params)
-    out = {"N": N, "steps": run.attrs["steps_accepted"], "seconds": wall, "violation": float(np.max(np.abs(phi)))}
-    print(f"{N} rods: {out['steps']} steps in {wall:.1f} s with compilation, largest |phi| {out['violation']:.1e} m")
+    out = {
+        "N": N,
+        "steps": run.attrs["steps_accepted"],
+        "seconds": wall,
+        "violation": float(np.max(np.abs(phi))),
+    }
+    print(
+        f"{N} rods: {out['steps']} steps in {wall:.1f} s with compilation, largest |phi| {out['violation']:.1e} m"
+    )
     return out
 
 
@@ -142,12 +183,19 @@ def tables(found: dict) -> list[dict]:
         return [what, seconds(sparse), seconds(dense), digits(dense / sparse)]
 
     per_rod = [
-        [str(row["N"]), spread({**{k: x * 1e-6 for k, x in row["us_per_rod"].items()}, "runs": 2}), seconds(row["find"]),
-         seconds(row["compile"])]
+        [
+            str(row["N"]),
+            spread({**{k: x * 1e-6 for k, x in row["us_per_rod"].items()}, "runs": 2}),
+            seconds(row["find"]),
+            seconds(row["compile"]),
+        ]
         for row in found["chain"]
-    ]  # fmt: skip
+    ]
     accelerations = [
-        beside(f"one acceleration, {2 * row['N']} rows", *(row["us"][k] * 1e-6 for k in ("sparse", "dense")))
+        beside(
+            f"one acceleration, {2 * row['N']} rows",
+            *(row["us"][k] * 1e-6 for k in ("sparse", "dense")),
+        )
         for row in found["crossover"]
     ]
     whole = found["loops"]

@@ -1,4 +1,6 @@
-"""Whole processes: `zwang --help`, importing, and `zwang run five-bar` with nothing kept and with all of it, part by part."""
+"""Whole processes: `zwang --help`, importing, and `zwang run five-bar` with nothing kept and with
+all of it, part by part.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def run() -> dict:
 
         def measured(command, **more) -> tuple[float, str]:
             start = time.perf_counter()
-            ended = subprocess.run(command, check=True, env=environment | more, capture_output=True, text=True)
+            ended = subprocess.run(
+                command, check=True, env=environment | more, capture_output=True, text=True
+            )
             return time.perf_counter() - start, ended.stdout
 
         def median(command, **more) -> float:
@@ -33,24 +37,38 @@ def run() -> dict:
         (first, said), again = measured(job), [measured(job) for _ in range(REPEATS)]
         warm, parts = sorted(again)[REPEATS // 2]
         results = {
-            "help": help_, "import": importing, "first": first, "warm": warm,
-            "warm without report": median([*job, "--no-report"]), "warm, nothing kept": median(job, ZWANG_KEEP="0"),
-            "warm / first": warm / first, "parts": {"first": _parts(said), "warm": _parts(parts)},
-        }  # fmt: skip
+            "help": help_,
+            "import": importing,
+            "first": first,
+            "warm": warm,
+            "warm without report": median([*job, "--no-report"]),
+            "warm, nothing kept": median(job, ZWANG_KEEP="0"),
+            "warm / first": warm / first,
+            "parts": {"first": _parts(said), "warm": _parts(parts)},
+        }
     print("whole process                                   seconds")
     for name, what in (
-        ("help", "zwang --help"), ("import", "import"), ("first", "zwang run five-bar, nothing kept yet"), ("warm", "the same, once more"),
-        ("warm without report", "the same, --no-report"), ("warm, nothing kept", "the same, ZWANG_KEEP=0 (JAX's cache alone)"),
-    ):  # fmt: skip
+        ("help", "zwang --help"),
+        ("import", "import"),
+        ("first", "zwang run five-bar, nothing kept yet"),
+        ("warm", "the same, once more"),
+        ("warm without report", "the same, --no-report"),
+        ("warm, nothing kept", "the same, ZWANG_KEEP=0 (JAX's cache alone)"),
+    ):
         print(f"  {what:44s}{results[name]:10.2f}")
     for which in ("first", "warm"):
-        print(f"  of the {which}: " + ", ".join(f"{name} {x:.2f}" for name, x in results["parts"][which].items()))
+        print(
+            f"  of the {which}: "
+            + ", ".join(f"{name} {x:.2f}" for name, x in results["parts"][which].items())
+        )
     return results
 
 
 def _parts(said: str) -> dict[str, float]:
     """Seconds by phase, from the closing table."""
-    line = next(line for line in said.splitlines() if line.startswith("wall time")).partition(":")[2]
+    line = next(line for line in said.splitlines() if line.startswith("wall time")).partition(":")[
+        2
+    ]
     return {
         name.strip(): float(number) / (1000 if unit == "ms" else 1)
         for name, number, unit in re.findall(r"([a-z-]+) ([\d.]+) (ms|s)\b", line)

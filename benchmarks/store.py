@@ -1,4 +1,6 @@
-"""`results/benchmarks.json`: each part replaces itself and leaves the others as they were; parts of many runs save after each."""
+"""`results/benchmarks.json`: each part replaces itself and leaves the others as they were; parts of
+many runs save after each.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,13 @@ def machine() -> dict:
 
     versions = {name: importlib.metadata.version(name) for name in ("jax", "numpy", "scipy")}
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version(), **versions, "load": load}
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **versions,
+        "load": load,
+    }
 
 
 def _plain(x):
@@ -48,6 +56,8 @@ def _plain(x):
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        return next(
+            line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
+        )
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()

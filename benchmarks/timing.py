@@ -1,4 +1,6 @@
-"""Timing of compiled evaluations: many in one compiled loop, repeated, interleaved between the things compared."""
+"""Timing of compiled evaluations: many in one compiled loop, repeated, interleaved between the
+things compared.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,17 @@ from zwang.programs import program
 
 
 def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
-    """A call that returns seconds per evaluation of `function` (shape of x to shape of x), `count` in one compiled loop.
+    """A call that returns seconds per evaluation of `function` (shape of x to shape of x), `count`
+    in one compiled loop.
 
     Each evaluation's argument depends on the one before, so that none can be left out or moved.
     """
 
     @program  # as a run is compiled
     def loop(x):
-        return jax.lax.fori_loop(0, count, lambda _, s: s + 1e-30 * function(x + 1e-30 * s), jax.numpy.zeros_like(x))
+        return jax.lax.fori_loop(
+            0, count, lambda _, s: s + 1e-30 * function(x + 1e-30 * s), jax.numpy.zeros_like(x)
+        )
 
     jax.block_until_ready(loop(x))
 
@@ -35,9 +40,13 @@ def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
 
 
 def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
-    """A call that returns the seconds of so many accelerations in one compiled loop, as a run takes them: memory that a program asks
-    for anew at each call costs as much as half an acceleration of 10⁵ rods."""
-    arrays, rest = eqx.partition(dynamics, eqx.is_array)  # as arguments: constants of this size take minutes to compile
+    """A call that returns the seconds of so many accelerations in one compiled loop, as a run takes
+    them: memory that a program asks
+    for anew at each call costs as much as half an acceleration of 10⁵ rods.
+    """
+    arrays, rest = eqx.partition(
+        dynamics, eqx.is_array
+    )  # as arguments: constants of this size take minutes to compile
     arrays, tree = jax.tree_util.tree_flatten(arrays)
 
     @program  # as a run is compiled
@@ -71,10 +80,16 @@ def called(function: Callable, count: int) -> Callable[[], float]:
     return once
 
 
-def interleaved(calls: dict[str, Callable[[], float]], repeats: int = 9) -> dict[str, dict[str, float]]:
-    """Median, smallest and largest seconds of each, measured in turn so that a drift of the machine's speed meets all alike."""
+def interleaved(
+    calls: dict[str, Callable[[], float]], repeats: int = 9
+) -> dict[str, dict[str, float]]:
+    """Median, smallest and largest seconds of each, measured in turn so that a drift of the
+    machine's speed meets all alike.
+    """
     seen: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, once in calls.items():
             seen[name].append(once())
-    return {n: {"median": float(np.median(x)), "min": min(x), "max": max(x)} for n, x in seen.items()}
+    return {
+        n: {"median": float(np.median(x)), "min": min(x), "max": max(x)} for n, x in seen.items()
+    }

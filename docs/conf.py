@@ -1,4 +1,6 @@
-"""Sphinx: pages in MyST Markdown, their code executed at every build, nothing loaded from the network by a reader."""
+"""Sphinx: pages in MyST Markdown, their code executed at every build, nothing loaded from the
+network by a reader.
+"""
 
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -8,7 +10,13 @@ author = "The zwang developers"
 copyright = "The zwang developers"  # Sphinx reads this name
 version = release = installed_version("zwang")
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"zwang {release}"
@@ -19,7 +27,8 @@ nitpicky = False
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-# Code in pages runs when a page changes (`make clean` runs all of it again); a page whose code raises fails the build.
+# Code in pages runs when a page changes (`make clean` runs all of it again); a page whose code
+# raises fails the build.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / ".jupyter_cache")
 nb_execution_raise_on_error = True
@@ -40,14 +49,19 @@ mathjax_path = "mathjax/tex-svg-full.js"
 
 
 def as_restructured_text(app, what, name, obj, options, lines):
-    """Docstrings are written to be read in an editor: their Markdown tables become tables, indented lines after a blank one,
-    which hold equations or code, stay as they are."""
+    """Docstrings are written to be read in an editor: their Markdown tables become tables, indented
+    lines after a blank one,
+    which hold equations or code, stay as they are.
+    """
     out, inside = [], ""
     for before, line in zip(["", *lines], lines, strict=False):
         if line.startswith("|"):
             if inside != "table":
                 out += [".. list-table::", "   :header-rows: 1", ""]
-            cells = [cell.strip().strip("`") if i == 0 else cell.strip() for i, cell in enumerate(line.strip("|").split("|"))]
+            cells = [
+                cell.strip().strip("`") if i == 0 else cell.strip()
+                for i, cell in enumerate(line.strip("|").split("|"))
+            ]
             if set("".join(cells)) - set("-: "):
                 out += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(cells)]
             inside = "table"
@@ -62,4 +76,6 @@ def as_restructured_text(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", as_restructured_text, priority=100)  # before napoleon reads the sections
+    app.connect(
+        "autodoc-process-docstring", as_restructured_text, priority=100
+    )  # before napoleon reads the sections

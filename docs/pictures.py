@@ -1,4 +1,6 @@
-"""Draws every mechanism of the gallery into `_static/mechanisms`: `make pictures`, or `python docs/pictures.py NAME …` for some."""
+"""Draws every mechanism of the gallery into `_static/mechanisms`: `make pictures`, or `python
+docs/pictures.py NAME …` for some.
+"""
 
 import dataclasses
 import io
@@ -27,7 +29,9 @@ MOST_BYTES = 40_000
 def draw(name: str) -> Path:
     """Write one picture."""
     example = zw.gallery.load(name)
-    picture = example.figures["Motion"](example.run(duration=min(example.duration, LONGEST), rtol=1e-6))
+    picture = example.figures["Motion"](
+        example.run(duration=min(example.duration, LONGEST), rtol=1e-6)
+    )
     assert isinstance(picture, Picture)
     besides = layout(picture).height / INCH - picture.height
     figure = dataclasses.replace(picture, width=SIZE[0], height=SIZE[1] - besides).figure()
@@ -36,7 +40,9 @@ def draw(name: str) -> Path:
     figure.savefig(drawn, dpi=DOTS)
     Image.open(drawn).convert("RGB").quantize(COLORS).save(path, optimize=True)
     if path.stat().st_size > MOST_BYTES:
-        raise SystemExit(f"{path} has {path.stat().st_size} bytes, expected at most {MOST_BYTES}; draw fewer shades.")
+        raise SystemExit(
+            f"{path} has {path.stat().st_size} bytes, expected at most {MOST_BYTES}; draw fewer shades."
+        )
     return path
 
 

@@ -1,8 +1,10 @@
-"""Swing a closed-loop mechanism up with a motor that is too weak to lift it: `python examples/swing_up.py`.
+"""Swing a closed-loop mechanism up with a motor that is too weak to lift it: `python
+examples/swing_up.py`.
 
-Three parallel cranks and a coupler (`five-bar`) hang straight down. A motor on one crank, limited to a third of the torque that
-would hold them level, is to bring them to rest upright after five seconds. The torque is a sequence of numbers, joined linearly; its
-gradient is taken through the whole run, projections and the passages through the singular configuration included, and a standard
+Three parallel cranks and a coupler (`five-bar`) hang straight down. A motor on one crank, limited
+to a third of the torque that would hold them level, is to bring them to rest upright after five
+seconds. The torque is a sequence of numbers, joined linearly; its gradient is taken through the
+whole run, projections and the passages through the singular configuration included, and a standard
 optimizer does the rest. The picture shows angle and torque.
 """
 
@@ -34,10 +36,16 @@ def powered() -> zw.Model:
     knots = jnp.linspace(0.0, DURATION, KNOTS)
 
     def force(q, v, t, p):
-        return free.force(q, v, t, p["bars"]).at[2].add(LIMIT * jnp.tanh(jnp.interp(t, knots, p["u"])))
+        return (
+            free.force(q, v, t, p["bars"]).at[2].add(LIMIT * jnp.tanh(jnp.interp(t, knots, p["u"])))
+        )
 
     system = zw.System(
-        12, lambda q, t, p: free.mass_matrix(q, t, p["bars"]), force, coordinates=free.coordinates, units=free.units
+        12,
+        lambda q, t, p: free.mass_matrix(q, t, p["bars"]),
+        force,
+        coordinates=free.coordinates,
+        units=free.units,
     )
     return zw.Model(system, pins, {"bars": bars.params, "u": np.zeros(KNOTS)}, name="swing-up")
 
@@ -47,7 +55,16 @@ def main(picture: str = "results/swing_up.png", evaluations: int = 150) -> float
     model, q0, times = powered(), parallel(-np.pi / 2), np.linspace(0.0, DURATION, 101)
 
     def flight(u):
-        return zw.trajectory(model, q0, jnp.zeros(12), times, params={"u": u}, rtol=1e-6, gradient="reverse", max_steps=1024)
+        return zw.trajectory(
+            model,
+            q0,
+            jnp.zeros(12),
+            times,
+            params={"u": u},
+            rtol=1e-6,
+            gradient="reverse",
+            max_steps=1024,
+        )
 
     def cost(u):
         run = flight(u)
@@ -65,10 +82,18 @@ def main(picture: str = "results/swing_up.png", evaluations: int = 150) -> float
 
         first = 0.5 * np.sign(np.sin(2 * np.pi * 0.55 * np.linspace(0, DURATION, KNOTS)))
         best = scipy.optimize.minimize(
-            step, first, jac=True, method="L-BFGS-B", options={"maxfun": evaluations, "maxiter": evaluations}
+            step,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxfun": evaluations, "maxiter": evaluations},
         )
     run = jax.jit(flight)(best.x)
-    miss = max(abs(float(jnp.cos(run.q[-1, 2]))), abs(float(run.v[-1, 2])), float(1 - jnp.sin(run.q[-1, 2])))
+    miss = max(
+        abs(float(jnp.cos(run.q[-1, 2]))),
+        abs(float(run.v[-1, 2])),
+        float(1 - jnp.sin(run.q[-1, 2])),
+    )
     print(
         f"cost {best.fun:.2e} after {best.nfev} runs with their gradients; at the end {miss:.1e} rad or rad/s from rest upright;"
     )

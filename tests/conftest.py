@@ -4,7 +4,8 @@ import gc
 import os
 from pathlib import Path
 
-# The workers share the cores, and threads of OpenBLAS that wait for each other there make a run 40 times slower.
+# The workers share the cores, and threads of OpenBLAS that wait for each other there make a run 40
+# times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
@@ -17,32 +18,43 @@ ROOT = Path(__file__).resolve().parents[1]
 
 jax.config.update("jax_enable_x64", True)
 
-# Compilation dominates test time, so compiled programs are kept between runs and shared by the workers; small ones too, as
+# Compilation dominates test time, so compiled programs are kept between runs and shared by the
+# workers; small ones too, as
 # operations outside of programs, each of them one, take a third of the time.
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
-# The first example of a property compiles, which no deadline allows for; CI repeats the same examples every time.
-hypothesis.settings.register_profile("zwang", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+# The first example of a property compiles, which no deadline allows for; CI repeats the same
+# examples every time.
+hypothesis.settings.register_profile(
+    "zwang", deadline=None, print_blob=True, derandomize="CI" in os.environ
+)
 hypothesis.settings.load_profile("zwang")
 
 LONG = {"slow", "robots"}
-"""Marks of tests whose programs run for longer than they are compiled. All others do without most optimizations, which takes half
-the time."""
+"""Marks of tests whose programs run for longer than they are compiled. All others do without most
+optimizations, which takes half
+the time.
+"""
 jax.config.update("jax_disable_most_optimizations", True)
 
 
 @pytest.fixture(autouse=True)
 def _optimized_if_long(request):
-    jax.config.update("jax_disable_most_optimizations", not any(request.node.get_closest_marker(mark) for mark in LONG))
+    jax.config.update(
+        "jax_disable_most_optimizations",
+        not any(request.node.get_closest_marker(mark) for mark in LONG),
+    )
     yield
     jax.config.update("jax_disable_most_optimizations", True)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A module stays with one worker, which compiles its programs once, unless `--dist` says otherwise."""
+    """A module stays with one worker, which compiles its programs once, unless `--dist` says
+    otherwise.
+    """
     if config.getvalue("dist") == "load":
         from xdist.scheduler import LoadFileScheduling
 
@@ -73,7 +85,9 @@ def compiled(monkeypatch):
 
 MAPPINGS = Path("/proc/self/maps")
 MOST_MAPPINGS = 30_000
-"""Each compiled program holds about 14 memory mappings, of which Linux gives a process 65 530; beyond them JAX crashes."""
+"""Each compiled program holds about 14 memory mappings, of which Linux gives a process 65 530;
+beyond them JAX crashes.
+"""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,4 +1,5 @@
-"""`docs/performance.md` from what was measured: `python -m benchmarks page`. No figure is typed in; without results it has none.
+"""`docs/performance.md` from what was measured: `python -m benchmarks page`. No figure is typed in;
+without results it has none.
 
 | file | what |
 |---|---|

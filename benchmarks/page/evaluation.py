@@ -24,7 +24,9 @@ def section(found: dict) -> str:
         sizes = sorted({bodies for of in seen.values() for bodies in of})
         if not sizes:
             continue
-        shapes = {r["bodies"]: (r["rows"], r["coordinates"]) for of in seen.values() for r in of.values()}
+        shapes = {
+            r["bodies"]: (r["rows"], r["coordinates"]) for of in seen.values() for r in of.values()
+        }
         rows = []
         for key, of in seen.items():
             what = next((r["what"] for r in of.values() if "what" in r), "")
@@ -34,8 +36,14 @@ def section(found: dict) -> str:
                     *(_cell(of.get(b), seen.get("zwang", {}).get(b), key) for b in sizes),
                 ]
             )
-        head = [f"{b} bodies" + (f" ({shapes[b][0]} × {shapes[b][1]})" if b in shapes else "") for b in sizes]
-        parts += [f"### {title[0].upper()}{title[1:]}\n", f"![Time per body, {title}](_static/performance/{family}.svg)\n"]
+        head = [
+            f"{b} bodies" + (f" ({shapes[b][0]} × {shapes[b][1]})" if b in shapes else "")
+            for b in sizes
+        ]
+        parts += [
+            f"### {title[0].upper()}{title[1:]}\n",
+            f"![Time per body, {title}](_static/performance/{family}.svg)\n",
+        ]
         parts += [table(["program", *head], rows), _memory(found, seen, sizes)]
     return "\n".join(parts)
 
@@ -54,11 +62,25 @@ def ahead(found: dict) -> str:
             others = [of[bodies] for key, of in seen.items() if key != "zwang" and bodies in of]
             others = [r for r in others if r["status"] == "ran" and r["what"] == "acceleration"]
             best = min(others, key=lambda r: r["seconds"]["median"], default=None)
-            if best is None or ours["status"] != "ran" or best["seconds"]["median"] >= ours["seconds"]["median"]:
+            if (
+                best is None
+                or ours["status"] != "ran"
+                or best["seconds"]["median"] >= ours["seconds"]["median"]
+            ):
                 continue
             beside = ratio(ours["seconds"]["median"] / best["seconds"]["median"])
-            rows.append([title, f"{bodies}", program(found, best["peer"]), seconds(best["seconds"]["median"]), beside])
-    return table(["system", "bodies", "quickest", "its time", "zwang's beside it"], rows) or "None.\n"
+            rows.append(
+                [
+                    title,
+                    f"{bodies}",
+                    program(found, best["peer"]),
+                    seconds(best["seconds"]["median"]),
+                    beside,
+                ]
+            )
+    return (
+        table(["system", "bodies", "quickest", "its time", "zwang's beside it"], rows) or "None.\n"
+    )
 
 
 def _cell(record, ours, key: str) -> str:
@@ -67,7 +89,11 @@ def _cell(record, ours, key: str) -> str:
     if record["status"] != "ran":
         return record["sentence"].replace("|", "/")
     x = record["seconds"]["median"]
-    beside = f", {ratio(x / ours['seconds']['median'])}" if key != "zwang" and ours and ours["status"] == "ran" else ""
+    beside = (
+        f", {ratio(x / ours['seconds']['median'])}"
+        if key != "zwang" and ours and ours["status"] == "ran"
+        else ""
+    )
     return f"{seconds(x)}{beside}"
 
 
@@ -77,8 +103,17 @@ def _memory(found, seen, sizes) -> str:
     for key, of in seen.items():
         ran = [b for b in sizes if b in of and of[b]["status"] == "ran"]
         if ran:
-            rows.append([program(found, key), f"{ran[-1]}", f"{of[ran[-1]]['peak_mb']:.0f} MB", seconds(of[ran[-1]]["ready"])])
-    return table(["program", "bodies, at most", "memory of the process there", "time to be ready"], rows)
+            rows.append(
+                [
+                    program(found, key),
+                    f"{ran[-1]}",
+                    f"{of[ran[-1]]['peak_mb']:.0f} MB",
+                    seconds(of[ran[-1]]["ready"]),
+                ]
+            )
+    return table(
+        ["program", "bodies, at most", "memory of the process there", "time to be ready"], rows
+    )
 
 
 def limit(results: dict) -> str:
@@ -90,7 +125,10 @@ def limit(results: dict) -> str:
     text = (
         f"One core of this machine multiplies matrices at {digits(peak / 1e9)} GFLOP/s and streams {digits(stream / 1e9)} GB/s; "
         "LAPACK's Cholesky "
-        + ", ".join(f"of {n} rows runs at {digits(x['median'] / 1e9)} GFLOP/s" for n, x in machine["cholesky"].items())
+        + ", ".join(
+            f"of {n} rows runs at {digits(x['median'] / 1e9)} GFLOP/s"
+            for n, x in machine["cholesky"].items()
+        )
         + ". The least time of one acceleration is the longer of its operations at the first rate and its bytes at the second.\n"
     )
     rows = []
@@ -98,14 +136,39 @@ def limit(results: dict) -> str:
         if r["status"] == "ran" and r["rows"] <= 200:
             work, data = operations(r["rows"], r["coordinates"])
             rows.append(
-                _limit_row(f"{r['rows']} × {r['coordinates']}, dense", work / peak, data / stream, r["seconds"]["median"])
+                _limit_row(
+                    f"{r['rows']} × {r['coordinates']}, dense",
+                    work / peak,
+                    data / stream,
+                    r["seconds"]["median"],
+                )
             )
     for bodies, r in sorted(_of(found, "rods").get("zwang", {}).items()):
         if r["status"] == "ran" and bodies >= 1000:
-            rows.append(_limit_row(f"{bodies} rods, sparse", None, chain_bytes(bodies) / stream, r["seconds"]["median"]))
-    return text + "\n" + table(["one acceleration", "its operations", "its bytes", "measured", "beside the limit"], rows)
+            rows.append(
+                _limit_row(
+                    f"{bodies} rods, sparse",
+                    None,
+                    chain_bytes(bodies) / stream,
+                    r["seconds"]["median"],
+                )
+            )
+    return (
+        text
+        + "\n"
+        + table(
+            ["one acceleration", "its operations", "its bytes", "measured", "beside the limit"],
+            rows,
+        )
+    )
 
 
 def _limit_row(name, work, data, measured) -> list[str]:
     least = max(x for x in (work, data) if x is not None)
-    return [name, seconds(work) if work is not None else "few", seconds(data), seconds(measured), ratio(measured / least)]
+    return [
+        name,
+        seconds(work) if work is not None else "few",
+        seconds(data),
+        seconds(measured),
+        ratio(measured / least),
+    ]

@@ -12,9 +12,14 @@ ERRORS = (1e-3, 1e-6, 1e-9)
 OURS = ("zwang", "zwang-compiled", "zwang-points")
 TITLES = {
     "a01": "A01, a point mass on a rod",
-    "a02-1": "A02, one four-bar loop", "a02-2": "A02, two loops", "a02-10": "A02, ten loops", "a02-40": "A02, forty loops",
-    "five-bar": "Five-bar, one row redundant", "3rrr": "3RRR platform, driven", "chain": "Spatial chain of ten rods",
-}  # fmt: skip
+    "a02-1": "A02, one four-bar loop",
+    "a02-2": "A02, two loops",
+    "a02-10": "A02, ten loops",
+    "a02-40": "A02, forty loops",
+    "five-bar": "Five-bar, one row redundant",
+    "3rrr": "3RRR platform, driven",
+    "chain": "Spatial chain of ten rods",
+}
 
 
 def section(found: dict) -> str:
@@ -28,7 +33,9 @@ def section(found: dict) -> str:
 
 
 def loop_in_python(found: dict) -> str:
-    """What of Pinocchio's time is Python's, since it has no loop of its own; nothing if it was not measured."""
+    """What of Pinocchio's time is Python's, since it has no loop of its own; nothing if it was not
+    measured.
+    """
     shares = []
     for problem, title in TITLES.items():
         record = reaching(found["runs"], problem, "pinocchio", TARGET_ERROR)
@@ -44,7 +51,11 @@ def loop_in_python(found: dict) -> str:
 
 def best(runs: dict, problem: str, peers, error: float) -> dict | None:
     """The quickest run of some peers that reaches an error."""
-    return min(filter(None, (reaching(runs, problem, p, error) for p in peers)), key=lambda r: r["warm"]["median"], default=None)
+    return min(
+        filter(None, (reaching(runs, problem, p, error) for p in peers)),
+        key=lambda r: r["warm"]["median"],
+        default=None,
+    )
 
 
 def _problem(found: dict, problem: str):
@@ -62,7 +73,9 @@ def _problem(found: dict, problem: str):
                 cells.append("–")
                 continue
             beside = (
-                f", {ratio(record['warm']['median'] / ours[error]['warm']['median'])}" if ours[error] and key != "zwang" else ""
+                f", {ratio(record['warm']['median'] / ours[error]['warm']['median'])}"
+                if ours[error] and key != "zwang"
+                else ""
             )
             cells.append(f"{spread(record['warm'])}{beside}")
         rows.append([*cells, *_rest(of)])
@@ -107,9 +120,24 @@ def ahead(found: dict) -> str:
         for error in ERRORS:
             others = [p for p in found["peers"] if p not in OURS]
             mine, theirs = (best(found["runs"], problem, p, error) for p in (OURS, others))
-            if theirs is not None and (mine is None or theirs["warm"]["median"] < mine["warm"]["median"]):
-                factor = "zwang does not reach it" if mine is None else ratio(mine["warm"]["median"] / theirs["warm"]["median"])
-                rows.append(
-                    [title, small(error), found["peers"][theirs["peer"]]["title"], seconds(theirs["warm"]["median"]), factor]
+            if theirs is not None and (
+                mine is None or theirs["warm"]["median"] < mine["warm"]["median"]
+            ):
+                factor = (
+                    "zwang does not reach it"
+                    if mine is None
+                    else ratio(mine["warm"]["median"] / theirs["warm"]["median"])
                 )
-    return table(["problem", "error", "quickest", "its time", "zwang's beside it"], rows) or "None at these errors.\n"
+                rows.append(
+                    [
+                        title,
+                        small(error),
+                        found["peers"][theirs["peer"]]["title"],
+                        seconds(theirs["warm"]["median"]),
+                        factor,
+                    ]
+                )
+    return (
+        table(["problem", "error", "quickest", "its time", "zwang's beside it"], rows)
+        or "None at these errors.\n"
+    )

@@ -12,7 +12,9 @@ from benchmarks.page.words import digits, ratio, seconds, small
 from benchmarks.peers.precision import TARGET_ERROR
 
 WARM, COLD = 20.0, 1.0
-"""On A02 with two loops: times as fast as the best peer once running; time of a whole process beside Exudyn's."""
+"""On A02 with two loops: times as fast as the best peer once running; time of a whole process
+beside Exudyn's.
+"""
 FORTY, DENSE = 1.0, 15.0
 """On A02 with forty loops: times as fast as the best peer, and as zwang's own dense path."""
 GROWTH, PER_ROD, VIOLATION = 1.4, 1.2e-6, 1e-12
@@ -22,7 +24,9 @@ TWELVE_ROWS, OF_SVD, ONE_ROW = 5e-6, 0.3, 1.5e-6
 START, IMPORT = 3.0, 2.0
 """`zwang run five-bar` in a new process with a warm cache, and importing zwang [s]."""
 BATCH, DERIVATIVE = 3.0, 1e-5
-"""Trajectories per second beside a loop of single compiled runs; derivatives beside central differences, relative."""
+"""Trajectories per second beside a loop of single compiled runs; derivatives beside central
+differences, relative.
+"""
 
 Row = tuple[str, str, bool]
 """Target, measured, whether it is reached."""
@@ -42,10 +46,16 @@ def _peers(found: dict) -> Iterator[Row]:
     runs = found["runs"]
     others = [p for p in found["peers"] if p not in OURS]
     for problem, wanted in (("a02-2", WARM), ("a02-40", FORTY)):
-        mine, theirs = best(runs, problem, OURS, TARGET_ERROR), best(runs, problem, others, TARGET_ERROR)
+        mine, theirs = (
+            best(runs, problem, OURS, TARGET_ERROR),
+            best(runs, problem, others, TARGET_ERROR),
+        )
         if mine is not None and theirs is not None:
             times = theirs["warm"]["median"] / mine["warm"]["median"]
-            each = (f"{found['peers'][r['peer']]['title']} {seconds(r['warm']['median'])}" for r in (mine, theirs))
+            each = (
+                f"{found['peers'][r['peer']]['title']} {seconds(r['warm']['median'])}"
+                for r in (mine, theirs)
+            )
             yield (
                 f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least {digits(wanted)} × as fast as the best peer",
                 f"{ratio(times)}: {', '.join(each)}",
@@ -53,15 +63,22 @@ def _peers(found: dict) -> Iterator[Row]:
             )
     mine, theirs = (best(runs, "a02-2", p, TARGET_ERROR) for p in (("zwang",), ("exudyn-alpha",)))
     if mine and mine["cold"]:
-        target = f"{TITLES['a02-2']}, start of the process to result: at most {digits(COLD)} × Exudyn's"
+        target = (
+            f"{TITLES['a02-2']}, start of the process to result: at most {digits(COLD)} × Exudyn's"
+        )
         own = float(np.median(mine["cold"]))
         of = [r for r in runs.values() if r["problem"] == "a02-2" and r["peer"] == mine["peer"]]
         empty = [r["cold_empty_cache"] for r in of if r.get("cold_empty_cache")]
-        said = f"zwang {seconds(own)}" + (f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else "")
+        said = f"zwang {seconds(own)}" + (
+            f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else ""
+        )
         if theirs and theirs["cold"]:
             cold = float(np.median(theirs["cold"]))
             yield target, f"{ratio(own / cold)}: {said}, Exudyn {seconds(cold)}", own <= COLD * cold
-        elif any(r["peer"] == "exudyn-alpha" and r["problem"] == "a02-2" and "warm" in r for r in runs.values()):
+        elif any(
+            r["peer"] == "exudyn-alpha" and r["problem"] == "a02-2" and "warm" in r
+            for r in runs.values()
+        ):
             yield target, f"{said}; Exudyn did not reach that error in the time it had", True
 
 
@@ -77,7 +94,11 @@ def _small(found: dict) -> Iterator[Row]:
 
 def _acceleration(found: dict) -> Iterator[Row]:
     own, svd = (found["m = n = 12"][k]["median"] for k in ("Proximal", "SVD"))
-    yield f"the same at m = n = 12: at most {OF_SVD} of that by SVD", digits(own / svd), own <= OF_SVD * svd
+    yield (
+        f"the same at m = n = 12: at most {OF_SVD} of that by SVD",
+        digits(own / svd),
+        own <= OF_SVD * svd,
+    )
 
 
 def _sparse(found: dict) -> Iterator[Row]:
@@ -95,7 +116,11 @@ def _sparse(found: dict) -> Iterator[Row]:
         per[last] <= GROWTH * per[first],
     )
     most = max(per, key=lambda N: per[N])
-    yield f"the same: at most {seconds(PER_ROD)} per rod", f"{seconds(per[most])} at {most} rods", per[most] <= PER_ROD
+    yield (
+        f"the same: at most {seconds(PER_ROD)} per rod",
+        f"{seconds(per[most])} at {most} rods",
+        per[most] <= PER_ROD,
+    )
     run = found["run"]
     yield (
         f"{run['N']} rods, 100 adaptive steps: violation at most {small(VIOLATION)} m",
@@ -108,7 +133,11 @@ def _batch(found: dict) -> Iterator[Row]:
     for model, hows in found.items():
         if model != "table":
             x = hows[OFTEN]["ratio"]
-            yield f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of single runs", ratio(x), x >= BATCH
+            yield (
+                f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of single runs",
+                ratio(x),
+                x >= BATCH,
+            )
 
 
 def _gradients(found: dict) -> Iterator[Row]:
@@ -129,7 +158,12 @@ def _startup(found: dict) -> Iterator[Row]:
 
 
 PARTS: dict[str, Callable[[dict], Iterator[Row]]] = {
-    "peers": _peers, "small": _small, "acceleration": _acceleration, "sparse": _sparse, "batch": _batch, "gradients": _gradients,
+    "peers": _peers,
+    "small": _small,
+    "acceleration": _acceleration,
+    "sparse": _sparse,
+    "batch": _batch,
+    "gradients": _gradients,
     "startup": _startup,
-}  # fmt: skip
+}
 """Which part of the results says what; the order of the page."""

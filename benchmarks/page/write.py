@@ -1,4 +1,5 @@
-"""`python -m benchmarks page`: takes over what was measured, then writes the page and its pictures from it.
+"""`python -m benchmarks page`: takes over what was measured, then writes the page and its pictures
+from it.
 
 python -m benchmarks page           results/benchmarks.json → docs/performance.json → docs/performance.md, pictures
 python -m benchmarks page --again   the page and pictures from docs/performance.json as it is
@@ -47,7 +48,8 @@ def text(results: dict) -> str:
     found = results.get("peers", {"peers": {}, "runs": {}, "evaluations": {}})
     sections = [
         TOP.format(machine=_machine(results.get("machine", {}))),
-        "## Targets\n\n" + (table(["target", "measured", ""], targets(results)) or "Nothing measured yet.\n"),
+        "## Targets\n\n"
+        + (table(["target", "measured", ""], targets(results)) or "Nothing measured yet.\n"),
         AHEAD + precision.ahead(found) if found["runs"] else "",
         EVALUATE_AHEAD + evaluation.ahead(found) if found["evaluations"] else "",
         BESIDE + precision.loop_in_python(found) + precision.section(found),
@@ -57,7 +59,10 @@ def text(results: dict) -> str:
         _more(results),
         MANY,
         SETTINGS
-        + table(["program", "version", "settings"], [[x["title"], x["version"], x["how"]] for x in found["peers"].values()]),
+        + table(
+            ["program", "version", "settings"],
+            [[x["title"], x["version"], x["how"]] for x in found["peers"].values()],
+        ),
         AGAIN,
     ]
     return "\n".join(part.rstrip("\n") + "\n" for part in sections if part)
@@ -73,13 +78,19 @@ def _startup(found: dict | None) -> str:
     if not found:
         return ""
     names = {
-        "help": "`zwang --help`", "import": "`import zwang`, with all that a run needs",
-        "first": "`zwang run five-bar`, nothing compiled yet", "warm": "the same, compiled before",
-        "warm without report": "the same, `--no-report`", "warm, nothing kept": "the same, with JAX's compile cache alone",
-    }  # fmt: skip
+        "help": "`zwang --help`",
+        "import": "`import zwang`, with all that a run needs",
+        "first": "`zwang run five-bar`, nothing compiled yet",
+        "warm": "the same, compiled before",
+        "warm without report": "the same, `--no-report`",
+        "warm, nothing kept": "the same, with JAX's compile cache alone",
+    }
     return (
         "## Starting\n\n"
-        + table(["whole process", "time"], [[name, seconds(found[k])] for k, name in names.items() if k in found])
+        + table(
+            ["whole process", "time"],
+            [[name, seconds(found[k])] for k, name in names.items() if k in found],
+        )
         + _parts(found.get("parts", {}))
     )
 
@@ -89,15 +100,23 @@ def _parts(found: dict) -> str:
     if not found:
         return ""
     return "\n" + table(
-        ["run", *found["warm"]], [[name, *(seconds(x.get(k, 0.0)) for k in found["warm"])] for name, x in found.items()]
+        ["run", *found["warm"]],
+        [[name, *(seconds(x.get(k, 0.0)) for k in found["warm"])] for name, x in found.items()],
     )
 
 
 def _more(results: dict) -> str:
-    """Tables that other parts bring along: {"title": …, "columns": […], "rows": [[…]]} under "table", or several under "tables"."""
+    """Tables that other parts bring along: {"title": …, "columns": […], "rows": [[…]]} under
+    "table", or several under "tables".
+    """
     found = [x for x in results.values() if isinstance(x, dict)]
-    parts = [part for x in found for part in ([x["table"]] if "table" in x else x.get("tables", []))]
-    return "\n".join(f"## {x['title']}\n\n{table(x['columns'], [[str(c) for c in row] for row in x['rows']])}" for x in parts)
+    parts = [
+        part for x in found for part in ([x["table"]] if "table" in x else x.get("tables", []))
+    ]
+    return "\n".join(
+        f"## {x['title']}\n\n{table(x['columns'], [[str(c) for c in row] for row in x['rows']])}"
+        for x in parts
+    )
 
 
 TOP = """# Performance

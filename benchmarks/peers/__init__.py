@@ -1,4 +1,5 @@
-"""zwang beside other programs: the same problems, the same machine, each in a process of its own, at settings from coarse to fine.
+"""zwang beside other programs: the same problems, the same machine, each in a process of its own,
+at settings from coarse to fine.
 
 | file | what |
 |---|---|

@@ -20,20 +20,30 @@ def main(arguments: list[str]) -> int:
     known = f"{', '.join(PROBLEMS)}; a02 means all of them; {', '.join(evaluation.SIZES)} for one evaluation against size"
     parser.add_argument("--problem", action="append", help=f"one of {known}")
     parser.add_argument(
-        "--peer", action="append", help=f"one of {', '.join(p.key for p in ALL_PEERS)}, or the part before the hyphen"
+        "--peer",
+        action="append",
+        help=f"one of {', '.join(p.key for p in ALL_PEERS)}, or the part before the hyphen",
     )
     parser.add_argument("--every", type=int, default=1, help="take every so-manieth setting only")
     given = parser.parse_args(arguments)
     peers = [p for name in given.peer for p in chosen(name)] if given.peer else list(ALL_PEERS)
     every = [*PROBLEMS, *evaluation.SIZES]
-    names = [n for name in given.problem for n in every if n == name or n.startswith(f"{name}-")] if given.problem else every
+    names = (
+        [n for name in given.problem for n in every if n == name or n.startswith(f"{name}-")]
+        if given.problem
+        else every
+    )
     if not peers or not names:
-        parser.error(f"nothing is called that; problems: {known}; peers: {', '.join(p.key for p in ALL_PEERS)}")
+        parser.error(
+            f"nothing is called that; problems: {known}; peers: {', '.join(p.key for p in ALL_PEERS)}"
+        )
     measure(names, peers, given.every)
     return 0
 
 
-def measure(names: list[str], peers: list[Peer], every: int = 1, sizes: dict = evaluation.SIZES) -> None:
+def measure(
+    names: list[str], peers: list[Peer], every: int = 1, sizes: dict = evaluation.SIZES
+) -> None:
     """Both measures for what is named, saved as they come."""
     end_with_children()
     store.save("machine", store.machine())
@@ -54,12 +64,22 @@ EVALUATING = ("zwang", "numpy-rk4", "pinocchio", "mujoco-stiff", "exudyn-alpha",
 def about() -> dict:
     """What each peer is and how it is set up."""
     return {
-        p.key: {"title": p.title, "how": p.how, "knob": p.knob, "version": "" if p.missing() else p.version()} for p in ALL_PEERS
+        p.key: {
+            "title": p.title,
+            "how": p.how,
+            "knob": p.knob,
+            "version": "" if p.missing() else p.version(),
+        }
+        for p in ALL_PEERS
     }
 
 
 def run() -> dict:
     """The short run; peers that are not installed say so in a line."""
     print("error against time, A02 with two loops (the whole: make bench-all)")
-    measure([SHORT_PROBLEM], [p for key in SHORT_PEERS for p in chosen(key) if p.key == key], SHORT_EVERY)
+    measure(
+        [SHORT_PROBLEM],
+        [p for key in SHORT_PEERS for p in chosen(key) if p.key == key],
+        SHORT_EVERY,
+    )
     return store.read()["peers"]

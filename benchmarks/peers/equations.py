@@ -1,8 +1,9 @@
-"""M, F, φ, A and b of the problems written out by hand in NumPy, as someone does who knows the mechanism and has no library.
+"""M, F, φ, A and b of the problems written out by hand in NumPy, as someone does who knows the
+mechanism and has no library.
 
-Two peers stand on them (`handwritten`, `ida`), and all results are judged by them. Coordinates: x, y, angle of each body of a linkage,
-x, y alone of a point mass; the far end of each rod of a chain, where M is constant although it couples neighbors. `points.py` has
-linkages in natural coordinates.
+Two peers stand on them (`handwritten`, `ida`), and all results are judged by them. Coordinates: x,
+y, angle of each body of a linkage, x, y alone of a point mass; the far end of each rod of a chain,
+where M is constant although it couples neighbors. `points.py` has linkages in natural coordinates.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ class Equations:
 
     def energy(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Energy of each sample [J]."""
-        return np.array([0.5 * w @ self.M @ w + self.potential(x) for x, w in zip(q, v, strict=True)])
+        return np.array(
+            [0.5 * w @ self.M @ w + self.potential(x) for x, w in zip(q, v, strict=True)]
+        )
 
 
 class LinkageEquations(Equations):
@@ -90,7 +93,8 @@ class LinkageEquations(Equations):
         self.sign = np.array([e[0] for e in ends])
         self.row, self.body = (np.array([e[k] for e in ends]) for k in (1, 2))
         self.at = np.array([e[3] for e in ends], float)
-        # Each pin has at most two ends on bodies, added one after the other: plain indexing is faster than np.add.at.
+        # Each pin has at most two ends on bodies, added one after the other: plain indexing is
+        # faster than np.add.at.
         self.parts = [np.flatnonzero(self.sign == s) for s in (1.0, -1.0)]
 
     @cached_property
@@ -109,7 +113,9 @@ class LinkageEquations(Equations):
         """Arms from the centers to the pins, in space, shape (ends, 2)."""
         a = q[2::3][self.body]
         c, s = np.cos(a), np.sin(a)
-        return np.stack([c * self.at[:, 0] - s * self.at[:, 1], s * self.at[:, 0] + c * self.at[:, 1]], axis=1)
+        return np.stack(
+            [c * self.at[:, 0] - s * self.at[:, 1], s * self.at[:, 0] + c * self.at[:, 1]], axis=1
+        )
 
     def force(self, t, q, v):
         if not self.problem.sines:
@@ -144,7 +150,10 @@ class LinkageEquations(Equations):
         return np.diag(diagonal)
 
     def slope(self, q, v):
-        back, out = (-self.sign * v[2::3][self.body])[:, None] * self.arms(q), np.zeros((self.m, self.n))
+        back, out = (
+            (-self.sign * v[2::3][self.body])[:, None] * self.arms(q),
+            np.zeros((self.m, self.n)),
+        )
         out[2 * self.row, 3 * self.body + 2], out[2 * self.row + 1, 3 * self.body + 2] = back.T
         return out
 
@@ -188,7 +197,9 @@ class PendulumEquations(Equations):
 
 
 class RodChainEquations(Equations):
-    """φ_i = |r_i − r_{i−1}|² − l²; each rod has the mass matrix m/6 [2 1; 1 2] between its ends, as slender rods do."""
+    """φ_i = |r_i − r_{i−1}|² − l²; each rod has the mass matrix m/6 [2 1; 1 2] between its ends, as
+    slender rods do.
+    """
 
     def __init__(self, x: RodChain):
         N = x.rods

@@ -1,6 +1,8 @@
-"""One acceleration, or one step where a program offers no less, against the number of bodies: N four-bar loops, and a chain of rods.
+"""One acceleration, or one step where a program offers no less, against the number of bodies: N
+four-bar loops, and a chain of rods.
 
-The small end of the ladder is the latency of one evaluation for 8 to 200 rows; the large end tells what grows faster than the system.
+The small end of the ladder is the latency of one evaluation for 8 to 200 rows; the large end tells
+what grows faster than the system.
 """
 
 from __future__ import annotations
@@ -14,11 +16,16 @@ from benchmarks.peers import Peer
 from benchmarks.peers.precision import spread
 from benchmarks.peers.process import run as run_process
 
-SIZES = {"ladder": (1, 2, 4, 8, 16, 32, 100, 1000, 10_000), "rods": (10, 100, 1000, 10_000, 100_000)}
+SIZES = {
+    "ladder": (1, 2, 4, 8, 16, 32, 100, 1000, 10_000),
+    "rods": (10, 100, 1000, 10_000, 100_000),
+}
 """Loops; rods."""
 SHORT = {"ladder": (1, 4, 16), "rods": (10, 100)}
 SECONDS, COMPILING = 30.0, 120.0
-"""Of one process, and of one that compiles; a peer that does not finish one size is not asked for the next."""
+"""Of one process, and of one that compiles; a peer that does not finish one size is not asked for
+the next.
+"""
 REPEATS = 7
 
 
@@ -32,7 +39,11 @@ def shape(family: str, size: int) -> tuple[int, int]:
 
 
 def measure(
-    families: Sequence[str], peers: Sequence[Peer], found: dict, save: Callable[[dict], None], sizes: dict = SIZES
+    families: Sequence[str],
+    peers: Sequence[Peer],
+    found: dict,
+    save: Callable[[dict], None],
+    sizes: dict = SIZES,
 ) -> dict:
     """Measure, put records into `found` by `family/peer/size`, save after each."""
     with tempfile.TemporaryDirectory() as cache:
@@ -50,13 +61,30 @@ def measure(
 def _growing(family: str, peer: Peer, sizes: Sequence[int], cache: str):
     for size in sizes:
         m, n = shape(family, size)
-        record = {"family": family, "peer": peer.key, "size": size, "bodies": bodies(family, size), "rows": m, "coordinates": n}
+        record = {
+            "family": family,
+            "peer": peer.key,
+            "size": size,
+            "bodies": bodies(family, size),
+            "rows": m,
+            "coordinates": n,
+        }
         if sentence := peer.missing():
             yield {**record, "status": "missing", "sentence": sentence}
             return
         with tempfile.TemporaryDirectory() as folder:
-            arguments = ["benchmarks.peers.worker", "evaluate", peer.key, family, str(size), folder, str(REPEATS)]
-            _, sentence = run_process(arguments, COMPILING if peer.compiles else SECONDS, {"ZWANG_CACHE": cache})
+            arguments = [
+                "benchmarks.peers.worker",
+                "evaluate",
+                peer.key,
+                family,
+                str(size),
+                folder,
+                str(REPEATS),
+            ]
+            _, sentence = run_process(
+                arguments, COMPILING if peer.compiles else SECONDS, {"ZWANG_CACHE": cache}
+            )
             times = Path(folder) / "times.json"
             if not times.exists():
                 yield {**record, "status": "failed", "sentence": sentence}

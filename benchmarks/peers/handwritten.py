@@ -1,4 +1,6 @@
-"""NumPy and SciPy as people write the Udwadia-Kalaba equation today: analytic A and b, `pinv(A M^-1/2)`, Baumgarte's stabilization."""
+"""NumPy and SciPy as people write the Udwadia-Kalaba equation today: analytic A and b, `pinv(A
+M^-1/2)`, Baumgarte's stabilization.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from benchmarks.peers.peer import STEPS, Outcome, Peer, steps, timed
 from benchmarks.peers.problems import SAMPLES, Problem, instants
 
 RCOND = 1e-10
-"""Singular values below this part of the largest are dropped; 1e-2 costs four digits on A02, 1e-15 gives giant forces."""
+"""Singular values below this part of the largest are dropped; 1e-2 costs four digits on A02, 1e-15
+gives giant forces.
+"""
 
 
 def acceleration(problem: Problem, frequency: float, points: bool = False):
@@ -51,7 +55,15 @@ class Dop853(Peer):
 
         def go():
             start = np.concatenate([e.q0, e.v0])
-            out = solve_ivp(rhs, (0, problem.duration), start, "DOP853", instants(problem), rtol=setting, atol=setting)
+            out = solve_ivp(
+                rhs,
+                (0, problem.duration),
+                start,
+                "DOP853",
+                instants(problem),
+                rtol=setting,
+                atol=setting,
+            )
             if not out.success:
                 raise RuntimeError(out.message)
             return Outcome(*e.bodies(out.y.T[:, : e.n], out.y.T[:, e.n :]))

@@ -1,9 +1,10 @@
-"""IDA of SUNDIALS, through scikit-sundae, on the equations of motion stabilized after Gear, Gupta and Leimkuhler (index 2).
+"""IDA of SUNDIALS, through scikit-sundae, on the equations of motion stabilized after Gear, Gupta
+and Leimkuhler (index 2).
 
     q̇ = v − Aᵀ μ,   M v̇ = F − Aᵀ λ,   φ(q) = ε μ,   A v = ε λ
 
-ε = 0 where rows are independent. Redundant rows and singular configurations make Newton's matrix singular, so that ε = 1e-10 there. The
-Jacobian is given by hand.
+ε = 0 where rows are independent. Redundant rows and singular configurations make Newton's matrix
+singular, so that ε = 1e-10 there. The Jacobian is given by hand.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from benchmarks.peers.peer import Outcome, Peer
 from benchmarks.peers.problems import instants
 
 EPSILON = 1e-10
-"""Compliance of the constraints where Newton's matrix would be singular: moves a pin by 1e-10 m for a multiplier μ of one."""
+"""Compliance of the constraints where Newton's matrix would be singular: moves a pin by 1e-10 m for
+a multiplier μ of one.
+"""
 UNTESTED = 1e8
-"""Absolute tolerance of multipliers, which keeps them out of the error test, as usual for index 2."""
+"""Absolute tolerance of multipliers, which keeps them out of the error test, as usual for index 2.
+"""
 DENSE = 300
 """Unknowns from which on SuperLU takes over."""
 
@@ -38,7 +42,12 @@ class Ida(Peer):
         n, m = e.n, e.m
         size = 2 * (n + m)
         epsilon = EPSILON if problem.redundant or problem.key.startswith("a02") else 0.0
-        q_, v_, mu_, lam_ = slice(0, n), slice(n, 2 * n), slice(2 * n, 2 * n + m), slice(2 * n + m, size)
+        q_, v_, mu_, lam_ = (
+            slice(0, n),
+            slice(n, 2 * n),
+            slice(2 * n, 2 * n + m),
+            slice(2 * n + m, size),
+        )
 
         def residual(t, y, yp, out):
             A = e.A(y[q_])
@@ -51,7 +60,11 @@ class Ida(Peer):
             J, A = np.zeros((size, size)), e.A(y[q_])
             J[q_, q_] = cj * np.eye(n) + e.curvature(y[q_], y[mu_])
             J[q_, v_], J[q_, mu_] = -np.eye(n), A.T
-            J[v_, q_], J[v_, v_], J[v_, lam_] = e.curvature(y[q_], y[lam_]) - e.force_slope(t, y[q_]), cj * e.M, A.T
+            J[v_, q_], J[v_, v_], J[v_, lam_] = (
+                e.curvature(y[q_], y[lam_]) - e.force_slope(t, y[q_]),
+                cj * e.M,
+                A.T,
+            )
             J[mu_, q_], J[mu_, mu_] = A, -epsilon * np.eye(m)
             J[lam_, q_], J[lam_, v_], J[lam_, lam_] = e.slope(y[q_], y[v_]), A, -epsilon * np.eye(m)
             return J
@@ -65,7 +78,9 @@ class Ida(Peer):
         else:
             rng = np.random.default_rng(0)
             at = np.concatenate([e.q0 + rng.normal(size=n), rng.normal(size=n + 2 * m)])
-            pattern = sparse.csc_matrix((np.abs(jacobian(rng.normal(), at, 1.0)) + np.eye(size)) != 0)
+            pattern = sparse.csc_matrix(
+                (np.abs(jacobian(rng.normal(), at, 1.0)) + np.eye(size)) != 0
+            )
             rows, columns = pattern.indices, np.repeat(np.arange(size), np.diff(pattern.indptr))
             options = {"linsolver": "sparse", "sparsity": pattern.astype(float)}
 
@@ -109,4 +124,6 @@ def _start(e) -> tuple[np.ndarray, np.ndarray]:
     inverse = np.linalg.inv(e.M)
     lam = np.linalg.lstsq(A @ inverse @ A.T, A @ inverse @ F - e.b(e.q0, e.v0), rcond=1e-10)[0]
     zero = np.zeros(e.m)
-    return np.concatenate([e.q0, e.v0, zero, lam]), np.concatenate([e.v0, inverse @ (F - A.T @ lam), zero, zero])
+    return np.concatenate([e.q0, e.v0, zero, lam]), np.concatenate(
+        [e.v0, inverse @ (F - A.T @ lam), zero, zero]
+    )

@@ -1,4 +1,6 @@
-"""Drake: `MultibodyPlant` in discrete time with SAP, the only mode that takes constraints; loops closed by ball constraints."""
+"""Drake: `MultibodyPlant` in discrete time with SAP, the only mode that takes constraints; loops
+closed by ball constraints.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, time
 from benchmarks.peers.problems import GROUND, Linkage, RodChain, instants
 
 THIN = 1e-3
-"""Inertia of a rod about its own axis beside that about the others; Drake refuses none, and it is never felt."""
+"""Inertia of a rod about its own axis beside that about the others; Drake refuses none, and it is
+never felt.
+"""
 
 
 class Drake(Peer):
@@ -86,16 +90,26 @@ def _linkage(plant, problem: Linkage, RigidTransform, RotationMatrix):
     angle = lambda body: 0.0 if body == GROUND else problem.pose[body][2]
     for body, pin in carried:
         m, J = problem.mass[body], problem.inertia[body]
-        bodies[body] = plant.AddRigidBody(f"body {body}", SpatialInertia(m, np.zeros(3), UnitInertia(J / m, J / m, J / m)))
+        bodies[body] = plant.AddRigidBody(
+            f"body {body}", SpatialInertia(m, np.zeros(3), UnitInertia(J / m, J / m, J / m))
+        )
         turned_by = RotationMatrix.MakeZRotation(angle(body) - angle(pin.first))
-        on_parent = _frame(f"P{body}", bodies[pin.first], RigidTransform(turned_by, [*pin.at_first, 0.0]))
+        on_parent = _frame(
+            f"P{body}", bodies[pin.first], RigidTransform(turned_by, [*pin.at_first, 0.0])
+        )
         on_body = _frame(f"C{body}", bodies[body], RigidTransform([*pin.at_second, 0.0]))
-        joint = plant.AddJoint(RevoluteJoint(f"hinge {body}", plant.AddFrame(on_parent), plant.AddFrame(on_body), [0, 0, 1]))
+        joint = plant.AddJoint(
+            RevoluteJoint(
+                f"hinge {body}", plant.AddFrame(on_parent), plant.AddFrame(on_body), [0, 0, 1]
+            )
+        )
         if any(body == b for b, *_ in problem.sines):
             plant.AddJointActuator(f"motor {body}", joint)
         start.append((joint.set_angular_rate, rate(body) - rate(pin.first)))
     for pin in loops:
-        plant.AddBallConstraint(bodies[pin.first], [*pin.at_first, 0.0], bodies[pin.second], [*pin.at_second, 0.0])
+        plant.AddBallConstraint(
+            bodies[pin.first], [*pin.at_first, 0.0], bodies[pin.second], [*pin.at_second, 0.0]
+        )
     return [bodies[i] for i in range(len(problem.mass))], start
 
 
@@ -129,7 +143,11 @@ def _motors(builder, plant, problem):
         return
     from pydrake.systems.primitives import Sine
 
-    order = {name: i for i, name in enumerate(plant.GetActuatorNames())} if hasattr(plant, "GetActuatorNames") else {}
+    order = (
+        {name: i for i, name in enumerate(plant.GetActuatorNames())}
+        if hasattr(plant, "GetActuatorNames")
+        else {}
+    )
     sines = sorted(problem.sines, key=lambda s: order.get(f"motor {s[0]}", s[0]))
     source = builder.AddSystem(Sine(*(np.array([s[k] for s in sines]) for k in (1, 2, 3))))
     builder.Connect(source.get_output_port(0), plant.get_actuation_input_port())
@@ -138,7 +156,10 @@ def _motors(builder, plant, problem):
 def _poses(problem, plant, context, bodies):
     poses, rates = [], []
     for body in bodies:
-        X, V = plant.EvalBodyPoseInWorld(context, body), plant.EvalBodySpatialVelocityInWorld(context, body)
+        X, V = (
+            plant.EvalBodyPoseInWorld(context, body),
+            plant.EvalBodySpatialVelocityInWorld(context, body),
+        )
         R = X.rotation().matrix()
         poses.append([*X.translation()[:2], np.arctan2(R[1, 0], R[0, 0])])
         rates.append([*V.translational()[:2], V.rotational()[2]])
@@ -148,7 +169,10 @@ def _poses(problem, plant, context, bodies):
 def _ends(problem, plant, context, bodies):
     ends, rates = [], []
     for body in bodies:
-        X, V = plant.EvalBodyPoseInWorld(context, body), plant.EvalBodySpatialVelocityInWorld(context, body)
+        X, V = (
+            plant.EvalBodyPoseInWorld(context, body),
+            plant.EvalBodySpatialVelocityInWorld(context, body),
+        )
         arm = problem.length * X.rotation().matrix()[:, 0]
         ends.append(X.translation() + arm)
         rates.append(V.translational() + np.cross(V.rotational(), arm))

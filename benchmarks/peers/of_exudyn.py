@@ -1,4 +1,6 @@
-"""Exudyn, its version without range checks, without result files, one thread: maximal coordinates with Lagrange multipliers."""
+"""Exudyn, its version without range checks, without result files, one thread: maximal coordinates
+with Lagrange multipliers.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class ExudynGeneralizedAlpha(Peer):
         settings = settings_for(exu, problem, setting)
 
         def go():
-            if not mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.GeneralizedAlpha, showHints=False):
+            if not mbs.SolveDynamic(
+                settings, solverType=exu.DynamicSolverType.GeneralizedAlpha, showHints=False
+            ):
                 raise RuntimeError("Exudyn's solver did not reach the end")
             return read()
 
@@ -41,9 +45,14 @@ class ExudynGeneralizedAlpha(Peer):
         settings.solution.sensors.active = False
 
         def seconds(count: int) -> float:
-            settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = count, count * 1e-3
+            settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = (
+                count,
+                count * 1e-3,
+            )
             begun = time.perf_counter()
-            mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.GeneralizedAlpha, showHints=False)
+            mbs.SolveDynamic(
+                settings, solverType=exu.DynamicSolverType.GeneralizedAlpha, showHints=False
+            )
             return time.perf_counter() - begun
 
         return "step of 1 ms", lambda: (seconds(21) - seconds(1)) / 20  # without what is done once
@@ -73,7 +82,9 @@ class ExudynExplicit(Peer):
         time.absoluteTolerance = time.relativeTolerance = setting
 
         def go():
-            if not mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.DOPRI5, showHints=False):
+            if not mbs.SolveDynamic(
+                settings, solverType=exu.DynamicSolverType.DOPRI5, showHints=False
+            ):
                 raise RuntimeError("Exudyn's solver did not reach the end")
             return read()
 
@@ -100,7 +111,9 @@ def settings_for(exu, problem: Problem, step: float):
     x.solution.sensors.writePeriod = problem.duration / SAMPLES
     x.parallel.numberOfThreads = 1
     bodies = problem.rods if isinstance(problem, RodChain) else len(problem.mass)
-    x.linearSolver.solverType = exu.LinearSolverType.EigenSparse if bodies >= SPARSE else exu.LinearSolverType.EXUdense
+    x.linearSolver.solverType = (
+        exu.LinearSolverType.EigenSparse if bodies >= SPARSE else exu.LinearSolverType.EXUdense
+    )
     if problem.redundant:
         x.linearSolver.solverType = exu.LinearSolverType.EigenDense
         x.linearSolver.ignoreSingularJacobian = True
@@ -123,7 +136,12 @@ def linkage(exu, problem: Linkage):
     nodes, bodies = [], {GROUND: ground}
     for i, (mass, J) in enumerate(zip(problem.mass, problem.inertia, strict=True)):
         nodes.append(
-            mbs.AddNode(item.NodeRigidBody2D(referenceCoordinates=list(problem.pose[i]), initialVelocities=list(problem.rate[i])))
+            mbs.AddNode(
+                item.NodeRigidBody2D(
+                    referenceCoordinates=list(problem.pose[i]),
+                    initialVelocities=list(problem.rate[i]),
+                )
+            )
         )
         bodies[i] = mbs.AddObject(item.RigidBody2D(nodeNumber=nodes[i], mass=mass, inertia=J))
         center = mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=bodies[i], localPosition=[0, 0, 0]))
@@ -152,20 +170,29 @@ def linkage(exu, problem: Linkage):
 def _coordinate_sensors(exu, item, mbs, nodes):
     """Sensors of displacements and of velocities."""
     kinds = (exu.OutputVariableType.Coordinates, exu.OutputVariableType.Coordinates_t)
-    sensor = lambda node, kind: mbs.AddSensor(item.SensorNode(nodeNumber=node, storeInternal=True, outputVariableType=kind))
+    sensor = lambda node, kind: mbs.AddSensor(
+        item.SensorNode(nodeNumber=node, storeInternal=True, outputVariableType=kind)
+    )
     return [[sensor(node, kind) for node in nodes] for kind in kinds]
 
 
 def _point_mass(exu, item, mbs, ground, problem):
     """A mass point on a connector of constant length."""
     node = mbs.AddNode(
-        item.NodePoint2D(referenceCoordinates=list(problem.pose[0, :2]), initialVelocities=list(problem.rate[0, :2]))
+        item.NodePoint2D(
+            referenceCoordinates=list(problem.pose[0, :2]),
+            initialVelocities=list(problem.rate[0, :2]),
+        )
     )
     mbs.AddObject(item.MassPoint2D(nodeNumber=node, mass=problem.mass[0]))
     fixed = mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0]))
     ends = [fixed, mbs.AddMarker(item.MarkerNodePosition(nodeNumber=node))]
-    mbs.AddLoad(item.Force(markerNumber=ends[1], loadVector=[0, -problem.mass[0] * problem.gravity, 0]))
-    mbs.AddObject(item.DistanceConstraint(markerNumbers=ends, distance=float(np.hypot(*problem.pose[0, :2]))))
+    mbs.AddLoad(
+        item.Force(markerNumber=ends[1], loadVector=[0, -problem.mass[0] * problem.gravity, 0])
+    )
+    mbs.AddObject(
+        item.DistanceConstraint(markerNumbers=ends, distance=float(np.hypot(*problem.pose[0, :2])))
+    )
     sensors = _coordinate_sensors(exu, item, mbs, [node])
     mbs.Assemble()
 
@@ -177,7 +204,9 @@ def _point_mass(exu, item, mbs, ground, problem):
 
 
 def hinge(exu, problem: Linkage):
-    """One body on one hinge as a tree in joint coordinates, the only problem here that needs no constraint."""
+    """One body on one hinge as a tree in joint coordinates, the only problem here that needs no
+    constraint.
+    """
     import exudyn.itemInterface as item  # noqa: N813
 
     mbs = exu.SystemContainer().AddSystem()
@@ -192,20 +221,31 @@ def hinge(exu, problem: Linkage):
     node = mbs.AddNode(angle)
     matrices, vectors = exu.Matrix3DList, exu.Vector3DList
     tree = item.ObjectKinematicTree(
-        nodeNumber=node, jointTypes=[exu.JointType.RevoluteZ], linkParents=[-1], jointTransformations=matrices([np.eye(3)]),
-        jointOffsets=vectors([[*pin.at_first, 0.0]]), linkInertiasCOM=matrices([np.diag([0.0, 0.0, problem.inertia[0]])]),
-        linkCOMs=vectors([[*arm, 0.0]]), linkMasses=[problem.mass[0]], baseOffset=[0.0, 0.0, 0.0],
+        nodeNumber=node,
+        jointTypes=[exu.JointType.RevoluteZ],
+        linkParents=[-1],
+        jointTransformations=matrices([np.eye(3)]),
+        jointOffsets=vectors([[*pin.at_first, 0.0]]),
+        linkInertiasCOM=matrices([np.diag([0.0, 0.0, problem.inertia[0]])]),
+        linkCOMs=vectors([[*arm, 0.0]]),
+        linkMasses=[problem.mass[0]],
+        baseOffset=[0.0, 0.0, 0.0],
         gravity=[0.0, -problem.gravity, 0.0],
-    )  # fmt: skip
+    )
     mbs.AddObject(tree)
     sensors = _coordinate_sensors(exu, item, mbs, [node])
     mbs.Assemble()
 
     def read():
-        t, angle, rate = mbs.GetSensorStoredData(sensors[0][0])[:, 0], *(stored(mbs, s)[:, 0, 0] for s in sensors)
+        t, angle, rate = (
+            mbs.GetSensorStoredData(sensors[0][0])[:, 0],
+            *(stored(mbs, s)[:, 0, 0] for s in sensors),
+        )
         a, l = angle + pose[2], np.hypot(*arm)
         return Outcome(
-            l * np.stack([np.cos(a), np.sin(a)], axis=1), l * rate[:, None] * np.stack([-np.sin(a), np.cos(a)], axis=1), t
+            l * np.stack([np.cos(a), np.sin(a)], axis=1),
+            l * rate[:, None] * np.stack([-np.sin(a), np.cos(a)], axis=1),
+            t,
         )
 
     return mbs, read
@@ -217,24 +257,38 @@ def chain(exu, problem: RodChain):
     from exudyn.rigidBodyUtilities import RigidBodyInertia
 
     mbs, l, m = exu.SystemContainer().AddSystem(), problem.length, problem.mass
-    before, spin, J = mbs.AddObject(item.ObjectGround()), np.array([0.0, 0.0, problem.spin]), m * l * l / 12
+    before, spin, J = (
+        mbs.AddObject(item.ObjectGround()),
+        np.array([0.0, 0.0, problem.spin]),
+        m * l * l / 12,
+    )
     at, sensors = 0.0, ([], [])
     place_before = [0.0, 0.0, 0.0]
     for _ in range(problem.rods):
         center = np.array([at + l / 2, 0.0, 0.0])
         body = mbs.CreateRigidBody(
-            inertia=RigidBodyInertia(mass=m, inertiaTensor=np.diag([1e-3 * J, J, J])), referencePosition=list(center),
-            initialVelocity=list(np.cross(spin, center)), initialAngularVelocity=list(spin), gravity=[0, 0, -problem.gravity],
-        )  # fmt: skip
+            inertia=RigidBodyInertia(mass=m, inertiaTensor=np.diag([1e-3 * J, J, J])),
+            referencePosition=list(center),
+            initialVelocity=list(np.cross(spin, center)),
+            initialAngularVelocity=list(spin),
+            gravity=[0, 0, -problem.gravity],
+        )
         ends = [
             mbs.AddMarker(item.MarkerBodyRigid(bodyNumber=b, localPosition=p))
             for b, p in ((before, place_before), (body, [-l / 2, 0, 0]))
         ]
         mbs.AddObject(item.SphericalJoint(markerNumbers=ends))
-        for k, kind in enumerate((exu.OutputVariableType.Position, exu.OutputVariableType.Velocity)):
+        for k, kind in enumerate(
+            (exu.OutputVariableType.Position, exu.OutputVariableType.Velocity)
+        ):
             sensors[k].append(
                 mbs.AddSensor(
-                    item.SensorBody(bodyNumber=body, localPosition=[l / 2, 0, 0], storeInternal=True, outputVariableType=kind)
+                    item.SensorBody(
+                        bodyNumber=body,
+                        localPosition=[l / 2, 0, 0],
+                        storeInternal=True,
+                        outputVariableType=kind,
+                    )
                 )
             )
         before, place_before, at = body, [l / 2, 0, 0], at + l

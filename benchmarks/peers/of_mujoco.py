@@ -1,4 +1,6 @@
-"""MuJoCo: the spanning tree in joint coordinates, loops closed by `connect`, steps taken by its compiled `rollout`."""
+"""MuJoCo: the spanning tree in joint coordinates, loops closed by `connect`, steps taken by its
+compiled `rollout`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ class MujocoDefault(Peer):
         if self.stiff:
             spec.option.tolerance, spec.option.iterations = 1e-15, 100
             for equality in spec.equalities:
-                equality.solref[:] = [2 * h, 1.0]  # the shortest time constant that MuJoCo holds for stable
+                equality.solref[:] = [
+                    2 * h,
+                    1.0,
+                ]  # the shortest time constant that MuJoCo holds for stable
                 equality.solimp[:] = [0.9999, 0.9999, 1e-3, 0.5, 2.0]  # the hardest that it takes
         model = spec.compile()
         data = mujoco.MjData(model)
@@ -73,7 +78,9 @@ class MujocoStiff(MujocoDefault):
         import mujoco
 
         model, data = self.model(problem, 1e-3)
-        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_WARMSTART  # the same state again would start from its own result
+        model.opt.disableflags |= (
+            mujoco.mjtDisableBit.mjDSBL_WARMSTART
+        )  # the same state again would start from its own result
         return "acceleration", timed(lambda: mujoco.mj_forward(model, data))
 
 
@@ -94,17 +101,32 @@ def linkage(problem: Linkage):
         at = [c * d[0] + s * d[1], -s * d[0] + c * d[1], 0.0]
         J = max(problem.inertia[body], LEAST_INERTIA)
         part = bodies[pin.first].add_body(
-            name=f"body {body}", pos=at, quat=[np.cos(angle / 2), 0, 0, np.sin(angle / 2)], mass=problem.mass[body],
-            ipos=[0, 0, 0], inertia=[J, J, J], explicitinertial=True,
-        )  # fmt: skip
-        part.add_joint(name=f"hinge {body}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1], pos=[*pin.at_second, 0.0])
+            name=f"body {body}",
+            pos=at,
+            quat=[np.cos(angle / 2), 0, 0, np.sin(angle / 2)],
+            mass=problem.mass[body],
+            ipos=[0, 0, 0],
+            inertia=[J, J, J],
+            explicitinertial=True,
+        )
+        part.add_joint(
+            name=f"hinge {body}",
+            type=mujoco.mjtJoint.mjJNT_HINGE,
+            axis=[0, 0, 1],
+            pos=[*pin.at_second, 0.0],
+        )
         bodies[body] = part
     for body, *_ in problem.sines:
-        spec.add_actuator(name=f"motor {body}", trntype=mujoco.mjtTrn.mjTRN_JOINT, target=f"hinge {body}")
+        spec.add_actuator(
+            name=f"motor {body}", trntype=mujoco.mjtTrn.mjTRN_JOINT, target=f"hinge {body}"
+        )
     for pin in loops:
         name = lambda b: "world" if b == GROUND else f"body {b}"
         closing = spec.add_equality(
-            type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_BODY, name1=name(pin.first), name2=name(pin.second)
+            type=mujoco.mjtEq.mjEQ_CONNECT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            name1=name(pin.first),
+            name2=name(pin.second),
         )
         closing.data[:3] = [*pin.at_first, 0.0]
     return spec
@@ -163,7 +185,9 @@ def _poses(problem, model, data, states) -> Outcome:
     poses, rates = np.zeros((2, len(states), len(problem.mass), 3))
     order = [body for body, _ in _in_order(problem, model)]
     for k, (places, turns, speeds) in enumerate(_placed(model, data, states)):
-        poses[k, order] = np.stack([*places[:, :2].T, np.arctan2(turns[:, 1, 0], turns[:, 0, 0])], axis=1)
+        poses[k, order] = np.stack(
+            [*places[:, :2].T, np.arctan2(turns[:, 1, 0], turns[:, 0, 0])], axis=1
+        )
         rates[k, order] = np.stack([speeds[:, 3], speeds[:, 4], speeds[:, 2]], axis=1)
     return coordinates(problem, turned(poses, problem.pose), rates)
 

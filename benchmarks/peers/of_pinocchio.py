@@ -1,6 +1,8 @@
-"""Pinocchio: the spanning tree in joint angles, loops closed by `constraintDynamics` with proximal sweeps and Baumgarte's correctors.
+"""Pinocchio: the spanning tree in joint angles, loops closed by `constraintDynamics` with proximal
+sweeps and Baumgarte's correctors.
 
-It has no integrator for constrained motion, so that the loop is Python, of which `extra` states the share.
+It has no integrator for constrained motion, so that the loop is Python, of which `extra` states the
+share.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from benchmarks.peers.peer import STEPS, Outcome, Peer, coordinates, steps, time
 from benchmarks.peers.problems import GROUND, SAMPLES, Linkage, RodChain
 
 MU, ACCURACY, SWEEPS = 1e-10, 1e-14, 20
-"""Damping, accuracy and number of proximal sweeps: on A02 a damping of 1e-4 costs three digits, none at all fails."""
+"""Damping, accuracy and number of proximal sweeps: on A02 a damping of 1e-4 costs three digits,
+none at all fails.
+"""
 FREQUENCY = 100.0
 """Of the correctors [rad/s]: Kp = ω², Kd = 2 ω."""
 
@@ -24,10 +28,17 @@ class Pinocchio(Peer):
     knob = "step [s]"
 
     def settings(self, problem):
-        return (*STEPS[:2], 8e-3, 6e-3, *STEPS[2:])  # it is the peer to beat: steps closer together where others are judged
+        return (
+            *STEPS[:2],
+            8e-3,
+            6e-3,
+            *STEPS[2:],
+        )  # it is the peer to beat: steps closer together where others are judged
 
     def prepare(self, problem, setting):
-        self.of, q, v, gather = chain(problem) if isinstance(problem, RodChain) else linkage(problem)
+        self.of, q, v, gather = (
+            chain(problem) if isinstance(problem, RodChain) else linkage(problem)
+        )
         self.start = (0.0, q, v)
         count, h = steps(problem, setting)
         self.evaluations = 4 * count * SAMPLES
@@ -55,7 +66,9 @@ class Pinocchio(Peer):
 
 
 def tree(problem: Linkage):
-    """Model with a hinge for each body, zero at the start; frames of bodies by number; joint velocities of the start; loop pins."""
+    """Model with a hinge for each body, zero at the start; frames of bodies by number; joint
+    velocities of the start; loop pins.
+    """
     import pinocchio as pin
 
     model = pin.Model()
@@ -63,15 +76,22 @@ def tree(problem: Linkage):
     joint, hinge = {GROUND: 0}, {}
     carried, loops = problem.tree()
     placement = lambda body: _placement((0.0, 0.0, 0.0) if body == GROUND else problem.pose[body])
-    origin = {GROUND: _placement((0.0, 0.0, 0.0))}  # placement of each body's joint frame in space at the start
+    origin = {
+        GROUND: _placement((0.0, 0.0, 0.0))
+    }  # placement of each body's joint frame in space at the start
     for body, pin_ in carried:
         at = placement(body) * _placement((*pin_.at_second, 0.0))
         origin[body] = _placement((*at.translation[:2], problem.pose[body][2]))
         index = model.addJoint(
-            joint[pin_.first], pin.JointModelRZ(), origin[pin_.first].inverse() * origin[body], f"hinge {body}"
+            joint[pin_.first],
+            pin.JointModelRZ(),
+            origin[pin_.first].inverse() * origin[body],
+            f"hinge {body}",
         )
         center = -np.array([*pin_.at_second, 0.0])
-        inertia = pin.Inertia(problem.mass[body], center, np.diag([0.0, 0.0, problem.inertia[body]]))
+        inertia = pin.Inertia(
+            problem.mass[body], center, np.diag([0.0, 0.0, problem.inertia[body]])
+        )
         model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
         joint[body], hinge[body] = index, center
     rate = {GROUND: 0.0, **{b: problem.rate[b][2] for b in joint if b != GROUND}}
@@ -82,7 +102,9 @@ def tree(problem: Linkage):
 
 
 def closures(model, joint, hinge, loops):
-    """Rigid constraints for the pins that close loops; out of the plane their rows vanish, which the damping allows."""
+    """Rigid constraints for the pins that close loops; out of the plane their rows vanish, which
+    the damping allows.
+    """
     import pinocchio as pin
 
     constraints = pin.StdVec_RigidConstraintModel()
@@ -92,9 +114,17 @@ def closures(model, joint, hinge, loops):
             for b, at in ((p.first, p.at_first), (p.second, p.at_second))
         ]
         c = pin.RigidConstraintModel(
-            pin.ContactType.CONTACT_3D, model, joint[p.first], ends[0], joint[p.second], ends[1], pin.ReferenceFrame.LOCAL
+            pin.ContactType.CONTACT_3D,
+            model,
+            joint[p.first],
+            ends[0],
+            joint[p.second],
+            ends[1],
+            pin.ReferenceFrame.LOCAL,
         )
-        c.setBaumgarteCorrectorParameters(pin.BaumgarteCorrectorParameters(FREQUENCY**2, 2 * FREQUENCY))
+        c.setBaumgarteCorrectorParameters(
+            pin.BaumgarteCorrectorParameters(FREQUENCY**2, 2 * FREQUENCY)
+        )
         constraints.append(c)
     return constraints
 
@@ -112,7 +142,9 @@ def linkage(problem: Linkage):
     if len(constraints):
         pin.initConstraintDynamics(model, data, constraints, datas)
     proximal = pin.ProximalSettings(ACCURACY, MU, SWEEPS)
-    driven = [(model.idx_vs[joint[b]], a, w, phase) for b, a, w, phase in problem.sines]  # motors stand on the ground
+    driven = [
+        (model.idx_vs[joint[b]], a, w, phase) for b, a, w, phase in problem.sines
+    ]  # motors stand on the ground
 
     def of(t, q, v):
         for i, a, w, phase in driven:
@@ -130,8 +162,14 @@ def linkage(problem: Linkage):
                     place, center = data.oMi[index], hinge[body]
                     speed = place.act(data.v[index])
                     at = place.act(center)
-                    poses[k, body] = [*at[:2], np.arctan2(place.rotation[1, 0], place.rotation[0, 0])]
-                    rates[k, body] = [*(speed.linear + np.cross(speed.angular, at))[:2], speed.angular[2]]
+                    poses[k, body] = [
+                        *at[:2],
+                        np.arctan2(place.rotation[1, 0], place.rotation[0, 0]),
+                    ]
+                    rates[k, body] = [
+                        *(speed.linear + np.cross(speed.angular, at))[:2],
+                        speed.angular[2],
+                    ]
         return coordinates(problem, turned(poses, problem.pose), rates)
 
     return of, np.zeros(model.nq), v0, gather
@@ -150,7 +188,9 @@ def chain(problem: RodChain):
         transverse = m * l * l / 12
         model.appendBodyToJoint(
             parent,
-            pin.Inertia(m, np.array([l / 2, 0, 0]), np.diag([1e-3 * transverse, transverse, transverse])),
+            pin.Inertia(
+                m, np.array([l / 2, 0, 0]), np.diag([1e-3 * transverse, transverse, transverse])
+            ),
             pin.SE3.Identity(),
         )
     data, torque = model.createData(), np.zeros(model.nv)
@@ -176,15 +216,27 @@ def _placement(pose):
     import pinocchio as pin
 
     c, s = np.cos(pose[2]), np.sin(pose[2])
-    return pin.SE3(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.array([pose[0], pose[1], 0.0]))
+    return pin.SE3(
+        np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.array([pose[0], pose[1], 0.0])
+    )
 
 
 def _quaternion_rate(q, v):
-    """q̇ = ½ q ∘ (ω, 0), ω in the body's axes; `pin.integrate` between stages would make the method one of order 2."""
+    """q̇ = ½ q ∘ (ω, 0), ω in the body's axes; `pin.integrate` between stages would make the method
+    one of order 2.
+    """
     (x, y, z, w), (a, b, c) = q.reshape(-1, 4).T, v.reshape(-1, 3).T
     return (
         0.5
-        * np.stack([w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a, -x * a - y * b - z * c], axis=1).ravel()
+        * np.stack(
+            [
+                w * a + y * c - z * b,
+                w * b + z * a - x * c,
+                w * c + x * b - y * a,
+                -x * a - y * b - z * c,
+            ],
+            axis=1,
+        ).ravel()
     )
 
 
@@ -205,7 +257,10 @@ def _runge_kutta_4(f, rate, renew, q, v, h, count):
             k3, r3 = f(t + h / 2, q3, v3), rate(q3, v3)
             q4, v4 = renew(q + h * r3), v + h * k3
             k4, r4 = f(t + h, q4, v4), rate(q4, v4)
-            q, v = renew(q + h / 6 * (r1 + 2 * r2 + 2 * r3 + r4)), v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            q, v = (
+                renew(q + h / 6 * (r1 + 2 * r2 + 2 * r3 + r4)),
+                v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4),
+            )
             t += h
         seen.append((q, v))
     return (np.array(x) for x in zip(*seen, strict=True))

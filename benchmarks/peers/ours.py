@@ -9,7 +9,9 @@ from benchmarks.peers.peer import ENOUGH, Outcome, Peer
 from benchmarks.peers.problems import GROUND, Linkage, Problem, RodChain, instants
 
 SPARSE_ROWS = 40
-"""From so many rows on a program compiled whole takes the sparse path, which zwang by itself takes where runs are few, from 120 on."""
+"""From so many rows on a program compiled whole takes the sparse path, which zwang by itself takes
+where runs are few, from 120 on.
+"""
 
 
 class Zwang(Peer):
@@ -37,7 +39,9 @@ class Zwang(Peer):
         return go
 
     def evaluation(self, problem):
-        """A, b by automatic differentiation, their factor and v̇, compiled; the path is the one it chooses by itself."""
+        """A, b by automatic differentiation, their factor and v̇, compiled; the path is the one it
+        chooses by itself.
+        """
         from benchmarks.timing import accelerations
         from zwang.cli.startup import start_jax
 
@@ -48,7 +52,10 @@ class Zwang(Peer):
         return "acceleration", lambda: seconds(count) / count
 
     def extra(self, problem, setting):
-        return {"steps": int(self.last.attrs["steps_accepted"]), "rejected": int(self.last.attrs["steps_rejected"])}
+        return {
+            "steps": int(self.last.attrs["steps_accepted"]),
+            "rejected": int(self.last.attrs["steps_rejected"]),
+        }
 
 
 class ZwangCompiled(Zwang):
@@ -67,10 +74,14 @@ class ZwangCompiled(Zwang):
         start_jax()
         model, e = model_of(problem, self.points), equations(problem, self.points)
         times, rtol = instants(problem), np.asarray(setting)
-        sparse = model.constraints.m >= SPARSE_ROWS and not self.points  # in points the mass matrix is dense
+        sparse = (
+            model.constraints.m >= SPARSE_ROWS and not self.points
+        )  # in points the mass matrix is dense
 
         def run(q, v, rtol):
-            found = zw.trajectory(model, q, v, times, rtol=rtol, pseudoinverse=zw.Sparse() if sparse else None)
+            found = zw.trajectory(
+                model, q, v, times, rtol=rtol, pseudoinverse=zw.Sparse() if sparse else None
+            )
             return *e.poses(found.q, found.v, jnp), found.steps, found.rejected, found.result
 
         program = zw.program(run, often=True)
@@ -120,7 +131,9 @@ def model_of(problem: Problem, points: bool = False):
     mass, weight = jnp.asarray(e.mass), jnp.asarray(e.weight)
     if problem.point_mass:
         system = zw.System(2, lambda q, t, p: mass, lambda q, v, t, p: weight)
-        return zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], name=problem.key)
+        return zw.Model(
+            system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], name=problem.key
+        )
     system = zw.System(e.n, lambda q, t, p: mass, _force(problem, weight))
     return zw.Model(system, [zw.Holonomic(_pins(problem), name="pins")], name=problem.key)
 
@@ -131,7 +144,9 @@ def _force(problem: Linkage, weight):
     if not problem.sines:
         return lambda q, v, t, p: weight
     bodies, amplitude, frequency, phase = (np.array(x) for x in zip(*problem.sines, strict=True))
-    return lambda q, v, t, p: weight.at[3 * bodies + 2].add(amplitude * jnp.sin(frequency * t + phase))
+    return lambda q, v, t, p: weight.at[3 * bodies + 2].add(
+        amplitude * jnp.sin(frequency * t + phase)
+    )
 
 
 def _pins(problem: Linkage):
@@ -139,7 +154,9 @@ def _pins(problem: Linkage):
     import jax.numpy as jnp
 
     first, second = (np.array([getattr(p, k) for p in problem.pins]) for k in ("first", "second"))
-    at_first, at_second = (np.array([getattr(p, k) for p in problem.pins], float) for k in ("at_first", "at_second"))
+    at_first, at_second = (
+        np.array([getattr(p, k) for p in problem.pins], float) for k in ("at_first", "at_second")
+    )
     bodies, grounded = len(problem.mass), GROUND in (*first, *second)
     first, second = (np.where(x == GROUND, bodies, x) for x in (first, second))
 
@@ -148,7 +165,10 @@ def _pins(problem: Linkage):
         pose = jnp.concatenate([pose, jnp.zeros((1, 3))]) if grounded else pose
         c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
         place = lambda i, at: (
-            pose[i, :2] + jnp.stack([c[i] * at[:, 0] - s[i] * at[:, 1], s[i] * at[:, 0] + c[i] * at[:, 1]], axis=1)
+            pose[i, :2]
+            + jnp.stack(
+                [c[i] * at[:, 0] - s[i] * at[:, 1], s[i] * at[:, 0] + c[i] * at[:, 1]], axis=1
+            )
         )
         return (place(first, at_first) - place(second, at_second)).ravel()
 
@@ -171,10 +191,18 @@ def _in_points(problem: Linkage):
     def force(q, v, t, p):
         if not problem.sines:
             return weight
-        bodies, amplitude, frequency, phase = (np.array(x) for x in zip(*problem.sines, strict=True))
+        bodies, amplitude, frequency, phase = (
+            np.array(x) for x in zip(*problem.sines, strict=True)
+        )
         d, torque = apart(q)[bodies], amplitude * jnp.sin(frequency * t + phase)
         pull = (torque / e.square[bodies])[:, None] * jnp.stack([-d[:, 1], d[:, 0]], axis=1)
-        pairs = jnp.zeros((e.n // 2 + len(e.known), 2)).at[e.second[bodies]].add(pull).at[e.first[bodies]].add(-pull)
+        pairs = (
+            jnp.zeros((e.n // 2 + len(e.known), 2))
+            .at[e.second[bodies]]
+            .add(pull)
+            .at[e.first[bodies]]
+            .add(-pull)
+        )
         return weight + pairs.ravel()[: e.n]
 
     rows = [zw.Holonomic(lambda q, t, p: jnp.sum(apart(q) ** 2, axis=1) - e.square, name="lengths")]

@@ -1,4 +1,6 @@
-"""What a peer is: one program, or one way to use it, that solves the problems at settings from coarse to fine."""
+"""What a peer is: one program, or one way to use it, that solves the problems at settings from
+coarse to fine.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from benchmarks.peers.problems import SAMPLES, Linkage, Problem, RodChain
 
 @dataclasses.dataclass
 class Outcome:
-    """What a run found: coordinates of `equations.py`, shapes (samples, n), at the instants of `problems.instants` or those in `t`."""
+    """What a run found: coordinates of `equations.py`, shapes (samples, n), at the instants of
+    `problems.instants` or those in `t`.
+    """
 
     q: np.ndarray
     v: np.ndarray
@@ -71,7 +75,9 @@ class Peer(abc.ABC):
         """Everything that is done once for many runs, and a call that runs."""
 
     def evaluation(self, problem: Problem) -> tuple[str, Callable[[], float]] | None:
-        """What it does again and again, in words, and a call that returns the seconds of one; None if it has no such part."""
+        """What it does again and again, in words, and a call that returns the seconds of one; None
+        if it has no such part.
+        """
         return None
 
     def extra(self, problem: Problem, setting: float) -> dict[str, Any]:
@@ -94,7 +100,10 @@ def turned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Poses (samples, bodies, 3) with angles made continuous from those of the start."""
     out = poses.copy()
     out[:, :, 2] = (
-        start[None, :, 2] + np.unwrap(np.concatenate([0 * start[None, :, 2], poses[:, :, 2] - start[None, :, 2]]), axis=0)[1:]
+        start[None, :, 2]
+        + np.unwrap(
+            np.concatenate([0 * start[None, :, 2], poses[:, :, 2] - start[None, :, 2]]), axis=0
+        )[1:]
     )
     return out
 
@@ -102,7 +111,9 @@ def turned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
 def coordinates(problem: Linkage, poses: np.ndarray, rates: np.ndarray) -> Outcome:
     """Poses and rates of all bodies, shapes (samples, bodies, 3), as coordinates of `equations.py`."""
     keep = 2 if problem.point_mass else 3
-    return Outcome(poses[:, :, :keep].reshape(len(poses), -1), rates[:, :, :keep].reshape(len(rates), -1))
+    return Outcome(
+        poses[:, :, :keep].reshape(len(poses), -1), rates[:, :, :keep].reshape(len(rates), -1)
+    )
 
 
 ENOUGH = 0.2

@@ -1,7 +1,9 @@
-"""Error against time: every peer on every problem, from coarse settings to fine, each setting in a process of its own.
+"""Error against time: every peer on every problem, from coarse settings to fine, each setting in a
+process of its own.
 
-`cold` is the time from the start of the process to its first result, imports, building and compilation included; `warm` that of one run
-after the first. zwang's processes share a compile cache, which the first of them fills (`cold_empty_cache`).
+`cold` is the time from the start of the process to its first result, imports, building and
+compilation included; `warm` that of one run after the first. zwang's processes share a compile
+cache, which the first of them fills (`cold_empty_cache`).
 """
 
 from __future__ import annotations
@@ -21,15 +23,21 @@ from benchmarks.peers.process import run as run_process
 REPEATS, WARM_SECONDS = 250, 3.0
 """Runs after the first: at most so many, and no more than fit into so many seconds."""
 LONGEST, LONGEST_LARGE = 20.0, 40.0
-"""Seconds that one run may be expected to take before a finer setting is left out: usually, and with 40 loops."""
+"""Seconds that one run may be expected to take before a finer setting is left out: usually, and
+with 40 loops.
+"""
 STARTING, COMPILING = 15.0, 90.0
 """Seconds that a process has for starting, and for compiling, beside twice the longest run."""
 TARGET_ERROR = 1e-6
 COLD_PROCESSES = 3
-"""Processes, beside the first, that measure the spread of a cold start where a target speaks of one."""
+"""Processes, beside the first, that measure the spread of a cold start where a target speaks of
+one.
+"""
 TARGET_PROBLEMS = ("a02-2", "a02-40")
 DIFFERENT = 0.1
-"""Error [rad, m] from which on a result is another motion: a wrong branch at a singular configuration, mostly."""
+"""Error [rad, m] from which on a result is another motion: a wrong branch at a singular
+configuration, mostly.
+"""
 
 
 def measure(
@@ -56,7 +64,9 @@ def measure(
                 for key in [k for k in found if k.startswith(f"{name}/{peer.key}/")]:
                     del found[key]
                 for record in ladder(name, problem, peer, every, cache):
-                    found[f"{name}/{peer.key}/{record['setting'] if record['setting'] is not None else '-'}"] = record
+                    found[
+                        f"{name}/{peer.key}/{record['setting'] if record['setting'] is not None else '-'}"
+                    ] = record
                     save(found)
                     print(f"  {said(record)}", flush=True)
             if name in TARGET_PROBLEMS:
@@ -79,7 +89,12 @@ def ladder(name: str, problem: Problem, peer: Peer, every: int, cache: Path):
         if before is not None:
             expected *= before / setting if "step" in peer.knob else 2.5
         if expected > longest:
-            yield {**blank, "setting": setting, "status": "left out", "sentence": f"would take about {expected:.0f} s"}
+            yield {
+                **blank,
+                "setting": setting,
+                "status": "left out",
+                "sentence": f"would take about {expected:.0f} s",
+            }
             return
         record = one(name, problem, peer, setting, cache, _patience(peer, longest))
         yield record
@@ -89,7 +104,15 @@ def ladder(name: str, problem: Problem, peer: Peer, every: int, cache: Path):
         before = setting
 
 
-def one(name: str, problem: Problem, peer: Peer, setting: float, cache: Path, seconds: float, repeats: int = REPEATS) -> dict:
+def one(
+    name: str,
+    problem: Problem,
+    peer: Peer,
+    setting: float,
+    cache: Path,
+    seconds: float,
+    repeats: int = REPEATS,
+) -> dict:
     """One process."""
     record = {"problem": name, "peer": peer.key, "setting": setting}
     own = cache / name / peer.key
@@ -97,14 +120,21 @@ def one(name: str, problem: Problem, peer: Peer, setting: float, cache: Path, se
     environment = {"ZWANG_CACHE": str(own)}
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["run", peer.key, name, str(setting), folder, str(repeats), str(WARM_SECONDS)]
-        started, sentence = run_process(["benchmarks.peers.worker", *arguments], seconds, environment)
+        started, sentence = run_process(
+            ["benchmarks.peers.worker", *arguments], seconds, environment
+        )
         times = Path(folder) / "times.json"
         if sentence and not times.exists():
             return {**record, "status": "failed", "sentence": sentence}
         seen, result = json.loads(times.read_text()), np.load(Path(folder) / "first.npz")
         record |= judged(problem, result)
     again, cold = seen.pop("again"), seen.pop("ready") - started
-    record |= {"status": "ran" if record["error"] < DIFFERENT else "other motion", "warm": spread(again), "cold": [cold], **seen}
+    record |= {
+        "status": "ran" if record["error"] < DIFFERENT else "other motion",
+        "warm": spread(again),
+        "cold": [cold],
+        **seen,
+    }
     if empty:  # and once more, now that its programs are kept
         record["cold_empty_cache"] = cold
         record["cold"] = one(name, problem, peer, setting, cache, seconds, 1).get("cold", [])
@@ -133,7 +163,15 @@ def cold_again(name: str, peers: Sequence[Peer], found: dict, cache: Path, save)
         record = reaching(found, name, peer.key, TARGET_ERROR)
         if record is not None and record["cold"][0] < LONGEST_LARGE:
             for _ in range(COLD_PROCESSES):
-                more = one(name, PROBLEMS[name](), peer, record["setting"], cache, _patience(peer, LONGEST_LARGE), 1)
+                more = one(
+                    name,
+                    PROBLEMS[name](),
+                    peer,
+                    record["setting"],
+                    cache,
+                    _patience(peer, LONGEST_LARGE),
+                    1,
+                )
                 record["cold"] += more.get("cold", [])
             save(found)
 
@@ -143,13 +181,21 @@ def reaching(found: dict, problem: str, peer: str, error: float) -> dict | None:
     runs = [
         r
         for r in found.values()
-        if r["problem"] == problem and r["peer"] == peer and r["status"] == "ran" and r["error"] <= error
+        if r["problem"] == problem
+        and r["peer"] == peer
+        and r["status"] == "ran"
+        and r["error"] <= error
     ]
     return min(runs, key=lambda r: r["warm"]["median"], default=None)
 
 
 def spread(seconds: Sequence[float]) -> dict:
-    return {"median": float(np.median(seconds)), "min": min(seconds), "max": max(seconds), "runs": len(seconds)}
+    return {
+        "median": float(np.median(seconds)),
+        "min": min(seconds),
+        "max": max(seconds),
+        "runs": len(seconds),
+    }
 
 
 def said(record: dict) -> str:

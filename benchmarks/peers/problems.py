@@ -1,4 +1,5 @@
-"""The problems as plain data: what every peer builds its own model from, and by what a result is judged.
+"""The problems as plain data: what every peer builds its own model from, and by what a result is
+judged.
 
 | key | problem | rows × coordinates, rank | reference |
 |---|---|---|---|
@@ -8,8 +9,8 @@
 | `3rrr` | a platform on three driven legs, 2 s | 18 × 21, 18 | minimal coordinates, stored at 2 s |
 | `chain` | ten rods in space on ball joints, 1 s | 10 × 30 | zwang at rtol 1e-13, as `reference.py` checks against IDA |
 
-A result is positions and velocities in the coordinates of `equations.py`, whoever computed it: error, violation and energy are then found
-by one code. Units: m, kg, s, rad.
+A result is positions and velocities in the coordinates of `equations.py`, whoever computed it:
+error, violation and energy are then found by one code. Units: m, kg, s, rad.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ GROUND = -1
 
 @dataclasses.dataclass(frozen=True)
 class Pin:
-    """A hinge between two bodies of the plane, at a point given in the axes of each; body −1 is the ground."""
+    """A hinge between two bodies of the plane, at a point given in the axes of each; body −1 is the
+    ground.
+    """
 
     first: int
     at_first: tuple[float, float]
@@ -47,7 +50,8 @@ class Linkage:
         mass, inertia: shapes (bodies,).
         pose, rate: start, shapes (bodies, 3).
         torque: time → torque on each body, shape (bodies,); None for none.
-        sines: the same as (body, amplitude, angular frequency, phase), for peers that have sources of sines.
+        sines: the same as (body, amplitude, angular frequency, phase), for peers that have sources
+            of sines.
         error: sampled poses (samples, bodies, 3) → distance from the reference [rad or m].
         point_mass: its one body has no extent.
     """
@@ -73,9 +77,11 @@ class Linkage:
         return out
 
     def tree(self) -> tuple[list[tuple[int, Pin]], list[Pin]]:
-        """A spanning tree from the ground: each body with the pin that carries it; and the pins that close loops.
+        """A spanning tree from the ground: each body with the pin that carries it; and the pins
+        that close loops.
 
-        A body's branches follow it at once, as Pinocchio expects without saying so: in another order its mass matrix has zeros.
+        A body's branches follow it at once, as Pinocchio expects without saying so: in another
+        order its mass matrix has zeros.
         """
         at: dict[int, list[int]] = {body: [] for body in range(GROUND, len(self.mass))}
         for i, p in enumerate(self.pins):
@@ -104,12 +110,14 @@ class Linkage:
 
 @dataclasses.dataclass(frozen=True)
 class RodChain:
-    """Uniform slender rods in space on ball joints, hung from the origin. Coordinates: the far end of each rod.
+    """Uniform slender rods in space on ball joints, hung from the origin. Coordinates: the far end
+    of each rod.
 
     Attributes:
         rods: number of rods.
         length, mass: of each.
-        spin: angular velocity of the straight chain about the vertical z axis [rad/s], which starts along x.
+        spin: angular velocity of the straight chain about the vertical z axis [rad/s], which starts
+            along x.
     """
 
     key: str
@@ -145,9 +153,16 @@ def pendulum() -> Linkage:
         return float(np.max(np.abs(np.arctan2(q[:, 0], -q[:, 1]) - a)))
 
     return Linkage(
-        "a01", np.ones(1), np.zeros(1), np.array([[1.0, 0.0, 0.0]]), np.zeros((1, 3)), (Pin(GROUND, (0, 0), 0, (-1.0, 0.0)),), 10.0, error,
+        "a01",
+        np.ones(1),
+        np.zeros(1),
+        np.array([[1.0, 0.0, 0.0]]),
+        np.zeros((1, 3)),
+        (Pin(GROUND, (0, 0), 0, (-1.0, 0.0)),),
+        10.0,
+        error,
         point_mass=True,
-    )  # fmt: skip
+    )
 
 
 def four_bars(N: int) -> Linkage:
@@ -158,7 +173,9 @@ def four_bars(N: int) -> Linkage:
     rate = np.vstack([np.tile([0.5, 0.0, -1.0], (N + 1, 1)), np.tile([1.0, 0.0, 0.0], (N, 1))])
     left, right = (-0.5, 0.0), (0.5, 0.0)
     pins = [Pin(GROUND, (float(j), 0.0), j, left) for j in range(N + 1)]
-    pins += [Pin(j, right, N + 1 + j, left) for j in range(N)] + [Pin(j + 1, right, N + 1 + j, right) for j in range(N)]
+    pins += [Pin(j, right, N + 1 + j, left) for j in range(N)] + [
+        Pin(j + 1, right, N + 1 + j, right) for j in range(N)
+    ]
 
     def error(t, q):
         stiffness = (1.5 * N + 0.5) / ((4 * N + 1) / 3) * GRAVITY
@@ -166,7 +183,16 @@ def four_bars(N: int) -> Linkage:
         return _angles(q[:, 2 : 3 * (N + 1) : 3], theta[:, None])
 
     n = 2 * N + 1
-    return Linkage(f"a02-{N}", np.ones(n), np.ones(n) / 12, np.vstack([cranks, couplers]), rate, tuple(pins), 10.0, error)
+    return Linkage(
+        f"a02-{N}",
+        np.ones(n),
+        np.ones(n) / 12,
+        np.vstack([cranks, couplers]),
+        rate,
+        tuple(pins),
+        10.0,
+        error,
+    )
 
 
 def five_bar() -> Linkage:
@@ -196,7 +222,8 @@ def five_bar() -> Linkage:
 
 
 def platform() -> Linkage:
-    """3RRR: motor and crank are one body each, then a link each, then the platform; horizontal, so without gravity.
+    """3RRR: motor and crank are one body each, then a link each, then the platform; horizontal, so
+    without gravity.
 
     Parameters and the platform's exact place at 2 s are those of `tests/hierarchy/reference.json`.
     """
@@ -213,34 +240,61 @@ def platform() -> Linkage:
         theta = np.arctan2(d[1], d[0]) + np.arccos((bar**2 + far**2 - link**2) / (2 * bar * far))
         psi = np.arctan2(*(d - bar * unit(theta))[::-1])
         vertex = rate[:2] + rate[2] * radius * normal(place[2] + angle)
-        turning = np.linalg.solve(np.stack([bar * normal(theta), link * normal(psi)], axis=1), vertex)
-        poses += [[*(pivot + bar / 2 * unit(theta)), theta], [*(pivot + bar * unit(theta) + link / 2 * unit(psi)), psi]]
+        turning = np.linalg.solve(
+            np.stack([bar * normal(theta), link * normal(psi)], axis=1), vertex
+        )
+        poses += [
+            [*(pivot + bar / 2 * unit(theta)), theta],
+            [*(pivot + bar * unit(theta) + link / 2 * unit(psi)), psi],
+        ]
         rates += [
             [*(bar / 2 * turning[0] * normal(theta)), turning[0]],
             [*(bar * turning[0] * normal(theta) + link / 2 * turning[1] * normal(psi)), turning[1]],
         ]
         vertex_at = tuple(radius * unit(angle))
         pins += [
-            Pin(GROUND, tuple(pivot), 2 * i, (-bar / 2, 0.0)), Pin(2 * i, (bar / 2, 0.0), 2 * i + 1, (-link / 2, 0.0)),
+            Pin(GROUND, tuple(pivot), 2 * i, (-bar / 2, 0.0)),
+            Pin(2 * i, (bar / 2, 0.0), 2 * i + 1, (-link / 2, 0.0)),
             Pin(2 * i + 1, (link / 2, 0.0), 6, vertex_at),
-        ]  # fmt: skip
+        ]
     masses = np.array([mass[0], mass[1]] * 3 + [mass[2]])
-    inertia = np.array([mass[0] * bar**2 / 12 + 0.004, mass[1] * link**2 / 12] * 3 + [mass[2] * radius**2 / 2])
+    inertia = np.array(
+        [mass[0] * bar**2 / 12 + 0.004, mass[1] * link**2 / 12] * 3 + [mass[2] * radius**2 / 2]
+    )
     sines = ((0, 0.03, 4.0, 0.0), (2, 0.02, 3.0, np.pi / 2), (4, -0.025, 5.0, 0.0))
     return Linkage(
-        "3rrr", masses, inertia, np.array([*poses, place]), np.array([*rates, rate]), tuple(pins), 2.0,
-        lambda t, q: float(np.max(np.abs(q[-1, 18:] - exact))), gravity=0.0, sines=sines,
-    )  # fmt: skip
+        "3rrr",
+        masses,
+        inertia,
+        np.array([*poses, place]),
+        np.array([*rates, rate]),
+        tuple(pins),
+        2.0,
+        lambda t, q: float(np.max(np.abs(q[-1, 18:] - exact))),
+        gravity=0.0,
+        sines=sines,
+    )
 
 
 def plane_chain(rods: int) -> Linkage:
-    """A straight chain of 1 m and 1 kg in the plane, from rest on the side: for counting bodies, not for accuracy."""
+    """A straight chain of 1 m and 1 kg in the plane, from rest on the side: for counting bodies,
+    not for accuracy.
+    """
     l = m = 1.0 / rods
     at = (np.arange(rods) + 0.5) * l
     pins = [Pin(i - 1, (l / 2 if i else 0.0, 0.0), i, (-l / 2, 0.0)) for i in range(rods)]
     pose = np.stack([at, 0 * at, 0 * at], axis=1)
     mass = np.full(rods, m)
-    return Linkage(f"rods-{rods}", mass, mass * l * l / 12, pose, 0 * pose, tuple(pins), 1.0, lambda t, q: np.nan)
+    return Linkage(
+        f"rods-{rods}",
+        mass,
+        mass * l * l / 12,
+        pose,
+        0 * pose,
+        tuple(pins),
+        1.0,
+        lambda t, q: np.nan,
+    )
 
 
 def rod_chain(rods: int = 10) -> RodChain:

@@ -1,4 +1,6 @@
-"""Work in a process of its own: limited in time, killed with what it started, its failure a sentence."""
+"""Work in a process of its own: limited in time, killed with what it started, its failure a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ MEMORY = 8e9
 """Bytes that a peer may take; matrices that fill up would stop the machine otherwise."""
 
 
-def run(arguments: list[str], seconds: float, environment: dict[str, str] | None = None) -> tuple[float, str]:
+def run(
+    arguments: list[str], seconds: float, environment: dict[str, str] | None = None
+) -> tuple[float, str]:
     """Run `python -m …`.
 
     Returns:
@@ -43,7 +47,9 @@ def run(arguments: list[str], seconds: float, environment: dict[str, str] | None
 
 
 def end_with_children() -> None:
-    """Let a polite end of this process (`kill`, `timeout`) end its worker too, which has a session of its own."""
+    """Let a polite end of this process (`kill`, `timeout`) end its worker too, which has a session
+    of its own.
+    """
 
     def leave(number, frame):
         raise SystemExit(128 + number)
@@ -77,11 +83,15 @@ def limit_memory() -> None:
 
 
 def peak_megabytes() -> float:
-    """Largest memory of this process [MB]. `ru_maxrss` would count that of the parent that forked it."""
+    """Largest memory of this process [MB]. `ru_maxrss` would count that of the parent that forked
+    it.
+    """
     try:
         with open("/proc/self/status") as lines:
             return next(int(x.split()[1]) / 1e3 for x in lines if x.startswith("VmHWM"))
     except (OSError, StopIteration):
         import resource
 
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+            1e6 if sys.platform == "darwin" else 1e3
+        )

@@ -1,7 +1,9 @@
-"""What runs in a process of its own: `python -m benchmarks.peers.worker run|evaluate PEER PROBLEM … FOLDER`.
+"""What runs in a process of its own: `python -m benchmarks.peers.worker run|evaluate PEER PROBLEM …
+FOLDER`.
 
-`run` writes `first.npz` when the first result is there and `times.json` when it has run again; the parent knows when it started the
-process. `evaluate` writes `times.json`; `import PEER` does that and no more.
+`run` writes `first.npz` when the first result is there and `times.json` when it has run again; the
+parent knows when it started the process. `evaluate` writes `times.json`; `import PEER` does that
+and no more.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from benchmarks.peers.process import limit_memory, peak_megabytes
 FAMILIES = {"ladder": four_bars, "rods": plane_chain}
 
 KEEPING = 0.5
-"""Seconds after which what was measured so far is written down, in case the process runs out of its time."""
+"""Seconds after which what was measured so far is written down, in case the process runs out of its
+time.
+"""
 
 
 def run(peer: Peer, name: str, setting: float, folder: Path, repeats: int, seconds: float) -> None:
@@ -36,7 +40,13 @@ def run(peer: Peer, name: str, setting: float, folder: Path, repeats: int, secon
     again: list[float] = []
 
     def keep() -> None:
-        times = {"ready": ready, "first": first, "again": again, "peak_mb": peak_megabytes(), "version": peer.version()}
+        times = {
+            "ready": ready,
+            "first": first,
+            "again": again,
+            "peak_mb": peak_megabytes(),
+            "version": peer.version(),
+        }
         _write(folder, {**times, **peer.extra(problem, setting)})
 
     if first > seconds and not peer.compiles:
@@ -64,7 +74,16 @@ def evaluate(peer: Peer, family: str, size: int, folder: Path, repeats: int) -> 
     again = []
     for _ in range(repeats):
         again.append(once())
-        _write(folder, {"what": what, "ready": ready, "again": again, "peak_mb": peak_megabytes(), "version": peer.version()})
+        _write(
+            folder,
+            {
+                "what": what,
+                "ready": ready,
+                "again": again,
+                "peak_mb": peak_megabytes(),
+                "version": peer.version(),
+            },
+        )
 
 
 def _write(folder: Path, times: dict) -> None:

@@ -28,7 +28,11 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
     """
     require_float64()
     try:
-        array = on_device(value) if isinstance(value, np.ndarray) else jnp.asarray(value, dtype=jnp.float64)
+        array = (
+            on_device(value)
+            if isinstance(value, np.ndarray)
+            else jnp.asarray(value, dtype=jnp.float64)
+        )
     except (TypeError, ValueError) as error:
         raise ModelError(f"{what}: expected {size} numbers, got {value!r} ({error}).") from None
     if array.shape != (size,):
@@ -41,8 +45,14 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
 
 
 def on_device(value) -> jax.Array:
-    """Numbers as a float64 array of JAX; where they are known no program is compiled for their shape, as `jnp.asarray` does."""
-    return jnp.asarray(value, jnp.float64) if isinstance(value, jax.Array) else jax.device_put(np.asarray(value, np.float64))
+    """Numbers as a float64 array of JAX; where they are known no program is compiled for their
+    shape, as `jnp.asarray` does.
+    """
+    return (
+        jnp.asarray(value, jnp.float64)
+        if isinstance(value, jax.Array)
+        else jax.device_put(np.asarray(value, np.float64))
+    )
 
 
 def is_concrete(tree) -> bool:
@@ -54,16 +64,26 @@ def as_parameters(params: PyTree) -> PyTree:
     """Numbers and arrays as float64 arrays; anything else is refused."""
 
     def convert(leaf):
-        if isinstance(leaf, bool) or not isinstance(leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)):
-            raise ModelError(f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure.")
-        return jnp.asarray(leaf if isinstance(leaf, jax.Array) else np.asarray(leaf, np.float64), jnp.float64)
+        if isinstance(leaf, bool) or not isinstance(
+            leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)
+        ):
+            raise ModelError(
+                f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure."
+            )
+        return jnp.asarray(
+            leaf if isinstance(leaf, jax.Array) else np.asarray(leaf, np.float64), jnp.float64
+        )
 
-    with jax.ensure_compile_time_eval():  # a model that is built inside `jit` must not keep numbers of that program
+    with (
+        jax.ensure_compile_time_eval()
+    ):  # a model that is built inside `jit` must not keep numbers of that program
         return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
 
 
 def _is_list_of_numbers(x) -> bool:
     """Whether a plain list or tuple holds numbers, nested or not, and so means an array."""
     return (
-        type(x) in (list, tuple) and bool(x) and all(isinstance(e, (int, float, np.generic)) or _is_list_of_numbers(e) for e in x)
+        type(x) in (list, tuple)
+        and bool(x)
+        and all(isinstance(e, (int, float, np.generic)) or _is_list_of_numbers(e) for e in x)
     )

@@ -1,4 +1,6 @@
-"""A run from its start to its last sample: the compiled loop called chunk by chunk, and turned where a switch is due."""
+"""A run from its start to its last sample: the compiled loop called chunk by chunk, and turned
+where a switch is due.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,22 @@ from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import CHUNK, Progress, Tolerances, advance
 from zwang.run import Steps, Switched
 from zwang.run.observe import refuse_missed
-from zwang.switching import CHATTER, SAME_INSTANT, RefusedSwitchError, Switching, accumulation, event_values
+from zwang.switching import (
+    CHATTER,
+    SAME_INSTANT,
+    RefusedSwitchError,
+    Switching,
+    accumulation,
+    event_values,
+)
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
 SOON = 0.1
-"""Part of the time since the turn before that the first step after a turn takes at most: the next turn may come as soon, or sooner,
-and a condition that has come back to zero within that step would be missed."""
+"""Part of the time since the turn before that the first step after a turn takes at most: the next
+turn may come as soon, or sooner,
+and a condition that has come back to zero within that step would be missed.
+"""
 
 
 class Course:
@@ -48,8 +59,18 @@ class Course:
         limit,
         progress: Callable[[float], None] | None,
     ):
-        self.flow, self.integrator, self.events, self.switching = flow, integrator, events, switching
-        self.instants, self.tolerances, self.limit, self.progress = instants, tolerances, limit, progress
+        self.flow, self.integrator, self.events, self.switching = (
+            flow,
+            integrator,
+            events,
+            switching,
+        )
+        self.instants, self.tolerances, self.limit, self.progress = (
+            instants,
+            tolerances,
+            limit,
+            progress,
+        )
         self.parts: list[Steps] = []
         self.turned: list[Switched] = []
         self.detail: str | None = None
@@ -62,21 +83,33 @@ class Course:
         done = self._add(here, 0)
         try:
             while done < len(instants):
-                until = np.inf if self.switching is None else self.switching.next_time(float(here.t))
+                until = (
+                    np.inf if self.switching is None else self.switching.next_time(float(here.t))
+                )
                 window = np.full(CHUNK, np.inf)
                 ahead = instants[done : done + CHUNK]
                 ahead = np.minimum(
                     ahead[: np.searchsorted(ahead, until) + 1], until
                 )  # the last one may be a switch's, not a sample's
                 window[: len(ahead)] = ahead
-                here, history = advance(self.flow, self.integrator, self.events, here, window, self.tolerances, self.limit)  # type: ignore
+                here, history = advance(
+                    self.flow,  # type: ignore
+                    self.integrator,
+                    self.events,
+                    here,
+                    window,  # type: ignore
+                    self.tolerances,
+                    self.limit,
+                )
                 self.parts.append(Steps.of(history, done).without_samples_from(until))
                 done += self.parts[-1].samples
                 refuse_missed(self.flow, self.parts[-1].t, self.parts[-1].y)
                 if self.progress is not None:
                     self.progress((float(here.t) - t0) / (instants[-1] - t0))
                 stopped = int(here.result)
-                if stopped == Result.STOPPED and not np.any(np.asarray(here.fired)[: len(self.events.stops)]):
+                if stopped == Result.STOPPED and not np.any(
+                    np.asarray(here.fired)[: len(self.events.stops)]
+                ):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
@@ -94,12 +127,19 @@ class Course:
         """Keep a state that no step ended on; 1 if it is the next sample, else 0."""
         sampled = done < len(self.instants) and self.instants[done] == float(here.t)
         self.parts.append(
-            Steps.start(float(here.t), np.asarray(here.y), done if sampled else -1, np.asarray(self.flow.applied(here.memory)))
+            Steps.start(
+                float(here.t),
+                np.asarray(here.y),
+                done if sampled else -1,
+                np.asarray(self.flow.applied(here.memory)),
+            )
         )
         return int(sampled)
 
     def _turn(self, here: Progress, duration: float) -> Progress:
-        """Switch what is due, and what that switches in its wake at the same instant: a rope that is pushed as soon as it is taut."""
+        """Switch what is due, and what that switches in its wake at the same instant: a rope that
+        is pushed as soon as it is taut.
+        """
         switching = self.switching
         assert switching is not None
         stops, first = len(self.events.stops), len(self.turned)
@@ -108,13 +148,28 @@ class Course:
             now = switching.turned(self.flow, here, due, duration)
             self.turned.append(now.record)
             values = (
-                np.array(event_values(self.events, self.flow, now.memory, here.t, now.y)) if len(here.events) else np.zeros(0)
+                np.array(event_values(self.events, self.flow, now.memory, here.t, now.y))
+                if len(here.events)
+                else np.zeros(0)
             )
             for k, turn in enumerate(switching.turns, start=stops):
                 if not turn.off and due.get(turn.switch) == 1:
-                    values[k] = np.inf  # spent: the constraint has brought it to zero, on which side of it is round-off
-            fired = self.events.rising & (np.asarray(here.events) <= 0) & (values > 0) & np.isfinite(values)
-            here = eqx.tree_at(lambda p: (p.y, p.memory, p.events, p.fired), here, (now.y, now.memory, values, fired))
+                    values[k] = (
+                        np.inf
+                        # spent: the constraint has brought it to zero, on which side of it is
+                        # round-off
+                    )
+            fired = (
+                self.events.rising
+                & (np.asarray(here.events) <= 0)
+                & (values > 0)
+                & np.isfinite(values)
+            )
+            here = eqx.tree_at(
+                lambda p: (p.y, p.memory, p.events, p.fired),
+                here,
+                (now.y, now.memory, values, fired),
+            )
             due = switching.due(here, stops)
             recent = [x for x in self.turned if here.t - x.time <= SAME_INSTANT * duration]
             if len(recent) > CHATTER or len(self.turned) - first > 2 * len(switching.switches) + 1:
@@ -132,5 +187,8 @@ class Course:
         h = h if fixed or apart <= 0 else min(h, SOON * apart)
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result, p.fired)
         values = (h, 1.0, np.inf, 0, Result.SUCCESS, np.zeros(len(here.fired), bool))
-        like = [np.asarray(new, np.asarray(old).dtype) for new, old in zip(values, fresh(here), strict=True)]
+        like = [
+            np.asarray(new, np.asarray(old).dtype)
+            for new, old in zip(values, fresh(here), strict=True)
+        ]
         return eqx.tree_at(fresh, here, like)

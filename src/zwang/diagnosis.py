@@ -1,4 +1,6 @@
-"""One report on a model at a state: rank, redundant rows, degrees of freedom, consistency, kind of each constraint."""
+"""One report on a model at a state: rank, redundant rows, degrees of freedom, consistency, kind of
+each constraint.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,10 @@ class ConstraintReport:
         name, kind, rows: the constraint.
         redundant: rows that the constraints before it already imply.
         shares: whether its rows take part in a dependency at all.
-        unique_force: whether its generalized force is determined; its multipliers are if `shares` is False.
-        phi, psi: largest position and velocity residual, in the rows' own units; None where it has none.
+        unique_force: whether its generalized force is determined; its multipliers are if `shares`
+            is False.
+        phi, psi: largest position and velocity residual, in the rows' own units; None where it has
+            none.
     """
 
     name: str
@@ -61,13 +65,15 @@ class Diagnosis:
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
         independent: velocities that may be chosen freely, one choice among several.
-        position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ = b`.
+        position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ =
+            b`.
         singular_mass: whether M is singular here.
         consistent: whether state and constraints agree.
         actuators: names of the actuators; empty without control.
         control: u at the state and what it achieves; None without control.
         levels: of a hierarchy, what each level adds, lowest first.
-        tree: of a hierarchy, its modules as lines of text, with the freedom that each has by itself.
+        tree: of a hierarchy, its modules as lines of text, with the freedom that each has by
+            itself.
     """
 
     model: str
@@ -112,10 +118,13 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
         params: parameters that differ from the model's.
 
     Raises:
-        ModelError: for functions that return NaN, and for a direction with neither mass nor constraint.
+        ModelError: for functions that return NaN, and for a direction with neither mass nor
+            constraint.
     """
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = model.dynamics(params, Proximal())  # all singular values are looked at: no use for a sparse A
+    dynamics = model.dynamics(
+        params, Proximal()
+    )  # all singular values are looked at: no use for a sparse A
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
@@ -147,20 +156,36 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
         span, share = np.concatenate([span, new]), null[rows]
         reports.append(
             ConstraintReport(
-                name, kinds[name], rows.stop - rows.start, (rows.stop - rows.start) - len(new),
-                bool(np.any(np.abs(share) > 1e-6)), bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
-                _largest(phi[rows]), _largest(psi[rows]),
+                name,
+                kinds[name],
+                rows.stop - rows.start,
+                (rows.stop - rows.start) - len(new),
+                bool(np.any(np.abs(share) > 1e-6)),
+                bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
+                _largest(phi[rows]),
+                _largest(psi[rows]),
             )
-        )  # fmt: skip
+        )
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
     residual = start.residual
     return Diagnosis(
-        model.name, model.system.nq, model.system.nv, c.m, rank,
-        _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)), sigma,
-        tuple(reports), _independent(Vt[rank:], model.system.velocities), violation, speed, residual,
-        model.singular_mass, violation < 1e-6 and speed < 1e-6 and residual < CONSISTENT,
-        levels=level_reports(model, C, _rank_of), tree=tree_lines(model, C, _rank_of),
-    )  # fmt: skip
+        model.name,
+        model.system.nq,
+        model.system.nv,
+        c.m,
+        rank,
+        _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)),
+        sigma,
+        tuple(reports),
+        _independent(Vt[rank:], model.system.velocities),
+        violation,
+        speed,
+        residual,
+        model.singular_mass,
+        violation < 1e-6 and speed < 1e-6 and residual < CONSISTENT,
+        levels=level_reports(model, C, _rank_of),
+        tree=tree_lines(model, C, _rank_of),
+    )
 
 
 def _rank_of(C: np.ndarray) -> int:
@@ -187,7 +212,9 @@ def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
-    """Orthonormal directions of rows of unit length that are not in the span of others, which is orthonormal as well."""
+    """Orthonormal directions of rows of unit length that are not in the span of others, which is
+    orthonormal as well.
+    """
     left = rows
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
@@ -200,14 +227,21 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
     at = lambda q=s.q, v=s.v, t=s.t: pieces(dynamics, State(q, v, t))
-    differ = lambda x, y: np.abs(np.asarray(x) - np.asarray(y)) > 1e-10 * (1 + np.abs(np.asarray(x)))
+    differ = lambda x, y: (
+        np.abs(np.asarray(x) - np.asarray(y)) > 1e-10 * (1 + np.abs(np.asarray(x)))
+    )
     moving, nonlinear = np.zeros(c.m, bool), np.zeros(c.m, bool)
-    nearby = [system.move(s.q, jnp.asarray(0.1 * random.standard_normal(system.nv)), s.t, p) for _ in range(2)]
+    nearby = [
+        system.move(s.q, jnp.asarray(0.1 * random.standard_normal(system.nv)), s.t, p)
+        for _ in range(2)
+    ]
     for q in [s.q, *nearby]:
         here = at(q).phi
         for later in (0.37, 0.74):
             moving[c.position_rows] |= differ(here, at(q, t=s.t + later).phi)
-    rows = [np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)]
+    rows = [
+        np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)
+    ]
     nonlinear |= np.any(differ(rows[0], rows[1]) | differ(rows[1], rows[2]), axis=1)
     kinds = {}
     for name, own in c.row_slices.items():
@@ -225,10 +259,13 @@ def _lines(d: Diagnosis):
     yield f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
     yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
         f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by nonholonomic rows)"
-        if d.position_rank != d.rank else ""
-    )  # fmt: skip
+        if d.position_rank != d.rank
+        else ""
+    )
     if d.independent:
-        shown = ", ".join(d.independent[:8]) + (f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else "")
+        shown = ", ".join(d.independent[:8]) + (
+            f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else ""
+        )
         yield f"  free to choose       {shown}"
     yield f"  redundant rows       {d.redundant_rows}"
     if d.rank:
@@ -256,7 +293,9 @@ def _lines(d: Diagnosis):
         ]
         widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
         for r in rows:
-            yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+            yield (
+                "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+            )
 
     if d.tree:
         yield ""
@@ -272,8 +311,9 @@ def _control_lines(d: Diagnosis, c: Control):
     shown = ", ".join(f"{name} {float(u):.4g}" for name, u in zip(d.actuators, c.u, strict=True))
     yield f"  control              {shown or 'no actuators'}"
     yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
-    yield f"  control verdict      {'' if c.result else 'the servo constraints are met: '}residual {float(c.residual):.1e}" + (
-        f": {Result(int(c.result)).sentence}" if c.result else ""
+    yield (
+        f"  control verdict      {'' if c.result else 'the servo constraints are met: '}residual {float(c.residual):.1e}"
+        + (f": {Result(int(c.result)).sentence}" if c.result else "")
     )
     yield ""
     rows: list[tuple[str, ...]] = [("servo constraint", "authority", "missed", "|phi|", "|psi|")]
@@ -281,10 +321,12 @@ def _control_lines(d: Diagnosis, c: Control):
         errors = (float(x[name]) for x in (c.violation, c.velocity_violation))
         rows.append(
             (
-                name, f"{float(c.authority[name]):.2g}", f"{float(c.missed[name]):.1e}",
+                name,
+                f"{float(c.authority[name]):.2g}",
+                f"{float(c.missed[name]):.1e}",
                 *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
             )
-        )  # fmt: skip
+        )
     yield from _table(rows)
 
 

@@ -1,4 +1,6 @@
-"""What zwang says when it cannot go on: errors before tracing, result codes inside compiled programs."""
+"""What zwang says when it cannot go on: errors before tracing, result codes inside compiled
+programs.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import enum
 
 
 class ModelError(ValueError):
-    """A model, a state or an argument is wrong; the sentence says what, got, expected and how to fix it."""
+    """A model, a state or an argument is wrong; the sentence says what, got, expected and how to
+    fix it.
+    """
 
 
 class SimulationError(RuntimeError):
@@ -24,7 +28,9 @@ class SimulationError(RuntimeError):
 
 
 class Result(enum.IntEnum):
-    """How an evaluation or a run ended, as an integer that fits into compiled programs; `.sentence` says it in words."""
+    """How an evaluation or a run ended, as an integer that fits into compiled programs; `.sentence`
+    says it in words.
+    """
 
     SUCCESS = 0
     NON_FINITE = 1

@@ -1,8 +1,10 @@
-"""The Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and applied to many vectors.
+"""The Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and
+applied to many vectors.
 
-By LAPACK where rows are many. Its call costs more than its arithmetic at a few, and no program with such a call becomes one kernel
-(`zwang.programs.single`): there, row by row. On a batch it works matrix by matrix: there, pivot by pivot on one array (row, column,
-batch), every operation runs over the batch in vector registers.
+By LAPACK where rows are many. Its call costs more than its arithmetic at a few, and no program with
+such a call becomes one kernel (`zwang.programs.single`): there, row by row. On a batch it works
+matrix by matrix: there, pivot by pivot on one array (row, column, batch), every operation runs over
+the batch in vector registers.
 """
 
 from __future__ import annotations
@@ -21,17 +23,23 @@ from jaxtyping import Array, Bool, Float
 from zwang.programs.abreast import INSTEAD
 
 SMALL = 32
-"""Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and the compiler's product, as parts of
-one kernel, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of 24 rows 3.3 against 6.7 and 1.7 against 8.9; of
-32 rows, by itself, 14 against 22."""
+"""Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
+the compiler's product, as parts of
+one kernel, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of 24 rows 3.3
+against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
+"""
 
 FEW = 8
-"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW` of all. Measured in batches of 32: 11 µs for 102 of 4050
-products of 15 rows, 28 to 99 as a matrix product."""
+"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW` of all. Measured in
+batches of 32: 11 µs for 102 of 4050
+products of 15 rows, 28 to 99 as a matrix product.
+"""
 
 LOOPED = 24
-"""Up to this many rows a batch is factored without LAPACK. Measured beside LAPACK's two calls, per matrix in batches of 64: 3 rows,
-0.05 µs against 0.7; 12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22."""
+"""Up to this many rows a batch is factored without LAPACK. Measured beside LAPACK's two calls, per
+matrix in batches of 64: 3 rows,
+0.05 µs against 0.7; 12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22.
+"""
 
 
 class Cholesky(eqx.Module):
@@ -48,11 +56,19 @@ class Cholesky(eqx.Module):
 
     def forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻¹ x`."""
-        return self.lower @ x if len(self.lower) <= SMALL else solve_triangular(self.lower, x, lower=True)
+        return (
+            self.lower @ x
+            if len(self.lower) <= SMALL
+            else solve_triangular(self.lower, x, lower=True)
+        )
 
     def backward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻ᵀ x`."""
-        return self.lower.T @ x if len(self.lower) <= SMALL else solve_triangular(self.lower, x, lower=True, trans=1)
+        return (
+            self.lower.T @ x
+            if len(self.lower) <= SMALL
+            else solve_triangular(self.lower, x, lower=True, trans=1)
+        )
 
     def solve(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`M⁻¹ x`."""
@@ -72,7 +88,8 @@ class Cholesky(eqx.Module):
 
 
 class Inverse(eqx.Module):
-    """`M⁻¹` for iterations that correct themselves: up to `SMALL` rows it is formed, which costs the round-off of its largest entries
+    """`M⁻¹` for iterations that correct themselves: up to `SMALL` rows it is formed, which costs
+    the round-off of its largest entries
     and halves the calls.
 
     Attributes:
@@ -97,17 +114,23 @@ class Inverse(eqx.Module):
 
 
 def product(S: Float[Array, "n n"], x: Float[Array, " n"]) -> Float[Array, " n"]:
-    """`S x` for a symmetric matrix: up to `SMALL` rows a sum of its columns, which the compiler fuses with what surrounds it."""
+    """`S x` for a symmetric matrix: up to `SMALL` rows a sum of its columns, which the compiler
+    fuses with what surrounds it.
+    """
     return jnp.sum(S * x[:, None], axis=0) if len(S) <= SMALL else S @ x
 
 
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of M."""
+    """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower
+    triangle of M.
+    """
     return jnp.linalg.cholesky(M, symmetrize_input=False)
 
 
 def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | None:
-    """i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are not few."""
+    """i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are not
+    few.
+    """
     if FEW * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
         return None
     columns = [np.flatnonzero(column).tolist() for column in pattern.T]
@@ -116,8 +139,12 @@ def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | Non
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
-def gram(C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None = None) -> Float[Array, "m m"]:
-    """`C Cᵀ`; of many rows, or in a batch, as the sum of the products that are known to be all, if `pairs` names them."""
+def gram(
+    C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None = None
+) -> Float[Array, "m m"]:
+    """`C Cᵀ`; of many rows, or in a batch, as the sum of the products that are known to be all, if
+    `pairs` names them.
+    """
     return _gram(pairs)(C)
 
 
@@ -129,7 +156,9 @@ def _gram_jvp(pairs, primals, tangents):
 
 @jax.custom_jvp
 def inverse_factor(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """`X = L⁻¹` with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of M."""
+    """`X = L⁻¹` with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of
+    M.
+    """
     return _inverse_factor(M) if M.size else M
 
 
@@ -153,7 +182,9 @@ def _gram(pairs):
     def alone(C):
         if len(C) > SMALL:
             return known(C)
-        columns = with_layout_constraint(C.T, Layout((0, 1)))  # one after the other in memory, so that the sum runs along them
+        columns = with_layout_constraint(
+            C.T, Layout((0, 1))
+        )  # one after the other in memory, so that the sum runs along them
         return jnp.sum(columns[:, :, None] * columns[:, None, :], axis=0)
 
     @alone.def_vmap
@@ -185,16 +216,22 @@ def _gram_abreast(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batc
     m, n, size = C.shape
     if pairs is None:
         row = lambda i: sum((_at(C, i)[k] * C[:, k] for k in range(1, n)), _at(C, i)[0] * C[:, 0])
-        return jax.lax.fori_loop(0, m, lambda i, G: _put(G, row(i), i), jnp.zeros((m, m, size), C.dtype))
+        return jax.lax.fori_loop(
+            0, m, lambda i, G: _put(G, row(i), i), jnp.zeros((m, m, size), C.dtype)
+        )
     entries, (i, j, k) = C.reshape(m * n, size), map(np.array, pairs)
     left, right, place = (jnp.asarray(x, int) for x in (i * n + k, j * n + k, i * m + j))
-    add = lambda p, G: _put(G, _at(G, place[p]) + _at(entries, left[p]) * _at(entries, right[p]), place[p])
+    add = lambda p, G: _put(
+        G, _at(G, place[p]) + _at(entries, left[p]) * _at(entries, right[p]), place[p]
+    )
     return jax.lax.fori_loop(0, len(i), add, jnp.zeros((m * m, size), C.dtype)).reshape(m, m, size)
 
 
 def _inverse_factor_abreast(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
-    """`L⁻¹` in one kernel: row j of M less what the rows above have of it, divided by √pivot, one row at a time in the processor's nearest
-    cache. Up to the diagonal a finished row is that of L⁻¹, right of it that of Lᵀ."""
+    """`L⁻¹` in one kernel: row j of M less what the rows above have of it, divided by √pivot, one
+    row at a time in the processor's nearest
+    cache. Up to the diagonal a finished row is that of L⁻¹, right of it that of Lᵀ.
+    """
     n = len(M)
     column = jnp.arange(n)[:, None]
 
@@ -223,8 +260,10 @@ def _put(x, row, k):
 
 
 def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it, divided by √pivot. What comes of the upper
-    triangle of M stays left of the diagonal of Lᵀ and is not used."""
+    """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it,
+    divided by √pivot. What comes of the upper
+    triangle of M stays left of the diagonal of Lᵀ and is not used.
+    """
     n = len(M)
     given = jnp.concatenate([M.T, jnp.eye(n, dtype=M.dtype)], axis=1)
 
@@ -237,10 +276,12 @@ def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 
 def _eliminated(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
-    """`L⁻¹`: Gauss's elimination on `[M | I]` with every pivot's row divided by √pivot, in the place of M.
+    """`L⁻¹`: Gauss's elimination on `[M | I]` with every pivot's row divided by √pivot, in the
+    place of M.
 
     Left of the pivot stand the columns of I so far, right of it those of M. As a loop
-    the program is small, and the compiler computes what a turn has found once, not once for each of its uses.
+    the program is small, and the compiler computes what a turn has found once, not once for each of
+    its uses.
     """
     n = len(M)
     i = jnp.arange(n)[:, None]
@@ -249,7 +290,9 @@ def _eliminated(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
         r = 1 / jnp.sqrt(M[j, j])
         row = jnp.where(i == j, r, M[j] * r)
         below = jnp.where(i > j, M[:, j] * r, 0.0)
-        return jnp.where(i[:, None] == j, row, jnp.where((i == j)[None], 0.0, M) - below[:, None] * row)
+        return jnp.where(
+            i[:, None] == j, row, jnp.where((i == j)[None], 0.0, M) - below[:, None] * row
+        )
 
     lower = (i >= i.T)[..., None]
     X = jax.lax.fori_loop(0, n, turn, jnp.where(lower, M, jnp.swapaxes(M, 0, 1)))

@@ -28,8 +28,9 @@ class MotionFlow(eqx.Module):
         drift: how drift is treated.
         target: violation that counts as zero after a projection.
         sampler: what changes the control at instants, or None.
-        switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None without switches. The memory
-            of a run is then 1 for each switch that is on, 0 for the others, shape (switches,).
+        switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
+            without switches. The memory of a run is then 1 for each switch that is on, 0 for the
+            others, shape (switches,).
     """
 
     dynamics: Dynamics
@@ -42,8 +43,14 @@ class MotionFlow(eqx.Module):
         """The flow while a sampler holds its control, or while some switches are on."""
         if self.switched is not None:
             on = (self.switched < 0) | (jnp.asarray(held) > 0)[self.switched]
-            return eqx.tree_at(lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None)
-        return self if self.sampler is None else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.holding(held))
+            return eqx.tree_at(
+                lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
+            )
+        return (
+            self
+            if self.sampler is None
+            else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.holding(held))
+        )
 
     def applied(self, memory) -> Float[Array, " k"]:
         """The control that a sampler holds, or which switches are on; empty without either."""
@@ -59,7 +66,12 @@ class MotionFlow(eqx.Module):
         """The memory from (t, y) on, if a change is due."""
         if self.sampler is None:
             return memory
-        return jax.lax.cond(due, lambda m: self.sampler.updated(self.state(t, y), m), lambda m: m, memory)  # type: ignore
+        return jax.lax.cond(
+            due,
+            lambda m: self.sampler.updated(self.state(t, y), m),  # type: ignore
+            lambda m: m,
+            memory,  # type: ignore
+        )
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         nq = self.dynamics.system.nq
@@ -89,7 +101,9 @@ class MotionFlow(eqx.Module):
     def free_acceleration(self, t, q):
         """`a = M⁻¹F` at rest."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
-        return factor_mass(dynamics.system.mass_matrix(q, t, dynamics.p)).solve(dynamics.applied_force(s))
+        return factor_mass(dynamics.system.mass_matrix(q, t, dynamics.p)).solve(
+            dynamics.applied_force(s)
+        )
 
     def normals(self, t, q):
         """`r ↦ A⊕ r` of position constraints."""
@@ -108,15 +122,19 @@ class MotionFlow(eqx.Module):
 
     def speed(self, t, q, v):
         """`√(vᵀMv)`."""
-        return jnp.sqrt(v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v))
+        return jnp.sqrt(
+            v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v)
+        )
 
     def newton(self, t, y, step):
-        """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints' curvature and n of `q̇ = N v + n`:
+        """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints'
+        curvature and n of `q̇ = N v + n`:
 
             δv̇ = r_v + u,    δq̇ = r_q + step N δv̇,    K u + Aᵀλ = step F_q r_q + X r_v,    A u = 0,
             K = M − X,       X = step F_v + step² F_q N
 
-        By the sparse factor of K and A if the model's structure is known, else by an nv × nv matrix.
+        By the sparse factor of K and A if the model's structure is known, else by an nv × nv
+        matrix.
         """
         dynamics, s = self.dynamics, self.state(t, y)
         A = dynamics.matrix(s)
@@ -125,9 +143,18 @@ class MotionFlow(eqx.Module):
         change = jax.linearize(lambda q, v: dynamics.applied_force(State(q, v, t)), s.q, s.v)[1]
         X = lambda w: change(step**2 * along(w), step * w)
         if dynamics.structure is not None and dynamics.structure.newton is not None:
-            scale = row_scale(dynamics.row_lengths(mass, A) if dynamics.scales is None else dynamics.scales.row_length)
+            scale = row_scale(
+                dynamics.row_lengths(mass, A)
+                if dynamics.scales is None
+                else dynamics.scales.row_length
+            )
             K = lambda w: mass.apply(w) - X(w)
-            constrained = dynamics.structure.newton.factored(K, A, scale, dynamics.pseudoinverse.proximal).solve  # type: ignore
+            constrained = dynamics.structure.newton.factored(
+                K,
+                A,  # type: ignore
+                scale,
+                dynamics.pseudoinverse.proximal,  # type: ignore
+            ).solve
         else:
             tangent = dynamics.weighted(mass, A).tangent
             eye = jnp.eye(dynamics.system.nv)
@@ -144,7 +171,8 @@ class MotionFlow(eqx.Module):
 
 
 class Events(eqx.Module):
-    """What a run looks out for, as one vector-valued function: stop conditions, then the conditions of switches.
+    """What a run looks out for, as one vector-valued function: stop conditions, then the conditions
+    of switches.
 
     Attributes:
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
@@ -162,7 +190,10 @@ class Events(eqx.Module):
     def __call__(self, flow: MotionFlow, memory, t, y) -> Float[Array, " e"]:
         if not len(self.rising):
             return jnp.zeros(0)
-        s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.holding(flow.applied(memory)).dynamics
+        s, dynamics = (
+            flow.state(jnp.asarray(t), jnp.asarray(y)),
+            flow.holding(flow.applied(memory)).dynamics,
+        )
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
         if any(turn.off for turn in self.turns):
             eq = dynamics.equation_at(s)
@@ -178,7 +209,8 @@ class Turn(eqx.Module):
     """One condition of a switch.
 
     Attributes:
-        function: `(q, v, t, p)`, and to switch off `(q, v, t, p, multipliers)` with those of the switched rows → a number.
+        function: `(q, v, t, p)`, and to switch off `(q, v, t, p, multipliers)` with those of the
+            switched rows → a number.
         switch: which switch of the run; rows: where its rows begin and end.
         off: 1 if it switches off, 0 if on.
     """

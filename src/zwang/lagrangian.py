@@ -24,9 +24,11 @@ def Lagrangian(
         M = ∂²T/∂v²,    F = Q − (∂²T/∂v∂q v + ∂²T/∂v∂t) + ∂T/∂q − ∂V/∂q
 
     Args:
-        kinetic: `(q, v, t, p)` → T [J], quadratic in v (terms linear in v or free of it, as in moving frames, are allowed).
+        kinetic: `(q, v, t, p)` → T [J], quadratic in v (terms linear in v or free of it, as in
+            moving frames, are allowed).
         potential: `(q, t, p)` → V [J].
-        force: `(q, v, t, p)` → impressed generalized force Q without potential [N, N·m …], shape (nq,).
+        force: `(q, v, t, p)` → impressed generalized force Q without potential [N, N·m …], shape
+            (nq,).
         nq: number of coordinates.
         coordinates, units: see `System`.
 
@@ -44,4 +46,6 @@ def Lagrangian(
         F = F if potential is None else F - jax.grad(potential)(q, t, p)
         return F if force is None else F + jnp.asarray(force(q, v, t, p))
 
-    return System(nq, mass_matrix, total_force, potential=potential, coordinates=coordinates, units=units)
+    return System(
+        nq, mass_matrix, total_force, potential=potential, coordinates=coordinates, units=units
+    )

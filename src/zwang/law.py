@@ -1,4 +1,6 @@
-"""Control laws: what closes the loop of a model, and what is known about the control at one instant."""
+"""Control laws: what closes the loop of a model, and what is known about the control at one
+instant.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +16,25 @@ from zwang.state import State
 
 
 class Control(eqx.Module):
-    """The control at one instant; every member is an array, so it passes through `jit`, `vmap` and `grad`.
+    """The control at one instant; every member is an array, so it passes through `jit`, `vmap` and
+    `grad`.
 
     Attributes:
-        u: control [N, N·m …], shape (nu,); the least-squares one where the servo constraints cannot be met.
+        u: control [N, N·m …], shape (nu,); the least-squares one where the servo constraints cannot
+            be met.
         actuator_force: B u, shape (nv,).
-        passive_force: force of the passive constraints, which reacts to u, ideal and nonideal [N, N·m …], shape (nv,).
+        passive_force: force of the passive constraints, which reacts to u, ideal and nonideal [N,
+            N·m …], shape (nv,).
         acceleration: v̇ under control, shape (nv,).
         residual: ‖A_s v̇ − b_s‖ relative to the accelerations involved, rows at unit length.
         passive_residual: the same for the passive constraints.
         rank: rank of `C B̄`, i.e. of A_s P M⁻¹ B.
-        authority: by servo constraint, between 0 (no actuator moves it, its hinges given) and 1: the largest cosine, in the
-            mass metric, between a row and what one actuator can accelerate; the least over its rows.
+        authority: by servo constraint, between 0 (no actuator moves it, its hinges given) and 1:
+            the largest cosine, in the mass metric, between a row and what one actuator can
+            accelerate; the least over its rows.
         missed: by servo constraint, its share of `residual`: what the actuators leave undone.
-        violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and `|ψ|` in the constraint's own unit,
-            NaN where it has none.
+        violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and
+            `|ψ|` in the constraint's own unit, NaN where it has none.
         result: a `Result` code.
     """
 
@@ -49,7 +55,8 @@ class Control(eqx.Module):
 class AbstractControlLaw(eqx.Module):
     """A control u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
 
-    A model that is given one is a closed loop. Gains and other numbers in it are arrays, so that other values compile nothing.
+    A model that is given one is a closed loop. Gains and other numbers in it are arrays, so that
+    other values compile nothing.
     """
 
     @abc.abstractmethod
@@ -78,8 +85,12 @@ class AbstractControlLaw(eqx.Module):
         """
 
     @abc.abstractmethod
-    def control(self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Control:
-        """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its diagnosis."""
+    def control(
+        self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0
+    ) -> Control:
+        """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its
+        diagnosis.
+        """
 
     def by_name(self, names, constraint: Callable) -> AbstractControlLaw:
         """The same law for a hierarchy, its functions written for q, v and p by name.
@@ -91,7 +102,9 @@ class AbstractControlLaw(eqx.Module):
         Raises:
             ModelError: if the law has no functions to be rewritten.
         """
-        raise ModelError(f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo to zw.Hierarchy.")
+        raise ModelError(
+            f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo to zw.Hierarchy."
+        )
 
     def refuse_continuous(self) -> None:
         """Raise if the law can only act at instants, with a memory of its last control.
@@ -102,7 +115,8 @@ class AbstractControlLaw(eqx.Module):
 
 
 class AbstractSampler(eqx.Module):
-    """A controller that computes at instants and holds what it computed: its memory is carried along with a run.
+    """A controller that computes at instants and holds what it computed: its memory is carried
+    along with a run.
 
     The memory is any pytree of arrays. Everything here is compiled into the run's loop.
     """
@@ -129,11 +143,14 @@ class AbstractSampler(eqx.Module):
 
 
 class AbstractLoop(eqx.Module):
-    """How a closed loop is run if it is not ideal: what stands between a control law and the system it acts on."""
+    """How a closed loop is run if it is not ideal: what stands between a control law and the system
+    it acts on.
+    """
 
     @abc.abstractmethod
     def bound(self, model, plant: Dynamics, t0: float) -> tuple[Dynamics, AbstractSampler | None]:
-        """The plant with the control that really acts on it, and the sampler that changes it along the run.
+        """The plant with the control that really acts on it, and the sampler that changes it along
+        the run.
 
         Args:
             model: the model that is simulated (`zwang.Model`).

@@ -1,8 +1,9 @@
 """The mass matrix, factored once: M = L Lᵀ, W = L⁻ᵀ, so that W Wᵀ = M⁻¹.
 
-M may be given as its diagonal (nv,), dense (nv, nv), or block diagonal (nb, k, k) with nb·k = nv; `M^±1/2` is never formed.
-Only the product `A W` and the vector `W y` are needed: `A⊕ = W (A W)⁺` for any W with W Wᵀ = M⁻¹, because two such W
-differ by an orthogonal matrix, which the Moore-Penrose inverse lets through.
+M may be given as its diagonal (nv,), dense (nv, nv), or block diagonal (nb, k, k) with nb·k = nv;
+`M^±1/2` is never formed. Only the product `A W` and the vector `W y` are needed: `A⊕ = W (A W)⁺`
+for any W with W Wᵀ = M⁻¹, because two such W differ by an orthogonal matrix, which the
+Moore-Penrose inverse lets through.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class AbstractMass(eqx.Module):
 
     @abc.abstractmethod
     def weigh(self, A: Float[Array, "m nv"]) -> Float[Array, "m nv"]:
-        """`A W`: rows in the metric of M⁻¹, in which their ordinary length is what a unit multiplier accelerates."""
+        """`A W`: rows in the metric of M⁻¹, in which their ordinary length is what a unit
+        multiplier accelerates.
+        """
 
     @abc.abstractmethod
     def spread(self, pattern: Bool[np.ndarray, "m nv"]) -> Bool[np.ndarray, "m nv"]:
@@ -113,7 +116,9 @@ class BlockDiagonalMass(AbstractMass):
 
     def _each(self, what, x):
         """`what` of each block's factor applied to its part of x, shape (nv, *k)."""
-        return jax.vmap(what)(self.factors, x.reshape(*self.blocks.shape[:2], *x.shape[1:])).reshape(x.shape)
+        return jax.vmap(what)(
+            self.factors, x.reshape(*self.blocks.shape[:2], *x.shape[1:])
+        ).reshape(x.shape)
 
     def apply(self, x):
         return jnp.einsum("bij,bj->bi", self.blocks, x.reshape(self.blocks.shape[:2])).ravel()

@@ -33,11 +33,13 @@ class Model(eqx.Module):
     Args:
         system: the free system.
         constraints: any number of constraints, each with its own name; redundant rows are welcome.
-        params: `p`, a pytree of numbers handed to every function last; numbers become float64 arrays, so that a run with other
-            values compiles nothing.
-        servo: a `zw.Servo` (or another control law) whose actuators act on the system: `M v̇ = F + Q_c + B u(q, v, t)`. Passive
-            constraints are kept as before; servo constraints hold as well as their gains and actuators make them.
-        singular_mass: whether M may be singular; every direction without mass must then be held by constraints.
+        params: `p`, a pytree of numbers handed to every function last; numbers become float64
+            arrays, so that a run with other values compiles nothing.
+        servo: a `zw.Servo` (or another control law) whose actuators act on the system: `M v̇ = F +
+            Q_c + B u(q, v, t)`. Passive constraints are kept as before; servo constraints hold as
+            well as their gains and actuators make them.
+        singular_mass: whether M may be singular; every direction without mass must then be held by
+            constraints.
         name: name in titles and reports.
         assembly: what the model was assembled from; `zw.Hierarchy` gives it.
 
@@ -71,13 +73,20 @@ class Model(eqx.Module):
     ):
         require_float64()
         if isinstance(constraints, AbstractConstraint):
-            raise ModelError(f"Model: constraints is one constraint, expected a list: constraints=[{constraints.name}].")
+            raise ModelError(
+                f"Model: constraints is one constraint, expected a list: constraints=[{constraints.name}]."
+            )
         for c in constraints:
             if not isinstance(c, AbstractConstraint):
                 raise ModelError(
                     f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
                 )
-        self.system, self.singular_mass, self.name, self.assembly = system, singular_mass, name, assembly
+        self.system, self.singular_mass, self.name, self.assembly = (
+            system,
+            singular_mass,
+            name,
+            assembly,
+        )
         self.params, self.servo = as_parameters(params), None
         p = self.parameters()
         _check_shapes(system, p)
@@ -85,7 +94,9 @@ class Model(eqx.Module):
         self.sparsity = Sparsity(system, self.constraints, p)
         if servo is not None:
             if not isinstance(servo, AbstractControlLaw):
-                raise ModelError(f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, ...).")
+                raise ModelError(
+                    f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, ...)."
+                )
             servo.checked(self.dynamics(pseudoinverse=Proximal()))
             self.servo = servo
 
@@ -101,7 +112,9 @@ class Model(eqx.Module):
         formulation: AbstractFormulation | None = None,
         implicit: bool = False,
     ) -> Dynamics:
-        """The model's equation of motion with given parameters and methods, and what an implicit integrator needs to know of it."""
+        """The model's equation of motion with given parameters and methods, and what an implicit
+        integrator needs to know of it.
+        """
         p = self.parameters(params)
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
@@ -110,8 +123,21 @@ class Model(eqx.Module):
             )
         structure = None
         if isinstance(method, Sparse):
-            method, structure = method.suited(self.constraints.m), self._structure(formulation, implicit)
-        return Dynamics(self.system, self.constraints, p, method, formulation, None, self.singular_mass, self.servo, structure)
+            method, structure = (
+                method.suited(self.constraints.m),
+                self._structure(formulation, implicit),
+            )
+        return Dynamics(
+            self.system,
+            self.constraints,
+            p,
+            method,
+            formulation,
+            None,
+            self.singular_mass,
+            self.servo,
+            structure,
+        )
 
     def _default(self, formulation) -> AbstractPseudoinverse:
         """`Sparse` where it pays and nothing else needs A as an array."""
@@ -121,11 +147,14 @@ class Model(eqx.Module):
     def _structure(self, formulation, implicit: bool) -> Structure:
         """The model's structure, or the reason why there is none."""
         for given, what in (
-            (formulation is not None, "formulation= is given"), (self.singular_mass, "the model has singular_mass=True"),
+            (formulation is not None, "formulation= is given"),
+            (self.singular_mass, "the model has singular_mass=True"),
             (self.servo is not None, "the model has a servo"),
-        ):  # fmt: skip
+        ):
             if given:
-                raise ModelError(f"{self.name}: zw.Sparse() cannot be used where {what}; leave pseudoinverse= out.")
+                raise ModelError(
+                    f"{self.name}: zw.Sparse() cannot be used where {what}; leave pseudoinverse= out."
+                )
         if (found := self.sparsity.structure) is None:
             raise ModelError(
                 f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass matrix given as its diagonal or in blocks, "
@@ -134,7 +163,9 @@ class Model(eqx.Module):
         return dataclasses.replace(found, newton=self.sparsity.newton) if implicit else found
 
     def parameters(self, params: PyTree = None) -> PyTree:
-        """`p` as functions get it: the model's parameters with those of `params` in place; of a hierarchy, equal modules' together."""
+        """`p` as functions get it: the model's parameters with those of `params` in place; of a
+        hierarchy, equal modules' together.
+        """
         p = self.params if params is None else self.merged(params)
         return p if self.assembly is None or self.servo is not None else self.assembly.packed(p)
 
@@ -151,20 +182,25 @@ class Model(eqx.Module):
     def state(self, q, v, t=0.0) -> State:
         """q, v, t as a checked `State`."""
         s = self.system
-        return State(vector(q, s.nq, "q", s.coordinates), vector(v, s.nv, "v", s.velocities), on_device(t))
+        return State(
+            vector(q, s.nq, "q", s.coordinates), vector(v, s.nv, "v", s.velocities), on_device(t)
+        )
 
 
 class Motion(eqx.Module):
-    """The motion of a model at one instant; every member is an array, so it passes through `jit`, `vmap` and `grad`.
+    """The motion of a model at one instant; every member is an array, so it passes through `jit`,
+    `vmap` and `grad`.
 
     Attributes:
         acceleration: v̇, shape (nv,).
-        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the augmented system if the mass is singular.
+        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the
+            augmented system if the mass is singular.
         constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
         ideal_force: Q_c = Aᵀλ, shape (nv,).
         nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
         by_constraint: generalized force of each constraint, by name, shape (nv,).
-        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length, where rows are redundant.
+        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length,
+            where rows are redundant.
         matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
         rank: rank of A by the pseudoinverse's threshold.
         residual: ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length.
@@ -211,7 +247,8 @@ def motion(
         params: parameters that differ from the model's.
         pseudoinverse: method for A⊕; `zw.Proximal()` unless given.
         formulation: equation of motion; the kernel's own, eq. (31), unless given.
-        throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad` nothing is raised.
+        throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad`
+            nothing is raised.
 
     Raises:
         ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
@@ -220,8 +257,12 @@ def motion(
     state = model.state(q, v, t)
     answer = motion_of(dynamics, state)
     if throw and is_concrete(answer):
-        if Result(int(answer.result)) is Result.INCONSISTENT:  # or b is nothing but round-off, which the curvature tells
-            answer = motion_of(dynamics, state, curvature=measure(dynamics.passive, state).curvature)
+        if (
+            Result(int(answer.result)) is Result.INCONSISTENT
+        ):  # or b is nothing but round-off, which the curvature tells
+            answer = motion_of(
+                dynamics, state, curvature=measure(dynamics.passive, state).curvature
+            )
         raise_on_failure(answer, model)
     return answer
 
@@ -234,8 +275,10 @@ def motion_of(
     applied: Float[Array, " nv"] | float = 0.0,
     curvature: Float[Array, ""] | float = 0.0,
 ) -> Motion:
-    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a force applied besides F;
-    `curvature` of the constraints (`Scales`) tells how much of b is round-off."""
+    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a
+    force applied besides F;
+    `curvature` of the constraints (`Scales`) tells how much of b is round-off.
+    """
     eq = dynamics.equation_at(state, stabilization)
     eq = dataclasses.replace(eq, force=eq.force + applied)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
@@ -244,7 +287,8 @@ def motion_of(
     impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
     zero = jnp.zeros_like(free)
     by_constraint = {
-        name: A[rows].T @ multipliers[rows] + impressed.get(name, zero) for name, rows in dynamics.constraints.row_slices.items()
+        name: A[rows].T @ multipliers[rows] + impressed.get(name, zero)
+        for name, rows in dynamics.constraints.row_slices.items()
     }
     ideal, nonideal = A.T @ multipliers, sum(impressed.values(), zero)
     acceleration, scale, positive = dynamics.acceleration(eq), weighted.scale, mass.is_positive()
@@ -256,9 +300,20 @@ def motion_of(
     result = jnp.where(positive, result, Result.SINGULAR_MASS)
     result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
     return Motion(
-        acceleration, free, ideal + nonideal, ideal, nonideal, by_constraint, multipliers,
-        A, eq.b, weighted.rank(), residual, positive, result,
-    )  # fmt: skip
+        acceleration,
+        free,
+        ideal + nonideal,
+        ideal,
+        nonideal,
+        by_constraint,
+        multipliers,
+        A,
+        eq.b,
+        weighted.rank(),
+        residual,
+        positive,
+        result,
+    )
 
 
 def raise_on_failure(answer: Motion, model: Model) -> None:
@@ -273,7 +328,10 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
 
 def contradiction(model: Model, miss: np.ndarray) -> str:
     """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape (m,)."""
-    worst = {name: float(np.max(np.abs(miss[rows]), initial=0.0)) for name, rows in model.constraints.row_slices.items()}
+    worst = {
+        name: float(np.max(np.abs(miss[rows]), initial=0.0))
+        for name, rows in model.constraints.row_slices.items()
+    }
     named = [
         f"{name!r} misses by {size:.3g}"
         for name, size in sorted(worst.items(), key=lambda x: -x[1])
@@ -293,7 +351,9 @@ def _check_shapes(system: System, p: PyTree) -> None:
         except ModelError:
             raise
         except Exception as error:
-            raise ModelError(f"{what} failed for q of shape ({nq},) and v of shape ({nv},): {first_line(error)}") from error
+            raise ModelError(
+                f"{what} failed for q of shape ({nq},) and v of shape ({nv},): {first_line(error)}"
+            ) from error
 
     M = shape(system.mass_matrix, "mass_matrix(q, t, p)", q, t)
     if not (M in ((nv,), (nv, nv)) or (len(M) == 3 and M[0] * M[1] == nv and M[1] == M[2])):

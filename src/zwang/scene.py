@@ -1,9 +1,11 @@
 """What there is to see of a model, and where it is at a configuration: what the viewer draws.
 
-A scene is made of named *points* that move. Bars, plates, springs and traces go through points; bodies carry shapes of their own;
-joints are marks at points. A model that is no mechanism declares one in a few lines, e.g. a pendulum with coordinates (x, y):
+A scene is made of named *points* that move. Bars, plates, springs and traces go through points;
+bodies carry shapes of their own; joints are marks at points. A model that is no mechanism declares
+one in a few lines, e.g. a pendulum with coordinates (x, y):
 
-    scene = zw.Scene(points=("pivot", "mass"), bars=(Bar(("pivot", "mass")),), joints=(Mark("rod", "mass"),), traces=("mass",),
+    scene = zw.Scene(points=("pivot", "mass"), bars=(Bar(("pivot", "mass")),), joints=(Mark("rod",
+    "mass"),), traces=("mass",),
                      seen=lambda q: Seen(np.stack([0 * q, q], axis=1)))
 """
 
@@ -27,10 +29,10 @@ class Seen(NamedTuple):
 
     Attributes:
         places: of the points [m], shape (n, points, d).
-        axes: direction of each joint's axis, unit vectors, or zeros for none, shape (n, joints, d); None: in the plane all pins are
-            seen from above, in space none has an axis.
-        poses: of the bodies: place [m] and angle, or place and unit quaternion (w, x, y, z), shape (n, bodies, 3 or 7); None if no
-            body has a shape.
+        axes: direction of each joint's axis, unit vectors, or zeros for none, shape (n, joints, d);
+            None: in the plane all pins are seen from above, in space none has an axis.
+        poses: of the bodies: place [m] and angle, or place and unit quaternion (w, x, y, z), shape
+            (n, bodies, 3 or 7); None if no body has a shape.
     """
 
     places: np.ndarray
@@ -103,7 +105,8 @@ class Scene:
         bars, plates, joints: what stands at the points.
         bodies: shapes carried by bodies, by name, in the order of `Seen.poses`.
         traces: points whose path is drawn.
-        forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d); arrows are drawn where it is given.
+        forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d);
+            arrows are drawn where it is given.
         view: in space, azimuth and elevation of the eye [deg].
         unit: of lengths.
 
@@ -124,7 +127,9 @@ class Scene:
 
     def __post_init__(self):
         if len(set(self.points)) < len(self.points):
-            raise ModelError(f"Scene: two points have one name among {', '.join(self.points)}; give each its own.")
+            raise ModelError(
+                f"Scene: two points have one name among {', '.join(self.points)}; give each its own."
+            )
         used = [
             *((f"bar {i}", x) for i, bar in enumerate(self.bars) for x in bar.ends),
             *((f"plate {i}", x) for i, plate in enumerate(self.plates) for x in plate.corners),
@@ -133,10 +138,13 @@ class Scene:
         ]
         for part, point in used:
             if point not in self.points:
-                raise ModelError(f"Scene: {part} is at {point!r}, which is no point; there are: {', '.join(self.points)}.")
+                raise ModelError(
+                    f"Scene: {part} is at {point!r}, which is no point; there are: {', '.join(self.points)}."
+                )
 
     def at(self, q: np.ndarray) -> Everything:
-        """`seen`, checked: everything given, in three dimensions with d = 2 lifted to z = 0, poses with quaternions.
+        """`seen`, checked: everything given, in three dimensions with d = 2 lifted to z = 0, poses
+        with quaternions.
 
         Args:
             q: configurations, shape (n, nq).
@@ -156,15 +164,27 @@ class Scene:
         for name, shape in expected.items():
             got = np.shape(getattr(found, name)) if getattr(found, name) is not None else shape
             if d not in sizes or got != shape:
-                raise ModelError(f"Scene: seen returned {name} of shape {got}, expected {shape} with 2 or 3 for places.")
+                raise ModelError(
+                    f"Scene: seen returned {name} of shape {got}, expected {shape} with 2 or 3 for places."
+                )
         if found.poses is None and self.bodies:
-            raise ModelError(f"Scene: seen returned no poses of the bodies {', '.join(self.bodies)}.")
-        axes = np.zeros((n, len(self.joints), d)) if found.axes is None else np.asarray(found.axes, float)
-        poses = np.zeros((n, 0, sizes[d])) if found.poses is None else np.asarray(found.poses, float)
+            raise ModelError(
+                f"Scene: seen returned no poses of the bodies {', '.join(self.bodies)}."
+            )
+        axes = (
+            np.zeros((n, len(self.joints), d))
+            if found.axes is None
+            else np.asarray(found.axes, float)
+        )
+        poses = (
+            np.zeros((n, 0, sizes[d])) if found.poses is None else np.asarray(found.poses, float)
+        )
         if d == 3:
             return Everything(places, axes, poses)
         half, zero = poses[..., 2:] / 2, np.zeros_like(poses[..., :1])
-        turned = np.concatenate([poses[..., :2], zero, np.cos(half), zero, zero, np.sin(half)], axis=-1)
+        turned = np.concatenate(
+            [poses[..., :2], zero, np.cos(half), zero, zero, np.sin(half)], axis=-1
+        )
         return Everything(_lifted(places), _lifted(axes), turned)
 
     def dimensions(self, q: np.ndarray) -> int:
@@ -177,7 +197,11 @@ def _lifted(x: np.ndarray) -> np.ndarray:
 
 
 def bars_scene(
-    ends: Callable[[np.ndarray], np.ndarray], names: tuple[str, ...], *, traces: tuple[str, ...] = (), **options
+    ends: Callable[[np.ndarray], np.ndarray],
+    names: tuple[str, ...],
+    *,
+    traces: tuple[str, ...] = (),
+    **options,
 ) -> Scene:
     """A scene of bars alone, for models whose figures already know where their bars are.
 
@@ -198,7 +222,11 @@ def bars_scene(
 
 
 def particles_scene(
-    places: Callable[[np.ndarray], np.ndarray], names: tuple[str, ...], *, along: tuple[str, ...] = (), **options
+    places: Callable[[np.ndarray], np.ndarray],
+    names: tuple[str, ...],
+    *,
+    along: tuple[str, ...] = (),
+    **options,
 ) -> Scene:
     """A scene of particles alone, each with its path.
 
@@ -217,13 +245,16 @@ def particles_scene(
 
 
 def bodies_scene(
-    shapes: Mapping[str, tuple[Shape, ...]], points: Mapping[str, tuple[str, Sequence[float]]] = MappingProxyType({}), **options
+    shapes: Mapping[str, tuple[Shape, ...]],
+    points: Mapping[str, tuple[str, Sequence[float]]] = MappingProxyType({}),
+    **options,
 ) -> Scene:
     """A scene of rigid bodies in space whose coordinates are those of `zwang.bodies.RigidBodies`.
 
     Args:
         shapes: of each body, in order.
-        points: body and place in its axes [m] of further points, by name; a body's own name is its center.
+        points: body and place in its axes [m] of further points, by name; a body's own name is its
+            center.
         options: further fields of `Scene`.
     """
     order = list(shapes)
@@ -234,6 +265,8 @@ def bodies_scene(
         offsets = np.array([offset for _, offset in points.values()], float).reshape(-1, 3)
         w, r = poses[:, carriers, 3:4], poses[:, carriers, 4:]
         turned = offsets + 2 * np.cross(r, np.cross(r, offsets) + w * offsets)
-        return Seen(np.concatenate([poses[..., :3], poses[:, carriers, :3] + turned], axis=1), poses=poses)
+        return Seen(
+            np.concatenate([poses[..., :3], poses[:, carriers, :3] + turned], axis=1), poses=poses
+        )
 
     return Scene((*order, *points), seen, bodies=shapes, **options)

@@ -18,7 +18,9 @@ from zwang.sparse import SparseMatrix
 from zwang.state import State
 
 START_TOLERANCE = 1e-6
-"""Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run takes without being told to."""
+"""Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
+takes without being told to.
+"""
 
 
 class PlacementError(ModelError):
@@ -55,11 +57,15 @@ class Start:
 
 
 def begin(dynamics: Dynamics, state: State) -> Start:
-    """Measure scales unless they are known, place the state on its constraints, and see whether they have a common acceleration
-    there. Scales are those of all rows, also of those that are switched off."""
+    """Measure scales unless they are known, place the state on its constraints, and see whether
+    they have a common acceleration
+    there. Scales are those of all rows, also of those that are switched off.
+    """
     at = pieces(dynamics, state)
     scales = measure(all_on(dynamics), state) if dynamics.scales is None else dynamics.scales
-    placement = place(eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state)
+    placement = place(
+        eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state
+    )
     there = pieces(dynamics, placement.state)
     metric = metric_of(dynamics, there.M, there.A)
     A, b, free = rows_of(there.A), np.asarray(there.b), metric.solve(np.asarray(there.F))
@@ -68,17 +74,35 @@ def begin(dynamics: Dynamics, state: State) -> Start:
     unit = np.where(length > 0, length, 1.0)
     asked = np.linalg.norm(b / unit) + np.linalg.norm(A @ free / unit)
     asked += ROUND_OFF * float(scales.curvature) * metric.speed(np.asarray(placement.state.v)) ** 2
-    return Start(state, at, placement, there, scales, miss, float(np.linalg.norm(miss / unit) / (asked if asked > 0 else 1.0)))
+    return Start(
+        state,
+        at,
+        placement,
+        there,
+        scales,
+        miss,
+        float(np.linalg.norm(miss / unit) / (asked if asked > 0 else 1.0)),
+    )
 
 
 def all_on(dynamics: Dynamics) -> Dynamics:
     """The same with every row switched on."""
     on = dynamics.constraints.on
-    return dynamics if on is None else eqx.tree_at(lambda d: d.constraints.on, dynamics, np.ones(len(on), bool))
+    return (
+        dynamics
+        if on is None
+        else eqx.tree_at(lambda d: d.constraints.on, dynamics, np.ones(len(on), bool))
+    )
 
 
 def consistent_state(
-    model: Model, q, v=None, t=0.0, *, params: PyTree = None, pseudoinverse: AbstractPseudoinverse | None = None
+    model: Model,
+    q,
+    v=None,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Placement:
     """The state on the constraints that is near a guess, least moved in the mass metric.
 
@@ -92,11 +116,12 @@ def consistent_state(
         params, pseudoinverse: as in `zw.motion`.
 
     Returns:
-        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and the
-        violation before and after.
+        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and
+        the violation before and after.
 
     Raises:
-        ModelError: if no consistent state is found from this guess, with the constraint that is worst.
+        ModelError: if no consistent state is found from this guess, with the constraint that is
+            worst.
     """
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     start = begin(model.dynamics(params, pseudoinverse), state)
@@ -112,7 +137,9 @@ def consistent_state(
     return start.placement
 
 
-def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: float, params: PyTree) -> Start:
+def checked_start(
+    model: Model, dynamics: Dynamics, state: State, tolerance: float, params: PyTree
+) -> Start:
     """`begin`, with every reason to refuse the start raised as one sentence."""
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
@@ -144,7 +171,10 @@ def checked_start(model: Model, dynamics: Dynamics, state: State, tolerance: flo
 def refuse_non_finite(model: Model, start: Start) -> None:
     """Name the function that returns NaN at the start."""
     c = model.constraints
-    for residual, rows, what in ((start.at.phi, c.position_rows, "phi"), (start.at.psi, c.velocity_rows, "psi")):
+    for residual, rows, what in (
+        (start.at.phi, c.position_rows, "phi"),
+        (start.at.psi, c.velocity_rows, "psi"),
+    ):
         bad = rows[~np.isfinite(np.asarray(residual))]
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):

@@ -12,8 +12,10 @@ from zwang.errors import ModelError
 
 
 class Names(tuple):
-    """Names as one thing: a compiled function that is called compares what it was compiled for with what it is given, and takes
-    tuples apart; 10⁵ names took as long as an acceleration."""
+    """Names as one thing: a compiled function that is called compares what it was compiled for with
+    what it is given, and takes
+    tuples apart; 10⁵ names took as long as an acceleration.
+    """
 
     def __hash__(self):
         if not hasattr(self, "_hash"):
@@ -40,19 +42,24 @@ class System(eqx.Module):
 
     Args:
         nq: number of coordinates.
-        mass_matrix: `(q, t, p)` → M [kg, kg·m² …] as diagonal (nv,), dense (nv, nv) or block diagonal (nb, k, k).
-        force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces, Coriolis terms included.
+        mass_matrix: `(q, t, p)` → M [kg, kg·m² …] as diagonal (nv,), dense (nv, nv) or block
+            diagonal (nb, k, k).
+        force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces,
+            Coriolis terms included.
         nv: number of velocities; nq unless given.
         velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity unless given.
-        offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of variables of third order
-            (`zw.HigherOrder`); none unless given.
-        retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of coordinates, e.g. with a
-            quaternion kept at unit length; `q + N dv` unless given. It is applied after every step and every projection.
+        offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of
+            variables of third order (`zw.HigherOrder`); none unless given.
+        retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of
+            coordinates, e.g. with a quaternion kept at unit length; `q + N dv` unless given. It is
+            applied after every step and every projection.
         potential: `(q, t, p)` → potential energy [J]; lets a run report energy and power balance.
-        coordinates, velocities: names, used in results and plots; `q0, q1 …` and the coordinates' names unless given.
+        coordinates, velocities: names, used in results and plots; `q0, q1 …` and the coordinates'
+            names unless given.
         units: unit of each coordinate ("m", "rad", …), used on axes; empty unless given.
         velocity_units: unit of each velocity; the coordinate's unit per second unless given.
-        energy_unit: unit of energy that follows from the units of mass, length and time that M and F are in.
+        energy_unit: unit of energy that follows from the units of mass, length and time that M and
+            F are in.
 
     `p` is the model's parameters, any pytree of arrays; every function takes it last.
 
@@ -95,7 +102,12 @@ class System(eqx.Module):
     ):
         self.nq, self.nv = nq, nq if nv is None else nv
         self.mass_matrix, self.force, self.energy_unit = mass_matrix, force, energy_unit
-        self.velocity_map, self.offset, self.retract, self.potential = velocity_map, offset, retract, potential
+        self.velocity_map, self.offset, self.retract, self.potential = (
+            velocity_map,
+            offset,
+            retract,
+            potential,
+        )
         if self.nq != self.nv and velocity_map is None:
             raise ModelError(
                 f"System has nq = {self.nq} and nv = {self.nv} but no velocity_map: "
@@ -105,7 +117,9 @@ class System(eqx.Module):
         same = self.coordinates if self.nv == self.nq else [f"v{i}" for i in range(self.nv)]
         self.velocities = _names(velocities, same, "velocities")
         self.units = _names(units, [""] * self.nq, "units", unique=False)
-        per_second = [f"{u}/s" if u else "" for u in self.units] if self.nv == self.nq else [""] * self.nv
+        per_second = (
+            [f"{u}/s" if u else "" for u in self.units] if self.nv == self.nq else [""] * self.nv
+        )
         self.velocity_units = _names(velocity_units, per_second, "velocity_units", unique=False)
 
     def rate(self, q: Float[Array, " nq"], v: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
@@ -122,21 +136,29 @@ class System(eqx.Module):
         return q + self.along(q, dv, t, p) if self.retract is None else self.retract(q, dv, t, p)
 
     def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives none."""
+        """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives
+        none.
+        """
         M = jnp.asarray(self.mass_matrix(q, t, p))
         momentum = {
             1: lambda: M * v,
             2: lambda: M @ v,
             3: lambda: jnp.einsum("bij,bj->bi", M, v.reshape(M.shape[:2])).ravel(),
         }
-        potential = jnp.zeros(()) if self.potential is None else jnp.asarray(self.potential(q, t, p))
+        potential = (
+            jnp.zeros(()) if self.potential is None else jnp.asarray(self.potential(q, t, p))
+        )
         return 0.5 * v @ momentum[M.ndim](), potential
 
 
-def _names(given: Sequence[str] | None, default: Sequence[str], what: str, unique: bool = True) -> Names:
+def _names(
+    given: Sequence[str] | None, default: Sequence[str], what: str, unique: bool = True
+) -> Names:
     names = Names(default) if given is None else Names(given)
     if len(names) != len(default):
         raise ModelError(f"System got {len(names)} {what}, expected {len(default)}.")
     if unique and len(set(names)) != len(names):
-        raise ModelError(f"System got {what} that repeat a name: {', '.join(names)}; give each its own.")
+        raise ModelError(
+            f"System got {what} that repeat a name: {', '.join(names)}; give each its own."
+        )
     return names

@@ -1,6 +1,8 @@
-"""Checks for parts of your own: the library's own compliance tests, callable on a model, a method or an integrator.
+"""Checks for parts of your own: the library's own compliance tests, callable on a model, a method
+or an integrator.
 
-Each raises an `AssertionError` that says which law is broken and by how much; none returns anything.
+Each raises an `AssertionError` that says which law is broken and by how much; none returns
+anything.
 
     from zwang.testing import check_model
     check_model(model, q0, v0)
@@ -47,13 +49,17 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
     _check_mass(model, s)
     _check_retraction(model.system, s, model.params)
     _check_rates(model, s)
-    answer = motion(model, q, v, t, pseudoinverse=Proximal())  # A whole: its null space is looked at
+    answer = motion(
+        model, q, v, t, pseudoinverse=Proximal()
+    )  # A whole: its null space is looked at
     dynamics = model.dynamics(pseudoinverse=Proximal())
     F = dynamics.applied_force(s)
     M = dynamics.mass(s, jnp.asarray(answer.matrix))
     if not model.singular_mass:
         _assert(
-            M.apply(answer.acceleration) - F - answer.constraint_force, 1e-9 * _size(F, answer.constraint_force), "M v̇ = F + Q_c"
+            M.apply(answer.acceleration) - F - answer.constraint_force,
+            1e-9 * _size(F, answer.constraint_force),
+            "M v̇ = F + Q_c",
         )
     allowed = np.linalg.svd(np.asarray(answer.matrix))[2][int(answer.rank) :]
     _assert(
@@ -61,21 +67,28 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
         1e-7 * _size(answer.ideal_force),
         "no virtual work of the ideal constraint force",
     )
-    acceleration = lambda q, v: motion(model, q, v, t, pseudoinverse=Proximal(), throw=False).acceleration
+    acceleration = lambda q, v: (
+        motion(model, q, v, t, pseudoinverse=Proximal(), throw=False).acceleration
+    )
     gradient = jax.jit(jax.jacrev(acceleration, argnums=(0, 1)))(s.q, s.v)
     if not all(bool(jnp.all(jnp.isfinite(g))) for g in gradient):
         raise AssertionError("the derivative of the acceleration is not finite at this state")
 
 
 def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
-    """Check a pseudoinverse: the four Penrose conditions on wide, square, tall, rank-deficient and zero matrices (1e-9
-    relative), `solve` and `solve_transpose` against the matrix, its derivative against central differences, and finite
-    derivatives at rank loss."""
+    """Check a pseudoinverse: the four Penrose conditions on wide, square, tall, rank-deficient and
+    zero matrices (1e-9
+    relative), `solve` and `solve_transpose` against the matrix, its derivative against central
+    differences, and finite derivatives at rank loss.
+    """
     random = np.random.default_rng(4)
     full = [random.standard_normal(shape) for shape in ((3, 5), (4, 4), (5, 3))]
     deficient = [random.standard_normal((5, 2)) @ random.standard_normal((2, 4)), np.zeros((2, 3))]
     for C in map(jnp.asarray, [*full, *deficient]):
-        r, x = C @ jnp.asarray(random.standard_normal(C.shape[1])), jnp.asarray(random.standard_normal(C.shape[1]))
+        r, x = (
+            C @ jnp.asarray(random.standard_normal(C.shape[1])),
+            jnp.asarray(random.standard_normal(C.shape[1])),
+        )
         X, solved, transposed, rank = _applied(method, C, r, x)
         expected = np.linalg.pinv(C, rcond=1e-8)
         for left, right, law in ((C @ X @ C, C, "C C⁺ C = C"), (X @ C @ X, X, "C⁺ C C⁺ = C⁺")):
@@ -83,9 +96,15 @@ def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
         for product, law in ((C @ X, "C C⁺ symmetric"), (X @ C, "C⁺ C symmetric")):
             _assert(product - product.T, 1e-9, law)
         _assert(solved - expected @ r, 1e-9 * _size(r), "solve(r) = C⁺ r for r in the range of C")
-        _assert(transposed - expected.T @ x, 1e-8 * _size(expected) * _size(x), "solve_transpose(x) = (C⁺)ᵀ x")
+        _assert(
+            transposed - expected.T @ x,
+            1e-8 * _size(expected) * _size(x),
+            "solve_transpose(x) = (C⁺)ᵀ x",
+        )
         if int(rank) != np.linalg.matrix_rank(C):
-            raise AssertionError(f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of shape {C.shape}")
+            raise AssertionError(
+                f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of shape {C.shape}"
+            )
     _check_pseudoinverse_derivative(method, jnp.asarray(full[0]), jnp.asarray(deficient[0]))
 
 
@@ -96,12 +115,17 @@ def _applied(method: AbstractPseudoinverse, C, r, x):
 
 
 def check_formulation(formulation: AbstractFormulation, method: AbstractPseudoinverse) -> None:
-    """Check an equation of motion against a dense solve of the multiplier equations (1e-8): independent rows, repeated rows, and,
-    where `singular_mass` says so, a massless direction that a row holds."""
+    """Check an equation of motion against a dense solve of the multiplier equations (1e-8):
+    independent rows, repeated rows, and,
+    where `singular_mass` says so, a massless direction that a row holds.
+    """
     random = np.random.default_rng(5)
     L, A = random.standard_normal((6, 6)), random.standard_normal((3, 6))
     M, F, b = L @ L.T + np.eye(6), random.standard_normal(6), random.standard_normal(3)
-    cases = [("independent rows", M, A, b), ("repeated rows", M, np.vstack([A, A]), np.concatenate([b, b]))]
+    cases = [
+        ("independent rows", M, A, b),
+        ("repeated rows", M, np.vstack([A, A]), np.concatenate([b, b])),
+    ]
     if formulation.singular_mass:
         massless = np.diag([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
         cases.append(("a massless direction", massless @ M @ massless, A, b))
@@ -114,23 +138,31 @@ def check_formulation(formulation: AbstractFormulation, method: AbstractPseudoin
 
 
 def check_integrator(integrator: AbstractIntegrator) -> None:
-    """Check an integrator's order on a pendulum on its rod: halving a fixed step divides the error by 2^order, within half an
-    order over several halvings."""
+    """Check an integrator's order on a pendulum on its rod: halving a fixed step divides the error
+    by 2^order, within half an
+    order over several halvings.
+    """
     model = _pendulum()
     exact = simulate(model, [1.0, 0.0], [0.0, 0.0], times=[1.0], rtol=1e-13).q[-1]
     coarse, halvings = (0.2, 2) if integrator.order > 5 else (0.1, 3)
 
     def error(step):
-        run = simulate(model, [1.0, 0.0], [0.0, 0.0], times=[1.0], step=step, integrator=integrator, rtol=1e-11)
+        run = simulate(
+            model, [1.0, 0.0], [0.0, 0.0], times=[1.0], step=step, integrator=integrator, rtol=1e-11
+        )
         return float(np.abs(run.q[-1] - exact).max())
 
     order = np.log2(error(coarse) / error(coarse / 2**halvings)) / halvings
     if order < integrator.order - 0.5:
-        raise AssertionError(f"{type(integrator).__name__} converges at order {order:.2f}, expected {integrator.order}")
+        raise AssertionError(
+            f"{type(integrator).__name__} converges at order {order:.2f}, expected {integrator.order}"
+        )
 
 
 def check_drift(drift: AbstractDrift, violation: float) -> None:
-    """Check a drift treatment on a pendulum on its rod over 5 s at rtol 1e-8: φ stays below `violation`, the angle within 1e-4."""
+    """Check a drift treatment on a pendulum on its rod over 5 s at rtol 1e-8: φ stays below
+    `violation`, the angle within 1e-4.
+    """
     run = simulate(_pendulum(), [1.0, 0.0], [0.0, 0.0], times=[2.5, 5.0], rtol=1e-8, drift=drift)
     _assert(np.einsum("ij,ij->i", run.q, run.q) - 1, violation, f"{drift!r} keeps φ")
     exact = simulate(_pendulum(), [1.0, 0.0], [0.0, 0.0], times=[2.5, 5.0], rtol=1e-12)
@@ -171,7 +203,9 @@ def _check_rates(model: Model, s: State) -> None:
     @jax.jit
     def compared(s):
         after, before = at(s, h), at(s, -h)
-        rate = (c.position_residual(after.q, after.t, p) - c.position_residual(before.q, before.t, p)) / (2 * h)
+        rate = (
+            c.position_residual(after.q, after.t, p) - c.position_residual(before.q, before.t, p)
+        ) / (2 * h)
         psi, *psi_around = (c.velocity_residual(x.q, x.v, x.t, p) for x in (s, after, before))
         turn = (psi_around[0] - psi_around[1]) / (2 * h)
         change = (c.matrix(s.q, s.v, s.t, p) @ vdot - c.rhs(s.q, s.v, s.t, p))[c.velocity_rows]
@@ -191,8 +225,14 @@ def _check_pseudoinverse_derivative(method, C, deficient) -> None:
         return Pseudoinverse(method, C + s * dC).solve(r)
 
     numeric = (x(h) - x(-h)) / (2 * h)
-    _assert(jax.jit(jax.jacfwd(x))(0.0) - numeric, DIFFERENCE_ACCURACY * _size(numeric), "derivative of C⁺ r")
-    gradient = jax.jit(jax.grad(lambda C: jnp.sum(Pseudoinverse(method, C).solve(C @ jnp.ones(C.shape[1])) ** 2)))(deficient)
+    _assert(
+        jax.jit(jax.jacfwd(x))(0.0) - numeric,
+        DIFFERENCE_ACCURACY * _size(numeric),
+        "derivative of C⁺ r",
+    )
+    gradient = jax.jit(
+        jax.grad(lambda C: jnp.sum(Pseudoinverse(method, C).solve(C @ jnp.ones(C.shape[1])) ** 2))
+    )(deficient)
     if not bool(jnp.all(jnp.isfinite(gradient))):
         raise AssertionError("the derivative of C⁺ r is not finite where C loses rank")
 

@@ -1,4 +1,6 @@
-"""A class is either abstract or final: parts are tuned by composing them, never by overriding a finished one."""
+"""A class is either abstract or final: parts are tuned by composing them, never by overriding a
+finished one.
+"""
 
 import importlib
 import inspect
@@ -49,10 +51,20 @@ def test_a_concrete_class_has_no_subclasses(classes):
 
 
 def test_a_class_called_abstract_is_abstract(classes):
-    wrong = [full_name(cls) for cls in classes if cls.__name__.lstrip("_").startswith("Abstract") and not is_abstract(cls)]
+    wrong = [
+        full_name(cls)
+        for cls in classes
+        if cls.__name__.lstrip("_").startswith("Abstract") and not is_abstract(cls)
+    ]
     assert not wrong, f"nothing is left to implement in: {', '.join(wrong)}"
 
 
 def test_an_abstract_class_is_called_abstract(classes):
-    wrong = [full_name(cls) for cls in classes if is_abstract(cls) and not cls.__name__.lstrip("_").startswith("Abstract")]
-    assert not wrong, f"begin these names with Abstract, or implement what is missing: {', '.join(wrong)}"
+    wrong = [
+        full_name(cls)
+        for cls in classes
+        if is_abstract(cls) and not cls.__name__.lstrip("_").startswith("Abstract")
+    ]
+    assert not wrong, (
+        f"begin these names with Abstract, or implement what is missing: {', '.join(wrong)}"
+    )

@@ -7,7 +7,8 @@ import sys
 
 SLOW_TO_IMPORT = ("jax", "jaxlib", "equinox", "scipy", "xarray", "pandas", "h5py", "matplotlib")
 
-# Runs the console script's own entry point and reports, as the last line, its exit code and what it has imported.
+# Runs the console script's own entry point and reports, as the last line, its exit code and what it
+# has imported.
 PROGRAM = f"""
 import json, sys
 sys.argv = ["zwang", *sys.argv[1:]]

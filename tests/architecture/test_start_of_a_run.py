@@ -17,7 +17,9 @@ main(["--version"])
 
 
 def last_line(program):
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[-1]
 
 
 def test_a_run_imports_no_splines_and_no_elliptic_functions():

@@ -20,7 +20,9 @@ def results():
 
 
 def test_the_page_is_made_from_its_figures(results):
-    assert write.text(results) == (DOCS / "performance.md").read_text(), "run: python -m benchmarks page --again"
+    assert write.text(results) == (DOCS / "performance.md").read_text(), (
+        "run: python -m benchmarks page --again"
+    )
 
 
 def test_without_results_the_page_has_no_figures():
@@ -45,9 +47,17 @@ def test_every_picture_that_the_page_shows_is_there(results, tmp_path):
 
 def test_where_others_are_ahead_is_said():
     run = lambda peer, seconds: {
-        "problem": "a02-2", "peer": peer, "setting": 1.0, "status": "ran", "error": 1e-7, "violation": 0.0, "energy": 0.0,
-        "warm": {"median": seconds, "min": seconds, "max": seconds, "runs": 3}, "cold": [1.0], "peak_mb": 1.0,
-    }  # fmt: skip
+        "problem": "a02-2",
+        "peer": peer,
+        "setting": 1.0,
+        "status": "ran",
+        "error": 1e-7,
+        "violation": 0.0,
+        "energy": 0.0,
+        "warm": {"median": seconds, "min": seconds, "max": seconds, "runs": 3},
+        "cold": [1.0],
+        "peak_mb": 1.0,
+    }
     found = {
         "peers": {"zwang": {"title": "zwang"}, "other": {"title": "Other"}},
         "runs": {"1": run("zwang", 0.2), "2": run("other", 0.1)},
@@ -80,16 +90,28 @@ def test_a_part_measured_again_leaves_the_others(tmp_path):
     assert store.read(path) == {"one": {"y": 2.0}, "two": [1]}
 
 
-@pytest.mark.parametrize(("x", "said"), [(0.0331, "33 ms"), (1.26e-6, "1.3 µs"), (2.0, "2.0 s"), (0.9999, "1.0 s"), (None, "–")])
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [(0.0331, "33 ms"), (1.26e-6, "1.3 µs"), (2.0, "2.0 s"), (0.9999, "1.0 s"), (None, "–")],
+)
 def test_durations_are_written_in_the_unit_that_suits(x, said):
     assert words.seconds(x) == said
 
 
 def test_accelerations_that_others_find_sooner_are_said():
     run = lambda peer, seconds, what="acceleration": {
-        "family": "rods", "peer": peer, "bodies": 10, "status": "ran", "what": what, "seconds": {"median": seconds},
-    }  # fmt: skip
+        "family": "rods",
+        "peer": peer,
+        "bodies": 10,
+        "status": "ran",
+        "what": what,
+        "seconds": {"median": seconds},
+    }
     found = {"peers": {k: {"title": k.upper()} for k in ("zwang", "tree", "steps")}}
-    found["evaluations"] = {"1": run("zwang", 6e-6), "2": run("tree", 2e-6), "3": run("steps", 1e-6, "step of 1 ms")}
+    found["evaluations"] = {
+        "1": run("zwang", 6e-6),
+        "2": run("tree", 2e-6),
+        "3": run("steps", 1e-6, "step of 1 ms"),
+    }
     assert "| TREE | 2.0 µs | 3.0 × |" in evaluation.ahead(found)
     assert "STEPS" not in evaluation.ahead(found)

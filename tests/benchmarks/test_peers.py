@@ -1,4 +1,6 @@
-"""The problems and peers of the benchmarks: a benchmark that compares different things is worse than none."""
+"""The problems and peers of the benchmarks: a benchmark that compares different things is worse
+than none.
+"""
 
 import dataclasses
 
@@ -10,11 +12,21 @@ from benchmarks.peers.handwritten import acceleration, runge_kutta_4
 from benchmarks.peers.peer import steps
 from benchmarks.peers.points import points_of
 from benchmarks.peers.precision import judged, ladder, reaching
-from benchmarks.peers.problems import GROUND, PROBLEMS, SAMPLES, Linkage, four_bars, instants, plane_chain
+from benchmarks.peers.problems import (
+    GROUND,
+    PROBLEMS,
+    SAMPLES,
+    Linkage,
+    four_bars,
+    instants,
+    plane_chain,
+)
 
 SMALL = [name for name in PROBLEMS if name != "a02-40"]
 LINKAGES = ("a02-2", "five-bar", "3rrr")
-"""Also written in natural coordinates: hinges of three bodies, a redundant row, motors and a body on three hinges."""
+"""Also written in natural coordinates: hinges of three bodies, a redundant row, motors and a body
+on three hinges.
+"""
 WRITTEN = [(name, False) for name in SMALL] + [(name, True) for name in LINKAGES]
 DIFFERENCE = 1e-6
 """Step of central differences, whose error is then near 1e-10."""
@@ -24,21 +36,31 @@ OTHERS = [peer for peer in ALL_PEERS if not peer.compiles]
 
 
 def differences(f, x):
-    columns = [(f(x + DIFFERENCE * e) - f(x - DIFFERENCE * e)) / (2 * DIFFERENCE) for e in np.eye(len(x))]
+    columns = [
+        (f(x + DIFFERENCE * e) - f(x - DIFFERENCE * e)) / (2 * DIFFERENCE) for e in np.eye(len(x))
+    ]
     return np.stack(columns, axis=-1)
 
 
 @pytest.mark.parametrize(("name", "points"), WRITTEN)
 def test_equations_by_hand_are_derivatives_of_their_residual(name, points):
     e, rng = equations(PROBLEMS[name](), points), np.random.default_rng(0)
-    q, v, multipliers = e.q0 + 0.1 * rng.normal(size=e.n), rng.normal(size=e.n), rng.normal(size=e.m)
+    q, v, multipliers = (
+        e.q0 + 0.1 * rng.normal(size=e.n),
+        rng.normal(size=e.n),
+        rng.normal(size=e.m),
+    )
     assert np.allclose(e.A(q), differences(e.phi, q), atol=1e-8)
     assert np.allclose(e.slope(q, v), differences(lambda x: e.A(x) @ v, q), atol=1e-8)
     assert np.allclose(e.b(q, v), -e.slope(q, v) @ v, atol=1e-12)
-    assert np.allclose(e.curvature(q, multipliers), differences(lambda x: e.A(x).T @ multipliers, q), atol=1e-8)
+    assert np.allclose(
+        e.curvature(q, multipliers), differences(lambda x: e.A(x).T @ multipliers, q), atol=1e-8
+    )
     gradient = differences(lambda x: np.array([e.potential(x)]), q)[0]
     assert np.allclose(e.weight, -gradient, atol=1e-7)
-    assert np.allclose(e.force_slope(0.3, q), differences(lambda x: e.force(0.3, x, v), q), atol=1e-8)
+    assert np.allclose(
+        e.force_slope(0.3, q), differences(lambda x: e.force(0.3, x, v), q), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize(("name", "points"), [*WRITTEN, ("a02-40", False), ("a02-40", True)])
@@ -53,7 +75,9 @@ def test_every_problem_starts_on_its_constraints_with_no_error(name, points):
 
 @pytest.mark.parametrize("name", LINKAGES)
 def test_natural_coordinates_are_the_same_motion(name):
-    """Energy and acceleration at the start and after 20 steps, which are M, weight, torques and rows in one."""
+    """Energy and acceleration at the start and after 20 steps, which are M, weight, torques and
+    rows in one.
+    """
     problem = PROBLEMS[name]()
     (e, f), (own, g) = (acceleration(problem, 0.0, points) for points in (True, False))
     moved = runge_kutta_4(f, e.q0, e.v0, 5e-3, 1)
@@ -61,7 +85,10 @@ def test_natural_coordinates_are_the_same_motion(name):
     assert np.allclose(q[0], own.q0, atol=1e-14) and np.allclose(v[0], own.v0, atol=1e-14)
     assert own.violation(q) < 1e-8 and np.max(np.abs(own.A(q[-1]) @ v[-1])) < 1e-7
     assert np.allclose(e.energy(moved.q, moved.v), own.energy(q, v), atol=1e-8)
-    for i in (0, -1):  # rates are linear in those of the points, so that accelerations go the same way
+    for i in (
+        0,
+        -1,
+    ):  # rates are linear in those of the points, so that accelerations go the same way
         a = e.bodies(moved.q[i : i + 1 or None], f(0.1, moved.q[i], moved.v[i])[None])[1][0]
         assert np.allclose(a, g(0.1, q[i], v[i]), atol=1e-6)
 
@@ -75,14 +102,19 @@ def test_a_hinge_of_several_bodies_is_one_point_and_a_free_end_is_one_too():
     assert np.allclose(poses[0], plane_chain(5).pose.ravel())
 
 
-@pytest.mark.parametrize("problem", [four_bars(3), PROBLEMS["3rrr"](), plane_chain(20)], ids=lambda p: p.key)
+@pytest.mark.parametrize(
+    "problem", [four_bars(3), PROBLEMS["3rrr"](), plane_chain(20)], ids=lambda p: p.key
+)
 def test_spanning_tree_carries_every_body_once_with_its_branches_next_to_it(problem):
     carried, loops = problem.tree()
     bodies = [body for body, _ in carried]
     assert sorted(bodies) == list(range(len(problem.mass)))
     assert len(carried) + len(loops) == len(problem.pins)
     ancestors: list[int] = []
-    for body, pin in carried:  # depth first: the carrier is the last body or one of its own carriers
+    for (
+        body,
+        pin,
+    ) in carried:  # depth first: the carrier is the last body or one of its own carriers
         while ancestors and ancestors[-1] != pin.first:
             ancestors.pop()
         assert pin.second == body and (pin.first == GROUND or ancestors)
@@ -91,7 +123,12 @@ def test_spanning_tree_carries_every_body_once_with_its_branches_next_to_it(prob
 
 @pytest.mark.parametrize(
     ("name", "points"),
-    [("five-bar", False), ("five-bar", True), ("3rrr", True), pytest.param("chain", False, marks=pytest.mark.slow)],
+    [
+        ("five-bar", False),
+        ("five-bar", True),
+        ("3rrr", True),
+        pytest.param("chain", False, marks=pytest.mark.slow),
+    ],
 )
 def test_handwritten_acceleration_is_that_of_zwang(name, points):
     from benchmarks.peers.ours import model_of
@@ -117,7 +154,9 @@ def test_every_peer_that_is_installed_finds_the_motion(name, peer):
     assert found["energy"] is None if name == "3rrr" else found["energy"] < 0.1
 
 
-@pytest.mark.parametrize("name", ["a02-2", pytest.param("five-bar", marks=pytest.mark.slow), "3rrr"])
+@pytest.mark.parametrize(
+    "name", ["a02-2", pytest.param("five-bar", marks=pytest.mark.slow), "3rrr"]
+)
 def test_zwang_in_natural_coordinates_finds_the_motion(name):
     problem = PROBLEMS[name]()
     problem = dataclasses.replace(problem, duration=min(problem.duration, 2.0))
@@ -170,13 +209,26 @@ def test_a_process_that_fails_or_hangs_costs_a_sentence():
 
 def test_only_runs_that_reach_the_error_are_compared():
     run = lambda error, seconds, status="ran": {
-        "problem": "x", "peer": "p", "status": status, "error": error, "warm": {"median": seconds},
-    }  # fmt: skip
-    found = {"1": run(1e-3, 0.1), "2": run(1e-7, 1.0), "3": run(1e-8, 2.0), "4": run(1e-9, 0.01, "other motion")}
+        "problem": "x",
+        "peer": "p",
+        "status": status,
+        "error": error,
+        "warm": {"median": seconds},
+    }
+    found = {
+        "1": run(1e-3, 0.1),
+        "2": run(1e-7, 1.0),
+        "3": run(1e-8, 2.0),
+        "4": run(1e-9, 0.01, "other motion"),
+    }
     assert reaching(found, "x", "p", 1e-6) == found["2"]
     assert reaching(found, "x", "p", 1e-9) is None
 
 
 def test_point_mass_is_the_only_body_without_inertia():
-    massless = [n for n, make in PROBLEMS.items() if isinstance(p := make(), Linkage) and not np.all(p.inertia > 0)]
+    massless = [
+        n
+        for n, make in PROBLEMS.items()
+        if isinstance(p := make(), Linkage) and not np.all(p.inertia > 0)
+    ]
     assert massless == ["a01"]

@@ -18,12 +18,16 @@ def turn(axis, angle):
 def test_the_matrix_is_three_turns():
     """Scara paper, eq. (42)."""
     phi, psi, gamma = RANDOM.uniform(-3, 3, 3)
-    np.testing.assert_allclose(zyz_matrix(phi, psi, gamma), turn(Z, phi) @ turn(Y, psi) @ turn(Z, gamma), atol=1e-15)
+    np.testing.assert_allclose(
+        zyz_matrix(phi, psi, gamma), turn(Z, phi) @ turn(Y, psi) @ turn(Z, gamma), atol=1e-15
+    )
 
 
 def test_angles_of_a_general_rotation_are_those_of_the_paper():
     """Eq. (44), for 0 < ψ < π."""
-    angles = np.stack([RANDOM.uniform(-3, 3, 50), RANDOM.uniform(0.01, 3.1, 50), RANDOM.uniform(-3, 3, 50)])
+    angles = np.stack(
+        [RANDOM.uniform(-3, 3, 50), RANDOM.uniform(0.01, 3.1, 50), RANDOM.uniform(-3, 3, 50)]
+    )
     R = zyz_matrix(*angles)
     np.testing.assert_allclose(np.stack(zyz_angles(R)), angles, atol=1e-13)
     np.testing.assert_allclose(zyz_angles(R).gamma, np.arctan2(R[:, 2, 1], -R[:, 2, 0]), atol=1e-13)

@@ -25,7 +25,9 @@ def test_velocity_of_a_point_is_the_rate_of_its_place():
 
 def test_a_slice_of_bodies_gives_each_of_them():
     both = BODIES.point(Q, slice(None), (0.5, 0.2))
-    assert np.array_equal(both, np.stack([BODIES.point(Q, name, (0.5, 0.2)) for name in ("a", "b")]))
+    assert np.array_equal(
+        both, np.stack([BODIES.point(Q, name, (0.5, 0.2)) for name in ("a", "b")])
+    )
 
 
 def test_forces_are_the_slope_of_the_potential_and_the_wrench():
@@ -44,7 +46,11 @@ def test_energy_is_that_of_mass_and_inertia():
     p = zw.Model(BODIES.system, params=BODIES.params).params
     kinetic, potential = BODIES.system.energy(Q, V, 0.0, p)
     v = V.reshape(2, 3)
-    assert np.isclose(kinetic, 0.5 * (v[0, :2] @ v[0, :2] + 0.1 * v[0, 2] ** 2 + 2 * v[1, :2] @ v[1, :2] + 0.3 * v[1, 2] ** 2))
+    assert np.isclose(
+        kinetic,
+        0.5
+        * (v[0, :2] @ v[0, :2] + 0.1 * v[0, 2] ** 2 + 2 * v[1, :2] @ v[1, :2] + 0.3 * v[1, 2] ** 2),
+    )
     assert np.isclose(potential, 9.81 * (Q[1] + 2 * Q[4]))
 
 

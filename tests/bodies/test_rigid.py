@@ -10,13 +10,23 @@ from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import from_axis_angle, rotation_matrix
 
 TURN = np.asarray(rotation_matrix(from_axis_angle([1.0, 2.0, -0.5], 0.8)))
-PRINCIPAL = RigidBodies([Body("a", 1.0, (1.0, 2.0, 2.5)), Body("b", 3.0, (0.3, 0.4, 0.6)), Body("c", 0.5, (0.1, 0.1, 0.05))])
-FULL = RigidBodies([Body(b.name, b.mass, TURN @ np.diag(b.inertia) @ TURN.T) for b in PRINCIPAL.bodies])
+PRINCIPAL = RigidBodies(
+    [
+        Body("a", 1.0, (1.0, 2.0, 2.5)),
+        Body("b", 3.0, (0.3, 0.4, 0.6)),
+        Body("c", 0.5, (0.1, 0.1, 0.05)),
+    ]
+)
+FULL = RigidBodies(
+    [Body(b.name, b.mass, TURN @ np.diag(b.inertia) @ TURN.T) for b in PRINCIPAL.bodies]
+)
 
 
 def rate_along(function, q, v, bodies):
     """Rate of function(q) along the motion q̇ = N v."""
-    return jax.jit(lambda q, v: jax.jvp(function, (q,), (bodies.system.rate(q, v, 0.0, None),))[1])(q, v)
+    return jax.jit(lambda q, v: jax.jvp(function, (q,), (bodies.system.rate(q, v, 0.0, None),))[1])(
+        q, v
+    )
 
 
 def state(seed=5, nb=3):
@@ -62,9 +72,15 @@ def test_several_bodies_are_single_bodies_side_by_side():
     F = jax.jit(FULL.system.force)(q, v, 0.0, p)
     for i, body in enumerate(FULL.bodies):
         alone = RigidBodies([body])
-        own = jax.jit(alone.system.force)(q[7 * i : 7 * i + 7], v[6 * i : 6 * i + 6], 0.0, parameters(alone))
+        own = jax.jit(alone.system.force)(
+            q[7 * i : 7 * i + 7], v[6 * i : 6 * i + 6], 0.0, parameters(alone)
+        )
         assert np.allclose(F[6 * i : 6 * i + 6], own, atol=1e-14)
-        assert np.allclose(FULL.point(q, slice(None), (1.0, 2.0, 3.0))[i], FULL.point(q, body.name, (1.0, 2.0, 3.0)), atol=1e-15)
+        assert np.allclose(
+            FULL.point(q, slice(None), (1.0, 2.0, 3.0))[i],
+            FULL.point(q, body.name, (1.0, 2.0, 3.0)),
+            atol=1e-15,
+        )
 
 
 def test_a_full_inertia_matrix_is_a_principal_one_in_turned_axes():
@@ -75,16 +91,24 @@ def test_a_full_inertia_matrix_is_a_principal_one_in_turned_axes():
     full = jax.jit(FULL.system.force)(q, turned, 0.0, parameters(FULL)).reshape(3, 6)
     assert np.allclose(full[:, :3], F[:, :3], atol=1e-14)
     assert np.allclose(full[:, 3:], F[:, 3:] @ TURN.T, atol=1e-13)
-    energies = (b.system.energy(q, x, 0.0, parameters(b))[0] for b, x in ((PRINCIPAL, v), (FULL, turned)))
+    energies = (
+        b.system.energy(q, x, 0.0, parameters(b))[0] for b, x in ((PRINCIPAL, v), (FULL, turned))
+    )
     assert np.isclose(*energies, rtol=1e-14)
 
 
 def test_a_potential_pulls_along_its_slope_and_does_the_work_that_it_loses():
     """Power of the derived force, v · F, is minus the rate of the potential."""
     spring = lambda q, t, p: (
-        4.0 * jnp.sum((PRINCIPAL.point(q, "a", (1.0, 0.0, 0.0)) - PRINCIPAL.point(q, "c", (0.0, 1.0, 0.0))) ** 2)
+        4.0
+        * jnp.sum(
+            (PRINCIPAL.point(q, "a", (1.0, 0.0, 0.0)) - PRINCIPAL.point(q, "c", (0.0, 1.0, 0.0)))
+            ** 2
+        )
     )
-    bodies = RigidBodies(PRINCIPAL.bodies, potential=spring, wrench=lambda q, v, t, p: jnp.zeros((3, 6)))
+    bodies = RigidBodies(
+        PRINCIPAL.bodies, potential=spring, wrench=lambda q, v, t, p: jnp.zeros((3, 6))
+    )
     q, v = state()
     p = parameters(bodies)
     rate = rate_along(lambda q: bodies.system.potential(q, 0.0, p), q, v, bodies)
@@ -126,7 +150,11 @@ def test_other_masses_and_inertias_compile_nothing_and_change_the_motion(tumblin
         lambda name, *_, **__: compiled.append(name) if "backend_compile" in name else None
     )
     other = zw.simulate(
-        model, *state(), times=run.t, rtol=1e-11, params={"mass": [1.0, 1.0, 1.0], "inertia": 2 * bodies.params["inertia"][::-1]}
+        model,
+        *state(),
+        times=run.t,
+        rtol=1e-11,
+        params={"mass": [1.0, 1.0, 1.0], "inertia": 2 * bodies.params["inertia"][::-1]},
     )
     assert not compiled
     assert np.max(np.abs(other.q - run.q)) > 0.1
@@ -143,10 +171,14 @@ def test_motion_is_differentiable_in_mass_and_inertia():
 
     J, h = jnp.array([1.0, 2.0, 2.5]), 1e-6
     slope = jax.jacfwd(acceleration)(J)
-    difference = np.stack([(acceleration(J + h * e) - acceleration(J - h * e)) / (2 * h) for e in np.eye(3)], axis=1)
+    difference = np.stack(
+        [(acceleration(J + h * e) - acceleration(J - h * e)) / (2 * h) for e in np.eye(3)], axis=1
+    )
     assert np.allclose(slope, difference, atol=1e-8)
 
 
 def test_an_inertia_of_wrong_shape_is_told_in_a_sentence():
-    with pytest.raises(zw.ModelError, match="'a' has an inertia of shape .*expected three principal moments"):
+    with pytest.raises(
+        zw.ModelError, match="'a' has an inertia of shape .*expected three principal moments"
+    ):
         RigidBodies([Body("a", 1.0, 2.0)])

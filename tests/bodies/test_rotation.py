@@ -10,18 +10,32 @@ from scipy.spatial.transform import Rotation
 
 from zwang.bodies import rotation
 
-conjugate, exponential, moved, product, quaternion, rate_map, rotation_matrix, rotation_vector = map(
-    jax.jit,
-    (
-        rotation.conjugate, rotation.exponential, rotation.moved, rotation.product, rotation.quaternion,
-        rotation.rate_map, rotation.rotation_matrix, rotation.rotation_vector,
-    ),
-)  # fmt: skip
-rate_of_matrix = jax.jit(lambda q, w: jax.jvp(rotation.rotation_matrix, (q,), (rotation.rate_map(q) @ w,))[1])
+conjugate, exponential, moved, product, quaternion, rate_map, rotation_matrix, rotation_vector = (
+    map(
+        jax.jit,
+        (
+            rotation.conjugate,
+            rotation.exponential,
+            rotation.moved,
+            rotation.product,
+            rotation.quaternion,
+            rotation.rate_map,
+            rotation.rotation_matrix,
+            rotation.rotation_vector,
+        ),
+    )
+)
+rate_of_matrix = jax.jit(
+    lambda q, w: jax.jvp(rotation.rotation_matrix, (q,), (rotation.rate_map(q) @ w,))[1]
+)
 ROUND_OFF = 1e-13
 number = st.floats(-3, 3, allow_subnormal=False)
 vectors = st.tuples(number, number, number).map(np.array)
-quaternions = st.tuples(number, number, number, number).map(np.array).filter(lambda q: np.linalg.norm(q) > 0.1)
+quaternions = (
+    st.tuples(number, number, number, number)
+    .map(np.array)
+    .filter(lambda q: np.linalg.norm(q) > 0.1)
+)
 
 
 @given(quaternions)
@@ -33,7 +47,9 @@ def test_rotation_matrix_is_a_rotation_for_every_length_of_the_quaternion(q):
 
 @given(quaternions)
 def test_rotation_matrix_agrees_with_scipy(q):
-    assert np.allclose(rotation_matrix(q), Rotation.from_quat(np.roll(q, -1)).as_matrix(), atol=ROUND_OFF)
+    assert np.allclose(
+        rotation_matrix(q), Rotation.from_quat(np.roll(q, -1)).as_matrix(), atol=ROUND_OFF
+    )
 
 
 @given(quaternions)
@@ -45,7 +61,9 @@ def test_quaternion_is_that_of_the_matrix_up_to_its_sign(q):
 
 @given(quaternions, quaternions)
 def test_product_of_quaternions_is_product_of_matrices(a, b):
-    assert np.allclose(rotation_matrix(product(a, b)), rotation_matrix(a) @ rotation_matrix(b), atol=ROUND_OFF)
+    assert np.allclose(
+        rotation_matrix(product(a, b)), rotation_matrix(a) @ rotation_matrix(b), atol=ROUND_OFF
+    )
 
 
 @given(quaternions)
@@ -64,7 +82,9 @@ def test_rate_map_is_the_rate_of_turning_in_body_axes(q, w):
 @given(quaternions, vectors)
 def test_rate_of_the_matrix_is_matrix_times_cross_product(q, w):
     """Ṙ = R [ω]×."""
-    assert np.allclose(rate_of_matrix(q, w), rotation_matrix(q) @ np.cross(np.eye(3), w), atol=1e-12)
+    assert np.allclose(
+        rate_of_matrix(q, w), rotation_matrix(q) @ np.cross(np.eye(3), w), atol=1e-12
+    )
 
 
 @given(vectors.filter(lambda w: np.linalg.norm(w) < 3.1))
@@ -82,7 +102,9 @@ def test_exponential_is_exact_near_zero_and_across_its_series(angle):
 def test_exponential_and_its_inverse_have_derivatives_at_zero():
     zero = jnp.zeros(3)
     assert np.allclose(jax.jacfwd(rotation.exponential)(zero), np.eye(4)[:, 1:] / 2, atol=1e-16)
-    assert np.allclose(jax.jacrev(lambda w: rotation_vector(exponential(w)))(zero), np.eye(3), atol=1e-15)
+    assert np.allclose(
+        jax.jacrev(lambda w: rotation_vector(exponential(w)))(zero), np.eye(3), atol=1e-15
+    )
     assert np.allclose(jax.hessian(lambda w: exponential(w)[0])(zero), -np.eye(3) / 4, atol=1e-16)
 
 
@@ -100,7 +122,11 @@ def test_leading_axes_give_what_single_calls_give():
     q = jnp.asarray(np.random.default_rng(1).standard_normal((4, 4)))
     w = q[:, 1:]
     for function, args in [
-        (rotation.rotation_matrix, (q,)), (rotation.rate_map, (q,)), (rotation.exponential, (w,)), (rotation.rotation_vector, (q,)),
-        (rotation.product, (q, q)), (rotation.moved, (q, w)),
-    ]:  # fmt: skip
+        (rotation.rotation_matrix, (q,)),
+        (rotation.rate_map, (q,)),
+        (rotation.exponential, (w,)),
+        (rotation.rotation_vector, (q,)),
+        (rotation.product, (q, q)),
+        (rotation.moved, (q, w)),
+    ]:
         assert np.allclose(function(*args), jax.vmap(function)(*args), atol=1e-15)

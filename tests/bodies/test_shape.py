@@ -9,7 +9,9 @@ from zwang.errors import ModelError
 
 def test_every_kind_of_shape_takes_as_many_sizes_as_are_named():
     for kind, names in SIZES.items():
-        assert len(Shape(kind, [0.1] * len(names), file="hand.stl" if kind == "mesh" else None).size) == len(names)
+        assert len(
+            Shape(kind, [0.1] * len(names), file="hand.stl" if kind == "mesh" else None).size
+        ) == len(names)
 
 
 @pytest.mark.parametrize(

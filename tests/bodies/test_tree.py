@@ -18,8 +18,18 @@ RANDOM = np.random.default_rng(11)
 def branch(name, parent, joints):
     half = RANDOM.standard_normal((3, 3))
     R = np.linalg.qr(half)[0]
-    frame = np.asarray(motion(jnp.asarray(R * np.linalg.det(R)), jnp.asarray(RANDOM.standard_normal(3))))
-    return Branch(name, parent, joints, 1 + RANDOM.random(), RANDOM.standard_normal(3), half @ half.T + np.eye(3), frame)
+    frame = np.asarray(
+        motion(jnp.asarray(R * np.linalg.det(R)), jnp.asarray(RANDOM.standard_normal(3)))
+    )
+    return Branch(
+        name,
+        parent,
+        joints,
+        1 + RANDOM.random(),
+        RANDOM.standard_normal(3),
+        half @ half.T + np.eye(3),
+        frame,
+    )
 
 
 def turned(vector):
@@ -28,15 +38,22 @@ def turned(vector):
 
 @pytest.fixture(scope="module")
 def tree():
-    """A tree with two branches, all joints, a body on two joints, one on none, given in an order that is no order."""
+    """A tree with two branches, all joints, a body on two joints, one on none, given in an order
+    that is no order.
+    """
     axis, point = RANDOM.standard_normal((2, 6, 3))
-    return BodyTree([
-        branch("hand", "arm", {"wrist": ball(point[0], turned(RANDOM.standard_normal(3)))}),
-        branch("trunk", None, {"lift": prismatic(axis[1]), "turn": revolute(axis[2], point[2])}),
-        branch("arm", "trunk", {"shoulder": revolute(axis[3], point[3])}),
-        branch("tool", "hand", {}),
-        branch("leg", "trunk", {"hip": revolute(axis[4], point[4])}),
-    ], armature={"hip": 0.7})  # fmt: skip
+    return BodyTree(
+        [
+            branch("hand", "arm", {"wrist": ball(point[0], turned(RANDOM.standard_normal(3)))}),
+            branch(
+                "trunk", None, {"lift": prismatic(axis[1]), "turn": revolute(axis[2], point[2])}
+            ),
+            branch("arm", "trunk", {"shoulder": revolute(axis[3], point[3])}),
+            branch("tool", "hand", {}),
+            branch("leg", "trunk", {"hip": revolute(axis[4], point[4])}),
+        ],
+        armature={"hip": 0.7},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +81,10 @@ def test_kinetic_energy_is_that_of_the_moving_bodies_and_bias_has_its_power(tree
         home = jnp.linalg.inv(p["frame"])
         centers = jnp.concatenate([p["center"], jnp.ones((len(p["center"]), 1))], axis=1)
         J = p["mass"][:, None, None] * centers[:, :, None] * centers[:, None, :]
-        J = J.at[:, :3, :3].add(0.5 * jnp.trace(p["inertia"], axis1=1, axis2=2)[:, None, None] * jnp.eye(3) - p["inertia"])
+        J = J.at[:, :3, :3].add(
+            0.5 * jnp.trace(p["inertia"], axis1=1, axis2=2)[:, None, None] * jnp.eye(3)
+            - p["inertia"]
+        )
         moving, placed = speeds @ home, poses @ home
         kinetic = 0.5 * jnp.sum((moving @ J) * moving) + 0.5 * jnp.sum(p["armature"] * v**2)
         return kinetic, -jnp.sum((placed @ J)[:, :3, 3] @ p["gravity"])
@@ -72,7 +92,11 @@ def test_kinetic_energy_is_that_of_the_moving_bodies_and_bias_has_its_power(tree
     def everything(q, v):
         power = jax.jvp(lambda q: sum(energies(q, v)), (q,), (tree.system.rate(q, v, 0.0, p),))[1]
         M, h = tree.mass_matrix(q, p), tree.bias(q, v, p)
-        return 0.5 * v @ M @ v - energies(q, v)[0], h @ v - power, tree.system.potential(q, 0.0, p) - energies(q, v)[1]
+        return (
+            0.5 * v @ M @ v - energies(q, v)[0],
+            h @ v - power,
+            tree.system.potential(q, 0.0, p) - energies(q, v)[1],
+        )
 
     for miss in jax.jit(everything, compiler_options=QUICK)(q, v):
         assert abs(miss) < 1e-11
@@ -87,20 +111,35 @@ def test_frame_jacobians_are_derivatives_of_poses(tree, state):
         place, speed = jax.jvp(lambda q: tree.point(q, "tool", offset, tree.params), (q,), (rate,))
         R, turning = jax.jvp(lambda q: tree.pose(q, "tool", tree.params)[:3, :3], (q,), (rate,))
         spin = turning @ R.T
-        return jnp.concatenate([speed, jnp.array([spin[2, 1], spin[0, 2], spin[1, 0]])]), tree.frame_jacobian(
-            q, "tool", tree.params, offset
-        ) @ v
+        return jnp.concatenate(
+            [speed, jnp.array([spin[2, 1], spin[0, 2], spin[1, 0]])]
+        ), tree.frame_jacobian(q, "tool", tree.params, offset) @ v
 
     expected, got = jax.jit(both, compiler_options=QUICK)(q, v)
     np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("branches, sentence", [
-    ([Branch("a", "b", {"x": revolute([0, 0, 1])}, 1, [0, 0, 0], [1, 1, 1])], "parent 'b'; there are: a"),
-    ([Branch(n, m, {n: revolute([0, 0, 1])}, 1, [0, 0, 0], [1, 1, 1]) for n, m in ("ab", "ba")], "circle"),
-    ([Branch(n, None, {"x": revolute([0, 0, 1])}, 1, [0, 0, 0], [1, 1, 1]) for n in "ab"], "joint name 'x' is used 2 times"),
-    ([Branch("a", None, {}, 1, [0, 0, 0], [1, 1, 1])], "no joints"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "branches, sentence",
+    [
+        (
+            [Branch("a", "b", {"x": revolute([0, 0, 1])}, 1, [0, 0, 0], [1, 1, 1])],
+            "parent 'b'; there are: a",
+        ),
+        (
+            [
+                Branch(n, m, {n: revolute([0, 0, 1])}, 1, [0, 0, 0], [1, 1, 1])
+                for n, m in ("ab", "ba")
+            ],
+            "circle",
+        ),
+        (
+            [Branch(n, None, {"x": revolute([0, 0, 1])}, 1, [0, 0, 0], [1, 1, 1]) for n in "ab"],
+            "joint name 'x' is used 2 times",
+        ),
+        ([Branch("a", None, {}, 1, [0, 0, 0], [1, 1, 1])], "no joints"),
+    ],
+)
 def test_a_tree_that_is_none_is_refused(branches, sentence):
     with pytest.raises(zw.ModelError, match=sentence):
         BodyTree(branches)

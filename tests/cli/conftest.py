@@ -23,4 +23,6 @@ def finished(tmp_path_factory):
     """A pendulum run once by the command line: the answer, and the folder it was written into."""
     folder = tmp_path_factory.mktemp("run")
     model = write(folder, PENDULUM)
-    return zwang("run", model, "--set", "m=2", "--samples", "41", "--rtol", "1e-9", "--out", folder / "out"), folder / "out"
+    return zwang(
+        "run", model, "--set", "m=2", "--samples", "41", "--rtol", "1e-9", "--out", folder / "out"
+    ), folder / "out"

@@ -1,4 +1,6 @@
-"""What answers at once: help, the version, and the list of models, without importing anything that is slow."""
+"""What answers at once: help, the version, and the list of models, without importing anything that
+is slow.
+"""
 
 import json
 import os
@@ -18,7 +20,12 @@ print(json.dumps([codes, sorted(slow & set(sys.modules))]))
 
 
 def test_help_and_list_import_nothing_slow():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env={**os.environ, "TERM": "dumb"})
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TERM": "dumb"},
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [[0, 0, 0, 0], []]
 

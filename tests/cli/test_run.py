@@ -10,9 +10,16 @@ import xarray as xr
 from .command_line import PENDULUM, write, zwang
 
 LINES = (
-    "end", "simulated time", "wall time", "steps", "largest violation", "velocity violation", "energy drift", "rank",
+    "end",
+    "simulated time",
+    "wall time",
+    "steps",
+    "largest violation",
+    "velocity violation",
+    "energy drift",
+    "rank",
     "start moved by",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +34,9 @@ def test_a_finished_run_has_exit_code_0_and_says_nothing_on_stderr(finished):
 
 
 def test_results_hold_what_was_asked_for(data):
-    assert {"q", "v", "acceleration", "constraint_force", "violation", "energy", "rank"} <= set(data.data_vars)
+    assert {"q", "v", "acceleration", "constraint_force", "violation", "energy", "rank"} <= set(
+        data.data_vars
+    )
     assert data.sizes == {"time": 41, "coordinate": 2, "velocity": 2, "constraint": 1, "row": 1}
     assert data.attrs["rtol"] == 1e-9
     assert '"m": "2"' in data.attrs["settings"]
@@ -45,18 +54,24 @@ def test_the_closing_table_has_every_number(finished, data):
         assert re.search(rf"^{line}\s+\S", out, re.MULTILINE), line
     assert f"{float(data['violation'].max()):.2e}" in out
     assert f"{float(np.abs(data['energy'] - data['energy'][0]).max()):.2e}" in out
-    assert f"{data.attrs['steps_accepted']} accepted, {data.attrs['steps_rejected']} rejected" in out
+    assert (
+        f"{data.attrs['steps_accepted']} accepted, {data.attrs['steps_rejected']} rejected" in out
+    )
     assert re.search(r"^rank\s+1 of 1 rows", out, re.MULTILINE)
 
 
 def test_it_says_where_the_results_are(finished):
     answer, folder = finished
     assert f"{folder / 'run.nc'}" in answer.out and f"{folder / 'report.html'}" in answer.out
-    assert {"coordinates.csv", "energy.csv", "steps.csv"} <= {path.name for path in (folder / "data").iterdir()}
+    assert {"coordinates.csv", "energy.csv", "steps.csv"} <= {
+        path.name for path in (folder / "data").iterdir()
+    }
 
 
 def test_quiet_says_nothing_and_no_report_writes_none(tmp_path):
-    answer = zwang("run", write(tmp_path, PENDULUM), "--quiet", "--no-report", "--out", tmp_path / "out")
+    answer = zwang(
+        "run", write(tmp_path, PENDULUM), "--quiet", "--no-report", "--out", tmp_path / "out"
+    )
     assert (answer.code, answer.out, answer.err) == (0, "", "")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.nc"]
 
@@ -94,7 +109,18 @@ def test_an_interrupted_run_keeps_what_was_reached_and_exits_with_130(tmp_path, 
 
 
 def test_methods_are_chosen_by_name(tmp_path):
-    words = ("--integrator", "tsit5", "--pseudoinverse", "svd", "--drift", "baumgarte", "--alpha", "5", "--beta", "5")
+    words = (
+        "--integrator",
+        "tsit5",
+        "--pseudoinverse",
+        "svd",
+        "--drift",
+        "baumgarte",
+        "--alpha",
+        "5",
+        "--beta",
+        "5",
+    )
     answer = zwang("run", write(tmp_path, PENDULUM), *words, "--no-report", "--out", tmp_path)
     assert answer.code == 0, answer.err
     with xr.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as data:
@@ -106,9 +132,14 @@ def test_methods_are_chosen_by_name(tmp_path):
 def test_a_folder_without_permission_for_the_cache_costs_a_warning_only(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ZWANG_CACHE", str(tmp_path / "file"))
-    answer = zwang("run", write(tmp_path, PENDULUM), "--quiet", "--no-report", "--out", tmp_path / "out")
+    answer = zwang(
+        "run", write(tmp_path, PENDULUM), "--quiet", "--no-report", "--out", tmp_path / "out"
+    )
     assert answer.code == 0
-    assert answer.err.startswith("zwang: warning: no compile cache") and len(answer.err.splitlines()) == 1
+    assert (
+        answer.err.startswith("zwang: warning: no compile cache")
+        and len(answer.err.splitlines()) == 1
+    )
 
 
 def test_crossings_are_listed_until_there_are_too_many():
@@ -120,10 +151,26 @@ def test_crossings_are_listed_until_there_are_too_many():
     crossing = Crossing(0.71425, 14, 12, 14, ("pins[0]",), ("pins", "joints"), 1e-8)
     fields = {f.name: None for f in dataclasses.fields(Summary)}
     energy = type("Energy", (), {"conserved": True, "drift": 0.0, "scale": 1.0, "unit": "J"})
-    numbers = {"reached": 1.0, "asked": 1.0, "samples": 2, "accepted": 1, "rejected": 0, "moved_q": 0.0, "moved_v": 0.0}
+    numbers = {
+        "reached": 1.0,
+        "asked": 1.0,
+        "samples": 2,
+        "accepted": 1,
+        "rejected": 0,
+        "moved_q": 0.0,
+        "moved_v": 0.0,
+    }
     many = {"crossings": (crossing,) * 15, "rows": 14, "lowest_rank": 12, "highest_rank": 14}
     summary = Summary(
-        **{**fields, **numbers, **many, "sentence": "reached the end", "energy": energy, "errors": (), "switches": ()}
+        **{
+            **fields,
+            **numbers,
+            **many,
+            "sentence": "reached the end",
+            "energy": energy,
+            "errors": (),
+            "switches": (),
+        }
     )
     lines = list(closing_lines(summary, WallTime(0.0)))
     assert ("rank", "12 … 14 of 14 rows") in lines

@@ -9,7 +9,14 @@ from zwang.cli.wall import covered
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("2", 2.0), ("1e-3", 1e-3), ("-4.5", -4.5), ("1,2,3", [1, 2, 3]), ("[1, 2]", [1, 2]), ("[[1,0],[0,1]]", [[1, 0], [0, 1]])],
+    [
+        ("2", 2.0),
+        ("1e-3", 1e-3),
+        ("-4.5", -4.5),
+        ("1,2,3", [1, 2, 3]),
+        ("[1, 2]", [1, 2]),
+        ("[[1,0],[0,1]]", [[1, 0], [0, 1]]),
+    ],
 )
 def test_numbers_and_lists_are_read(text, value):
     assert number_or_list(text, "x") == value
@@ -37,7 +44,9 @@ def test_a_value_takes_the_type_of_the_default(text, default, value):
     assert got == value and type(got) is type(value)
 
 
-@pytest.mark.parametrize(("text", "default"), [("2.5", 2), ("maybe", True), ("1,2", 1.0), ("1,2,3", (0.0, 0.0))])
+@pytest.mark.parametrize(
+    ("text", "default"), [("2.5", 2), ("maybe", True), ("1,2", 1.0), ("1,2,3", (0.0, 0.0))]
+)
 def test_a_value_of_another_type_is_refused(text, default):
     with pytest.raises(UserError, match="^x "):
         like(text, default, "x")

@@ -16,12 +16,24 @@ def changed(old, new):
 FILES = {
     "phi with a wrong index": (changed("q @ q - p", "q @ q[:1] - p"), "rod"),
     "mass matrix of a wrong shape": (changed("jnp.ones(2)", "jnp.ones(3)"), "expected (2,)"),
-    "q0 of a wrong shape": (changed(START, "q0, v0 = [1.0, 0.0, 0.0], [0.0, 0.0]"), "shape (3,), expected (2,)"),
+    "q0 of a wrong shape": (
+        changed(START, "q0, v0 = [1.0, 0.0, 0.0], [0.0, 0.0]"),
+        "shape (3,), expected (2,)",
+    ),
     "phi that returns NaN": (changed("q @ q - p", "jnp.sqrt(-q @ q) - p"), "NaN"),
-    "a start off its constraints": (changed(START, "q0, v0 = [1.1, 0.0], [0.0, 0.0]"), "consistent_state"),
-    "a velocity off its constraints": (changed(START, "q0, v0 = [1.0, 0.0], [0.1, 0.0]"), "velocity level"),
+    "a start off its constraints": (
+        changed(START, "q0, v0 = [1.1, 0.0], [0.0, 0.0]"),
+        "consistent_state",
+    ),
+    "a velocity off its constraints": (
+        changed(START, "q0, v0 = [1.0, 0.0], [0.1, 0.0]"),
+        "velocity level",
+    ),
     "constraints that contradict each other": (
-        changed("[rod]", "[rod, zw.AccelerationConstraint(lambda q, v, t, p: q, lambda q, v, t, p: 1.0)]"),
+        changed(
+            "[rod]",
+            "[rod, zw.AccelerationConstraint(lambda q, v, t, p: q, lambda q, v, t, p: 1.0)]",
+        ),
         "contradict",
     ),
     "a direction without mass that nothing holds": (
@@ -103,7 +115,9 @@ def test_a_setting_of_the_gallery_keeps_its_type():
 
 def test_an_output_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    assert "cannot make the folder" in refused("run", write(tmp_path, PENDULUM), "--out", tmp_path / "file" / "out")
+    assert "cannot make the folder" in refused(
+        "run", write(tmp_path, PENDULUM), "--out", tmp_path / "file" / "out"
+    )
 
 
 def test_debug_shows_the_trace(tmp_path):

@@ -1,4 +1,6 @@
-"""Coulomb friction as a nonideal constraint: incline, flat ring, standing ring. Servo paper, eq. (12)-(13)."""
+"""Coulomb friction as a nonideal constraint: incline, flat ring, standing ring. Servo paper, eq.
+(12)-(13).
+"""
 
 import numpy as np
 import pytest
@@ -38,23 +40,47 @@ def test_flat_ring_meets_its_closed_form():
 
 
 def test_standing_ring_meets_its_closed_form():
-    """Against values of an independent integration at 1e-13; the run has 1e-12 per step, and 1e-10 is left for their sum."""
+    """Against values of an independent integration at 1e-13; the run has 1e-12 per step, and 1e-10
+    is left for their sum.
+    """
     member = example("rough-circle", gravity=9.81, speed=4.5)
     reached = member.run(times=[0.1, 0.2, 0.3, 0.5, 0.7], rtol=1e-12)
     theta = np.arctan2(reached.q[:, 0], -reached.q[:, 1])
-    expected = [-0.734154063366199, -0.4080088408822645, -0.08903195453521714, 0.45631328893423306, 0.8035425590981219]
-    rate = [3.2293808534337436, 3.2591810567216464, 3.088629944994374, 2.2825236380497227, 1.1641483923555516]
-    normal = [45.85254618286795, 49.876230632512545, 48.16119534487545, 33.242285146391424, 17.685164564609316]
+    expected = [
+        -0.734154063366199,
+        -0.4080088408822645,
+        -0.08903195453521714,
+        0.45631328893423306,
+        0.8035425590981219,
+    ]
+    rate = [
+        3.2293808534337436,
+        3.2591810567216464,
+        3.088629944994374,
+        2.2825236380497227,
+        1.1641483923555516,
+    ]
+    normal = [
+        45.85254618286795,
+        49.876230632512545,
+        48.16119534487545,
+        33.242285146391424,
+        17.685164564609316,
+    ]
     assert np.allclose(theta, expected, atol=1e-10)
     assert np.allclose(np.linalg.norm(reached.v, axis=1) / 1.5, rate, atol=1e-10)
-    assert np.allclose(np.linalg.norm(reached.observation.motion.ideal_force, axis=1), normal, rtol=1e-10)
+    assert np.allclose(
+        np.linalg.norm(reached.observation.motion.ideal_force, axis=1), normal, rtol=1e-10
+    )
     assert member.error(reached) < 1e-10
 
 
 def test_standing_ring_obeys_its_first_integral():
     """ω² = a cos θ + b sin θ + C exp(−2 μ θ), to the run's accuracy."""
     mu, R, g = 0.2, 1.5, 9.81
-    reached = example("rough-circle", gravity=g, speed=4.5).run(times=np.linspace(0.1, 0.7, 7), rtol=1e-12)
+    reached = example("rough-circle", gravity=g, speed=4.5).run(
+        times=np.linspace(0.1, 0.7, 7), rtol=1e-12
+    )
     theta = np.arctan2(reached.q[:, 0], -reached.q[:, 1])
     a, b = 2 * g / R * (1 - 2 * mu**2) / (1 + 4 * mu**2), -6 * g * mu / (R * (1 + 4 * mu**2))
     integral = lambda th: a * np.cos(th) + b * np.sin(th)

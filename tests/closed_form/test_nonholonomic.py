@@ -10,7 +10,9 @@ from ..gallery.examples import example, run
 
 
 def test_chaplygin_sleigh_meets_its_closed_form():
-    """u = U tanh(κ t + δ), θ̇ = W sech(κ t + δ) and the path; 1e-9 is rtol 1e-10 over some 100 steps."""
+    """u = U tanh(κ t + δ), θ̇ = W sech(κ t + δ) and the path; 1e-9 is rtol 1e-10 over some 100
+    steps.
+    """
     assert example("knife-edge").error(run("knife-edge")) < 1e-9
 
 
@@ -23,13 +25,24 @@ def test_chaplygin_sleigh_agrees_with_an_independent_integration():
         x, y_, angle, u, w = y
         return [u * np.cos(angle), u * np.sin(angle), w, 0.3 * w**2, -0.3 * u * w / I]
 
-    y = solve_ivp(slope, (0, 6), [0, 0, np.pi / 6, -1.0, 1.5], "DOP853", rtol=1e-12, atol=1e-12, t_eval=reached.t).y
+    y = solve_ivp(
+        slope,
+        (0, 6),
+        [0, 0, np.pi / 6, -1.0, 1.5],
+        "DOP853",
+        rtol=1e-12,
+        atol=1e-12,
+        t_eval=reached.t,
+    ).y
     center = [y[0] + 0.3 * np.cos(y[2]), y[1] + 0.3 * np.sin(y[2]), y[2]]
     assert np.allclose(reached.q.T, center, atol=1e-9)
 
 
 def test_sleigh_keeps_its_energy():
-    energy = sum(np.asarray(x) for x in (run("knife-edge").observation.kinetic, run("knife-edge").observation.potential))
+    energy = sum(
+        np.asarray(x)
+        for x in (run("knife-edge").observation.kinetic, run("knife-edge").observation.potential)
+    )
     assert np.ptp(energy) < 1e-9 * energy[0]
 
 
@@ -51,9 +64,13 @@ def test_knife_edge_path_is_a_cycloid():
     assert np.allclose(reached.q.T, [x, y, angle], atol=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"direction": "up", "speed": 3.0, "turning": 0.0}], ids=["down", "up to rest"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"direction": "up", "speed": 3.0, "turning": 0.0}], ids=["down", "up to rest"]
+)
 def test_appell_hamel_meets_its_closed_form(settings):
-    """1e-9: rtol 1e-10 per step, on paths of some 10 m. Upward it ends at rest, where the constraint loses its rank."""
+    """1e-9: rtol 1e-10 per step, on paths of some 10 m. Upward it ends at rest, where the
+    constraint loses its rank.
+    """
     member = example("appell-hamel", **settings)
     reached = run("appell-hamel", **settings)
     assert member.error(reached) < 1e-9
@@ -85,7 +102,9 @@ def test_nonlinear_constraint_is_kept_to_round_off_at_every_sample():
 
 @pytest.mark.slow
 def test_rolling_disk_keeps_its_steady_motion():
-    """Center on a circle, constant tilt, attitude turning at two constant rates; 1e-9 is rtol 1e-10 over some 400 steps."""
+    """Center on a circle, constant tilt, attitude turning at two constant rates; 1e-9 is rtol 1e-10
+    over some 400 steps.
+    """
     assert example("rolling-disk").error(run("rolling-disk")) < 1e-9
 
 
@@ -103,9 +122,11 @@ def test_wobbling_disk_rolls_without_slipping_and_keeps_its_energy():
 
 @pytest.mark.slow
 def test_wobbling_disk_agrees_with_an_independent_integration():
-    """Against the moment equations of a thin rolling disk in its precessing frame, integrated at 1e-12.
+    """Against the moment equations of a thin rolling disk in its precessing frame, integrated at
+    1e-12.
 
-    Unknowns: angle θ between axis and vertical, ω₁ = θ̇, ω₂ = Ω sin θ, ω₃ along the axis; J₁ = m r²/4, J₃ = m r²/2.
+    Unknowns: angle θ between axis and vertical, ω₁ = θ̇, ω₂ = Ω sin θ, ω₃ along the axis; J₁ = m
+        r²/4, J₃ = m r²/2.
     """
     r, g, wobble = 0.5, 9.81, 0.5
     member = example("rolling-disk", wobble=wobble)

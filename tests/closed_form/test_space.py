@@ -12,7 +12,9 @@ from ..gallery.examples import example, run
 
 
 def test_torque_free_body_meets_its_elliptic_functions():
-    """Angular velocity and attitude over a tumble about the middle axis, where an error of 1e-10 grows by e^(0.6 t) for 5 s."""
+    """Angular velocity and attitude over a tumble about the middle axis, where an error of 1e-10
+    grows by e^(0.6 t) for 5 s.
+    """
     member = example("free-body")
     reached = run("free-body")
     exact = angular_velocity(np.array([1.0, 2.0, 2.8]), np.array([0.02, 2.0, 0.0]), reached.t)
@@ -23,9 +25,13 @@ def test_torque_free_body_meets_its_elliptic_functions():
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)])
 @pytest.mark.parametrize("start", [(1.0, 0.3, -0.2), (-0.2, 0.4, 1.0), (0.1, -1.5, 0.05)])
 def test_elliptic_functions_solve_eulers_equations(order, start):
-    """In every order of the axes and sense of turning, against DOP853 at 1e-13; 1e-9 near the unstable axis."""
+    """In every order of the axes and sense of turning, against DOP853 at 1e-13; 1e-9 near the
+    unstable axis.
+    """
     J, w, t = np.array([1.0, 2.0, 2.8])[list(order)], np.array(start), np.linspace(0.0, 10.0, 21)
-    euler = solve_ivp(lambda t, w: -np.cross(w, J * w) / J, (0, 10), w, "DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y
+    euler = solve_ivp(
+        lambda t, w: -np.cross(w, J * w) / J, (0, 10), w, "DOP853", rtol=1e-13, atol=1e-13, t_eval=t
+    ).y
     assert np.allclose(angular_velocity(J, w, t), euler, atol=1e-9)
 
 
@@ -52,9 +58,15 @@ def test_spherical_pendulum_agrees_with_an_independent_integration_in_two_angles
     k, h = 9.81 / 1.1, np.sin(np.pi / 3) * 1.5
 
     def slope(t, y):
-        return [y[1], h**2 * np.cos(y[0]) / np.sin(y[0]) ** 3 - k * np.sin(y[0]), h / np.sin(y[0]) ** 2]
+        return [
+            y[1],
+            h**2 * np.cos(y[0]) / np.sin(y[0]) ** 3 - k * np.sin(y[0]),
+            h / np.sin(y[0]) ** 2,
+        ]
 
-    theta, _, around = solve_ivp(slope, (0, 10), [np.pi / 3, 0, 0], "DOP853", rtol=1e-13, atol=1e-13, t_eval=reached.t).y
+    theta, _, around = solve_ivp(
+        slope, (0, 10), [np.pi / 3, 0, 0], "DOP853", rtol=1e-13, atol=1e-13, t_eval=reached.t
+    ).y
     expected = [np.sin(theta) * np.cos(around), np.sin(theta) * np.sin(around), -np.cos(theta)]
     assert np.allclose(reached.q[:, :3].T, expected, atol=1e-9)
 

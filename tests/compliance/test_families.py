@@ -35,16 +35,22 @@ def test_every_integrator_complies(integrator):
 
 
 @pytest.mark.parametrize(
-    ("drift", "violation"), [*zip(ALL_DRIFTS, (1e-15, 1e-15, 1e-6, 1e-6, 1e-4), strict=True)], ids=[f"drift{i}" for i in range(5)]
+    ("drift", "violation"),
+    [*zip(ALL_DRIFTS, (1e-15, 1e-15, 1e-6, 1e-6, 1e-4), strict=True)],
+    ids=[f"drift{i}" for i in range(5)],
 )
 def test_every_drift_treatment_complies(drift, violation):
-    """Projection leaves round-off, Baumgarte the integrator's error, no treatment what that error grows to in 5 s."""
+    """Projection leaves round-off, Baumgarte the integrator's error, no treatment what that error
+    grows to in 5 s.
+    """
     testing.check_drift(drift, violation)
 
 
 def test_models_comply():
     testing.check_model(pendulum(), [0.6, -0.8], [0.8, 0.6])
-    placed = zw.consistent_state(every_kind(), np.array([0.5, 0.4, 0.3, 0.2, 0.1]), np.ones(5), 0.7).state
+    placed = zw.consistent_state(
+        every_kind(), np.array([0.5, 0.4, 0.3, 0.2, 0.1]), np.ones(5), 0.7
+    ).state
     testing.check_model(every_kind(), placed.q, placed.v, 0.7)
 
 
@@ -69,6 +75,11 @@ def test_checks_find_what_is_wrong():
     with pytest.raises(AssertionError, match="M symmetric"):
         testing.check_model(zw.Model(system), [0.0, 0.0], [0.0, 0.0])
 
-    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2), retract=lambda q, dv, t, p: q + 2 * dv)
+    system = zw.System(
+        2,
+        lambda q, t, p: jnp.ones(2),
+        lambda q, v, t, p: jnp.zeros(2),
+        retract=lambda q, dv, t, p: q + 2 * dv,
+    )
     with pytest.raises(AssertionError, match="retract moves along N dv"):
         testing.check_model(zw.Model(system), [0.0, 0.0], [0.0, 0.0])

@@ -34,7 +34,9 @@ def free_particle(n: int = 3, M=None, F=None) -> zw.System:
 
 @functools.cache
 def every_kind() -> zw.Model:
-    """Three particles' worth of coordinates under one constraint of each kind, the mass matrix dense and configuration dependent."""
+    """Three particles' worth of coordinates under one constraint of each kind, the mass matrix
+    dense and configuration dependent.
+    """
 
     def mass_matrix(q, t, p):
         return jnp.diag(jnp.arange(1.0, 6.0)) + 0.1 * jnp.outer(jnp.sin(q), jnp.sin(q))
@@ -44,11 +46,17 @@ def every_kind() -> zw.Model:
         system,
         [
             zw.AccelerationConstraint(
-                lambda q, v, t, p: jnp.array([0.0, 0.0, 1.0, 0.0, q[0]]), lambda q, v, t, p: v[0] * jnp.sin(t)
+                lambda q, v, t, p: jnp.array([0.0, 0.0, 1.0, 0.0, q[0]]),
+                lambda q, v, t, p: v[0] * jnp.sin(t),
             ),
-            zw.Holonomic(lambda q, t, p: jnp.stack([q[0] * q[1] - 0.3 * t, jnp.sin(q[2]) + q[0] ** 2]), name="moving"),
+            zw.Holonomic(
+                lambda q, t, p: jnp.stack([q[0] * q[1] - 0.3 * t, jnp.sin(q[2]) + q[0] ** 2]),
+                name="moving",
+            ),
             zw.Nonholonomic(lambda q, v, t, p: v[3] - q[0] * v[4] + 0.1 * t, name="rolling"),
-            zw.Nonholonomic(lambda q, v, t, p: v[0] ** 2 + v[1] ** 2 - 2.0 - 0.1 * q[3], name="speed"),
+            zw.Nonholonomic(
+                lambda q, v, t, p: v[0] ** 2 + v[1] ** 2 - 2.0 - 0.1 * q[3], name="speed"
+            ),
         ],
         name="every kind",
     )

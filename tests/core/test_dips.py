@@ -1,4 +1,6 @@
-"""Dips of a recorded sequence, and polynomials between steps, beside SciPy's, which are too slow to import for every run."""
+"""Dips of a recorded sequence, and polynomials between steps, beside SciPy's, which are too slow to
+import for every run.
+"""
 
 import numpy as np
 import pytest
@@ -26,11 +28,15 @@ def test_a_polynomial_through_steps_and_rates_is_that_of_scipy():
     for i, found in enumerate(hermite(nodes, values, rates, at)):
         data = np.stack([values[i], rates[i]], axis=1).reshape(8, -1)
         # round-off of divided differences, relative to the polynomial's largest term
-        np.testing.assert_allclose(found, KroghInterpolator(np.repeat(nodes[i], 2), data)(at[i]), rtol=1e-9, atol=1e-8)
+        np.testing.assert_allclose(
+            found, KroghInterpolator(np.repeat(nodes[i], 2), data)(at[i]), rtol=1e-9, atol=1e-8
+        )
 
 
 def test_bottoms_are_found_to_the_precision_in_few_instants():
-    """σ = |a (t − t*)| (1 + t²) has a kink at its bottom, hypot of it and a floor has none; a bottom may be at an end, too."""
+    """σ = |a (t − t*)| (1 + t²) has a kink at its bottom, hypot of it and a floor has none; a
+    bottom may be at an end, too.
+    """
     at = np.array([0.3, 1.7, 2.5, 3.0])
     floor = np.array([0.0, 1e-3, 0.0, 0.0])
     low, high = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 4.0])

@@ -16,7 +16,9 @@ def matrices(n: int, count: int = 3):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, LOOPED + 1])
 def test_many_matrices_at_once_are_factored_as_one_by_one(n):
-    """Round-off of n terms, of matrices whose condition is some 100; what stands above the diagonal is not read."""
+    """Round-off of n terms, of matrices whose condition is some 100; what stands above the diagonal
+    is not read.
+    """
     M = matrices(n)
     expected = np.linalg.inv(np.linalg.cholesky(M))
     given = jnp.where(jnp.tril(jnp.ones((n, n), bool)), M, jnp.nan)
@@ -35,12 +37,16 @@ def test_derivatives_of_one_and_of_many_are_central_differences():
     """Differences of order two with a step of 1e-5."""
     M, w = matrices(5), jnp.asarray(np.random.default_rng(0).standard_normal((3, 5, 5)))
     dM = 0.5 * (w + jnp.swapaxes(w, 1, 2))
-    expected = (jax.vmap(inverse_factor)(M + 1e-5 * dM) - jax.vmap(inverse_factor)(M - 1e-5 * dM)) / 2e-5
+    expected = (
+        jax.vmap(inverse_factor)(M + 1e-5 * dM) - jax.vmap(inverse_factor)(M - 1e-5 * dM)
+    ) / 2e-5
     many = jax.jvp(jax.vmap(inverse_factor), (M,), (dM,))[1]
     one = jax.jvp(inverse_factor, (M[0],), (dM[0],))[1]
     slope = jax.vmap(jax.grad(lambda M, w: jnp.sum(w * inverse_factor(M))))(M, w)
     assert np.abs(many - expected).max() < 1e-8 and np.abs(one - expected[0]).max() < 1e-8
-    assert np.abs(jnp.sum(slope * dM, axis=(1, 2)) - jnp.sum(w * expected, axis=(1, 2))).max() < 1e-7
+    assert (
+        np.abs(jnp.sum(slope * dM, axis=(1, 2)) - jnp.sum(w * expected, axis=(1, 2))).max() < 1e-7
+    )
 
 
 def test_a_gram_matrix_from_known_entries_is_the_whole_product():
@@ -51,7 +57,9 @@ def test_a_gram_matrix_from_known_entries_is_the_whole_product():
     C = np.where(pattern, random.standard_normal((3, 9, 40)), 0.0)
     given = jnp.asarray(np.where(pattern, C, np.nan))
     assert known is not None and len(known[0]) == np.sum(pattern.sum(axis=0) ** 2)
-    assert np.abs(jax.vmap(lambda C: gram(C, known))(given) - C @ C.transpose(0, 2, 1)).max() < 1e-14
+    assert (
+        np.abs(jax.vmap(lambda C: gram(C, known))(given) - C @ C.transpose(0, 2, 1)).max() < 1e-14
+    )
     assert pairs(np.ones((9, 40), bool)) is None
 
 

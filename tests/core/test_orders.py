@@ -38,23 +38,35 @@ def test_derivatives_are_laid_out_by_order():
 
 @pytest.mark.slow
 def test_an_implicit_integrator_carries_lower_derivatives_along():
-    """Third order, x = sin(ω t)/ω, and a current that follows cos t within 5 ms. The Newton matrix leaves n of q̇ = N v + n out,
-    which costs iterations only."""
+    """Third order, x = sin(ω t)/ω, and a current that follows cos t within 5 ms. The Newton matrix
+    leaves n of q̇ = N v + n out,
+    which costs iterations only.
+    """
     w = 3.0
-    force = lambda x, t, p: jnp.stack([-(w**2) * x["x"][1], -200.0 * (x["i"][0] - jnp.cos(t)) - jnp.sin(t)])
+    force = lambda x, t, p: jnp.stack(
+        [-(w**2) * x["x"][1], -200.0 * (x["i"][0] - jnp.cos(t)) - jnp.sin(t)]
+    )
     model = zw.HigherOrder({"x": 3, "i": 1}, lambda x, t, p: jnp.ones(2), force)
-    run = zw.simulate(model, [0.0, 1.0], [0.0, 1.0], duration=2.0, rtol=1e-8, samples=5, integrator=zw.Kvaerno5())
+    run = zw.simulate(
+        model, [0.0, 1.0], [0.0, 1.0], duration=2.0, rtol=1e-8, samples=5, integrator=zw.Kvaerno5()
+    )
     exact = np.stack([np.sin(w * run.t) / w, np.cos(w * run.t)], axis=1)
-    assert np.allclose(run.q, exact, rtol=0, atol=1e-7) and np.allclose(run.v[:, 1], np.cos(run.t), rtol=0, atol=1e-7)
+    assert np.allclose(run.q, exact, rtol=0, atol=1e-7) and np.allclose(
+        run.v[:, 1], np.cos(run.t), rtol=0, atol=1e-7
+    )
 
 
 def test_a_system_of_second_order_is_the_ordinary_one():
     model = zw.HigherOrder(
-        {"x": 2, "y": 2}, lambda x, t, p: jnp.ones(2), lambda x, t, p: jnp.array([0.0, -9.81]),
+        {"x": 2, "y": 2},
+        lambda x, t, p: jnp.ones(2),
+        lambda x, t, p: jnp.array([0.0, -9.81]),
         [zw.Relation(lambda x, t, p: x["x"][0] ** 2 + x["y"][0] ** 2 - 1.0, name="rod")],
-    )  # fmt: skip
+    )
     assert model.system.velocity_map is None and model.system.retract is None
-    assert isinstance(model.constraints.members[0], zw.Holonomic) and model.constraints.names == ("rod",)
+    assert isinstance(model.constraints.members[0], zw.Holonomic) and model.constraints.names == (
+        "rod",
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,21 +81,28 @@ def test_a_system_of_second_order_is_the_ordinary_one():
 )
 def test_a_relation_is_differentiated_until_a_highest_derivative_appears(residual, kind, names):
     model = zw.HigherOrder(
-        {"i": 1, "angle": 2, "s": 3}, lambda x, t, p: jnp.ones(3), lambda x, t, p: jnp.zeros(3), [zw.Relation(residual, name="r")]
+        {"i": 1, "angle": 2, "s": 3},
+        lambda x, t, p: jnp.ones(3),
+        lambda x, t, p: jnp.zeros(3),
+        [zw.Relation(residual, name="r")],
     )
     (c,) = model.constraints.members
     assert c.level == kind and model.constraints.names == names
 
 
 def test_jerk_on_a_track_is_that_of_its_arc_length():
-    """x = R cos(s/R): x⃛ = −s⃛ sin + …, by differentiating the known s(t) three times with JAX; force normal to the track."""
+    """x = R cos(s/R): x⃛ = −s⃛ sin + …, by differentiating the known s(t) three times with JAX;
+    force normal to the track.
+    """
     model, t = tram(), 1.3
     angle = lambda t: 4.0 * (jnp.pi / 2 * t - jnp.sin(jnp.pi / 2 * t)) / (2 * jnp.pi * 2.0)
     place = lambda t: 2.0 * jnp.stack([jnp.cos(angle(t)), jnp.sin(angle(t))])
     rates = [place(t), *(d(t) for d in (jax.jacfwd(place), jax.jacfwd(jax.jacfwd(place))))]
     q = np.stack(rates[:2], axis=1).ravel()
     motion = zw.motion(model, q, rates[2], t)
-    assert np.allclose(motion.acceleration, jax.jacfwd(jax.jacfwd(jax.jacfwd(place)))(t), rtol=0, atol=1e-12)
+    assert np.allclose(
+        motion.acceleration, jax.jacfwd(jax.jacfwd(jax.jacfwd(place)))(t), rtol=0, atol=1e-12
+    )
     assert int(motion.rank) == 2
 
 
@@ -98,12 +117,17 @@ def test_lower_derivatives_are_put_on_their_relations_and_a_start_off_them_is_re
 
 
 def by_hand(current, angle, rate):
-    """i' and ω' of crank and motor as one variable: ½ I(θ) ω², I by its kinetic energy, differentiated by JAX."""
+    """i' and ω' of crank and motor as one variable: ½ I(θ) ω², I by its kinetic energy,
+    differentiated by JAX.
+    """
     l, r, n, g = 0.1, 0.3, 5.0, 9.81
     turned = lambda a: -jnp.arcsin(l / r * jnp.sin(a))
 
     def places(a):
-        crank, rod = l / 2 * jnp.stack([jnp.cos(a), jnp.sin(a)]), r / 2 * jnp.stack([jnp.cos(turned(a)), jnp.sin(turned(a))])
+        crank, rod = (
+            l / 2 * jnp.stack([jnp.cos(a), jnp.sin(a)]),
+            r / 2 * jnp.stack([jnp.cos(turned(a)), jnp.sin(turned(a))]),
+        )
         return crank, 2 * crank + rod, (2 * crank + 2 * rod)[0], turned(a)
 
     def inertia(a):
@@ -112,7 +136,11 @@ def by_hand(current, angle, rate):
         return turning + 0.5 * crank @ crank + 0.4 * rod @ rod + 1.0 * slider**2
 
     height = lambda a: g * (0.5 * places(a)[0][1] + 0.4 * places(a)[1][1])
-    torque = n * (0.1 * current - 1e-4 * n * rate) - 0.5 * jax.grad(inertia)(angle) * rate**2 - jax.grad(height)(angle)
+    torque = (
+        n * (0.1 * current - 1e-4 * n * rate)
+        - 0.5 * jax.grad(inertia)(angle) * rate**2
+        - jax.grad(height)(angle)
+    )
     return (24.0 - 0.5 * current - 0.1 * n * rate) / 0.01, torque / inertia(angle)
 
 
@@ -123,19 +151,37 @@ def test_a_motor_and_a_linkage_of_two_orders_move_as_one_equation_eliminated_by_
     guess = np.array(member.q0)
     angle, rate, current = 0.9, 7.0, 11.0
     beta = -np.arcsin(np.sin(angle) / 3)
-    crank, rod = 0.05 * np.array([np.cos(angle), np.sin(angle)]), 0.15 * np.array([np.cos(beta), np.sin(beta)])
-    guess[:] = [5 * angle, *crank, angle, *(2 * crank + rod), beta, (2 * crank + 2 * rod)[0], 0.0, 0.0]
+    crank, rod = (
+        0.05 * np.array([np.cos(angle), np.sin(angle)]),
+        0.15 * np.array([np.cos(beta), np.sin(beta)]),
+    )
+    guess[:] = [
+        5 * angle,
+        *crank,
+        angle,
+        *(2 * crank + rod),
+        beta,
+        (2 * crank + 2 * rod)[0],
+        0.0,
+        0.0,
+    ]
     turn = np.zeros(len(nv))
     turn[nv.index("motor.current")], turn[nv.index("bars.crank.angle")] = current, 1.0
-    motion = zw.motion(member.model, guess, turn, throw=False)  # the velocity of a crank that turns alone, to be projected
+    motion = zw.motion(
+        member.model, guess, turn, throw=False
+    )  # the velocity of a crank that turns alone, to be projected
     A = np.asarray(motion.matrix)
     free = np.array([n not in ("motor.current", "bars.crank.angle") for n in nv])
     v = turn * np.where(np.array(nv) == "motor.current", 1.0, rate)
     v[free] = np.linalg.lstsq(A[:, free], -A[:, ~free] @ v[~free], rcond=None)[0]
     motion = zw.motion(member.model, guess, v)
     right = by_hand(current, angle, rate)
-    assert motion.acceleration[nv.index("motor.current")] == pytest.approx(float(right[0]), rel=1e-10)
-    assert motion.acceleration[nv.index("bars.crank.angle")] == pytest.approx(float(right[1]), rel=1e-9)
+    assert motion.acceleration[nv.index("motor.current")] == pytest.approx(
+        float(right[0]), rel=1e-10
+    )
+    assert motion.acceleration[nv.index("bars.crank.angle")] == pytest.approx(
+        float(right[1]), rel=1e-9
+    )
     assert "motor.current" not in names
 
 
@@ -145,11 +191,23 @@ def test_motor_and_linkage_run_as_the_equation_eliminated_by_hand():
 
     member = example("motor-linkage")
     run = member.run(duration=0.5, rtol=1e-11)
-    rhs = jax.jit(lambda y: jnp.stack([by_hand(y[0], y[1], y[2])[0], y[2], by_hand(y[0], y[1], y[2])[1]]))
-    exact = solve_ivp(lambda t, y: np.asarray(rhs(y)), (0, 0.5), np.zeros(3), "DOP853", rtol=1e-12, atol=1e-12, t_eval=run.t).y
+    rhs = jax.jit(
+        lambda y: jnp.stack([by_hand(y[0], y[1], y[2])[0], y[2], by_hand(y[0], y[1], y[2])[1]])
+    )
+    exact = solve_ivp(
+        lambda t, y: np.asarray(rhs(y)),
+        (0, 0.5),
+        np.zeros(3),
+        "DOP853",
+        rtol=1e-12,
+        atol=1e-12,
+        t_eval=run.t,
+    ).y
     v = member.model.system.velocities.index("motor.current")
     assert np.allclose(run.v[:, v], exact[0], rtol=0, atol=1e-7)
-    assert np.allclose(run.q[:, place(member.model, "bars.crank.angle")], exact[1], rtol=0, atol=1e-8)
+    assert np.allclose(
+        run.q[:, place(member.model, "bars.crank.angle")], exact[1], rtol=0, atol=1e-8
+    )
 
 
 @pytest.mark.slow
@@ -163,12 +221,20 @@ def test_the_tram_follows_its_programme():
     ("call", "says"),
     [
         (lambda h: h({"x": 0}), "order 0, expected 1, 2, 3"),
-        (lambda h: h({"x": 2}, relations=[zw.Relation(lambda x, t, p: t, name="r")]), "depends on none of the variables: x"),
-        (lambda h: h({"x": 2}, relations=[zw.Relation(lambda x, t, p: x["y"][0], name="r")]), "'r': .* failed: KeyError"),
+        (
+            lambda h: h({"x": 2}, relations=[zw.Relation(lambda x, t, p: t, name="r")]),
+            "depends on none of the variables: x",
+        ),
+        (
+            lambda h: h({"x": 2}, relations=[zw.Relation(lambda x, t, p: x["y"][0], name="r")]),
+            "'r': .* failed: KeyError",
+        ),
         (lambda h: h({"x": 2}, units={"z": "m"}), "units names 'z'; the variables are: x"),
     ],
 )
 def test_wrong_orders_are_told_in_a_sentence(call, says):
-    build = lambda orders, **k: zw.HigherOrder(orders, lambda x, t, p: jnp.ones(1), lambda x, t, p: jnp.zeros(1), **k)
+    build = lambda orders, **k: zw.HigherOrder(
+        orders, lambda x, t, p: jnp.ones(1), lambda x, t, p: jnp.zeros(1), **k
+    )
     with pytest.raises(zw.ModelError, match=says):
         call(build)

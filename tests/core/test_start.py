@@ -22,8 +22,14 @@ def sentence(*parts):
 def test_consistent_state_moves_as_little_as_possible_and_says_how_far():
     """The nearest point of the unit circle to (1.1, 0), and the tangent part of (0.2, 1)."""
     placed = zw.consistent_state(pendulum(), [1.1, 0.0], [0.2, 1.0])
-    assert np.allclose(placed.state.q, [1.0, 0.0], atol=1e-14) and np.allclose(placed.state.v, [0.0, 1.0], atol=1e-14)
-    assert np.isclose(placed.moved_q, 0.1) and np.isclose(placed.moved_v, 0.2) and bool(placed.converged)
+    assert np.allclose(placed.state.q, [1.0, 0.0], atol=1e-14) and np.allclose(
+        placed.state.v, [0.0, 1.0], atol=1e-14
+    )
+    assert (
+        np.isclose(placed.moved_q, 0.1)
+        and np.isclose(placed.moved_v, 0.2)
+        and bool(placed.converged)
+    )
 
 
 def test_consistent_state_is_found_from_far_away():
@@ -44,7 +50,9 @@ def test_no_consistent_state_is_said_with_the_worst_constraint():
 
 
 def test_an_inconsistent_start_is_refused_with_its_size_and_the_cure():
-    with sentence("off the constraints", "'rod'", "phi = 0.21", "consistent_state", "start_tolerance"):
+    with sentence(
+        "off the constraints", "'rod'", "phi = 0.21", "consistent_state", "start_tolerance"
+    ):
         zw.simulate(pendulum(), [1.1, 0.0], [0.0, 0.0], duration=1.0)
     with sentence("velocity level", "'rod'", "psi = 2"):
         zw.simulate(pendulum(), [1.0, 0.0], [1.0, 0.0], duration=1.0)
@@ -52,13 +60,18 @@ def test_an_inconsistent_start_is_refused_with_its_size_and_the_cure():
 
 def test_a_small_violation_of_the_start_is_removed_and_reported():
     run = zw.simulate(pendulum(), [1.0 + 1e-9, 0.0], [0.0, 0.0], duration=0.1)
-    assert np.isclose(run.attrs["start_moved_q"], 1e-9, rtol=1e-5) and abs(run.q[0, 0] - 1.0) < 1e-15
+    assert (
+        np.isclose(run.attrs["start_moved_q"], 1e-9, rtol=1e-5) and abs(run.q[0, 0] - 1.0) < 1e-15
+    )
 
 
 def test_contradictory_constraints_are_refused():
     model = zw.Model(
         free_particle(2),
-        [zw.Holonomic(lambda q, t, p: q[0], name="still"), zw.Holonomic(lambda q, t, p: q[0] - t**2, name="moving")],
+        [
+            zw.Holonomic(lambda q, t, p: q[0], name="still"),
+            zw.Holonomic(lambda q, t, p: q[0] - t**2, name="moving"),
+        ],
     )
     with sentence("contradict", "'still'", "'moving'"):
         zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0)

@@ -15,7 +15,9 @@ G, L, MASS = 9.81, 0.8, 2.0
 
 @functools.cache
 def bob() -> zw.Model:
-    """A mass that a rope can hold, and a blade that can be set on it, which lets it move along x only."""
+    """A mass that a rope can hold, and a blade that can be set on it, which lets it move along x
+    only.
+    """
     system = zw.System(
         2,
         lambda q, t, p: p["m"] * jnp.ones(2),
@@ -26,7 +28,9 @@ def bob() -> zw.Model:
     )
     rope = zw.Holonomic(lambda q, t, p: (q @ q - p["l"] ** 2) / 2, name="rope")
     blade = zw.Nonholonomic(
-        lambda q, v, t, p: v[1], name="blade", nonideal=lambda q, v, t, p, ideal: jnp.array([-3.0 * p["m"] * v[0], 0.0])
+        lambda q, v, t, p: v[1],
+        name="blade",
+        nonideal=lambda q, v, t, p, ideal: jnp.array([-3.0 * p["m"] * v[0], 0.0]),
     )
     return zw.Model(system, [rope, blade], {"m": MASS, "l": L}, name="bob")
 
@@ -50,7 +54,9 @@ def dropped():
 
 @pytest.mark.slow
 def test_a_rope_takes_the_velocity_along_it_when_it_becomes_taut():
-    """Free fall until x² + y² = l²; then the radial velocity is gone: Λ of φ = (r² − l²)/2 is −m vᵣ / l."""
+    """Free fall until x² + y² = l²; then the radial velocity is gone: Λ of φ = (r² − l²)/2 is −m vᵣ
+    / l.
+    """
     fallen = np.sqrt(L**2 - 0.5**2)
     when, speed = np.sqrt(2 * fallen / G), np.sqrt(2 * G * fallen)
     radial = speed * fallen / L
@@ -62,7 +68,9 @@ def test_a_rope_takes_the_velocity_along_it_when_it_becomes_taut():
     assert np.allclose(first.impulse, -MASS * radial * np.array([0.5, -fallen]) / L, atol=1e-9)
     data = dropped().dataset
     assert float(data.violation.max()) < 1e-15
-    assert np.abs(data.energy_balance.values).max() < 1e-9  # what the impact took is part of the balance
+    assert (
+        np.abs(data.energy_balance.values).max() < 1e-9
+    )  # what the impact took is part of the balance
     assert np.all(np.linalg.norm(dropped().q, axis=1) <= L + 1e-14)
 
 
@@ -72,9 +80,12 @@ def test_switches_are_in_the_dataset_and_in_the_file(tmp_path):
     data = dropped().dataset
     holds = data.time.values >= dropped().switches[0].time
     assert (
-        np.array_equal(data.active.sel(constraint="rope").values, holds) and not data.active.sel(constraint="blade").values.any()
+        np.array_equal(data.active.sel(constraint="rope").values, holds)
+        and not data.active.sel(constraint="blade").values.any()
     )
-    assert np.allclose(data.impact_loss.values, np.where(holds, dropped().switches[0].energy_loss, 0.0))
+    assert np.allclose(
+        data.impact_loss.values, np.where(holds, dropped().switches[0].energy_loss, 0.0)
+    )
     assert np.array_equal(data["rank"].values, holds)
     with xarray.open_dataset(dropped().save(tmp_path / "run.nc")) as saved:
         (told,) = json.loads(saved.attrs["switches"])
@@ -90,9 +101,15 @@ def test_a_state_between_samples_belongs_to_its_own_topology():
 
 
 def test_a_rope_goes_slack_where_its_tension_ends_and_is_taut_again_later():
-    """From the lowest point with v² = 3.5 g l: tension ends where cos θ = ⅔ (1 − v²/2gl) = −½; nothing is lost there."""
+    """From the lowest point with v² = 3.5 g l: tension ends where cos θ = ⅔ (1 − v²/2gl) = −½;
+    nothing is lost there.
+    """
     run = bob_run(
-        [0.0, -L], [np.sqrt(3.5 * G * L), 0.0], zw.Switch("rope", on=taut, off=tension, initially=True), BLADE, duration=2.0
+        [0.0, -L],
+        [np.sqrt(3.5 * G * L), 0.0],
+        zw.Switch("rope", on=taut, off=tension, initially=True),
+        BLADE,
+        duration=2.0,
     )
     slack, again = run.switches[:2]
     q, _ = run.at(slack.time)
@@ -108,32 +125,51 @@ def test_after_a_release_the_motion_is_free_flight():
     q, v = run.at(0.33)
     later = run.t > 0.33
     t = run.t[later, None] - 0.33
-    assert np.allclose(run.q[later], q + v * t + np.array([0.0, -0.5 * G]) * t**2, rtol=0, atol=1e-10)
+    assert np.allclose(
+        run.q[later], q + v * t + np.array([0.0, -0.5 * G]) * t**2, rtol=0, atol=1e-10
+    )
     assert run.switches[0].time == 0.33 and run.switches[0].energy_loss == 0.0
-    again = bob_run([L, 0.0], [0.0, -1.0], zw.Switch("rope", on=taut, off=0.33, initially=True), BLADE)
-    assert len(again.switches) == 1  # it leaves the rope's reach from inside the band where it was let go
+    again = bob_run(
+        [L, 0.0], [0.0, -1.0], zw.Switch("rope", on=taut, off=0.33, initially=True), BLADE
+    )
+    assert (
+        len(again.switches) == 1
+    )  # it leaves the rope's reach from inside the band where it was let go
 
 
 def test_a_nonholonomic_constraint_and_its_nonideal_force_are_switched_together():
     """A blade stops what is across it; its friction brakes only while it is on."""
     run = bob_run(
-        [0.0, 0.0], [1.5, 0.7], zw.Switch("rope", on=50.0), zw.Switch("blade", on=0.2, off=0.6), times=[0.2, 0.4, 0.6, 0.8]
+        [0.0, 0.0],
+        [1.5, 0.7],
+        zw.Switch("rope", on=50.0),
+        zw.Switch("blade", on=0.2, off=0.6),
+        times=[0.2, 0.4, 0.6, 0.8],
     )
     on, off = run.switches
-    assert on.energy_loss == pytest.approx(0.5 * MASS * (0.7 - 0.2 * G) ** 2) and off.energy_loss == 0
+    assert (
+        on.energy_loss == pytest.approx(0.5 * MASS * (0.7 - 0.2 * G) ** 2) and off.energy_loss == 0
+    )
     vx = 1.5 * np.exp(-3.0 * np.array([0.0, 0.2, 0.4, 0.4]))
     assert np.allclose(run.v[:, 0], vx, atol=1e-9)
     assert np.allclose(run.v[:, 1], [0.0, 0.0, 0.0, -0.2 * G], atol=1e-9)
 
 
 def test_impact_free_means_that_nothing_jumps():
-    """A rod caught at rest at its own length is; one that moves is refused, and what was reached is kept."""
+    """A rod caught at rest at its own length is; one that moves is refused, and what was reached is
+    kept.
+    """
     smooth = lambda at: zw.Switch("rope", on=at, transition="impact-free")
     run = bob_run([L, 0.0], [0.0, 0.0], smooth(1e-9), BLADE, duration=0.2)
     assert run.switches[0].energy_loss < 1e-12
-    with pytest.raises(zw.SimulationError, match=r"without an impact, but 'rope' has psi = .*; transition='impulsive'") as caught:
+    with pytest.raises(
+        zw.SimulationError,
+        match=r"without an impact, but 'rope' has psi = .*; transition='impulsive'",
+    ) as caught:
         bob_run([0.5, 0.0], [0.0, 0.0], smooth(taut), BLADE)
-    assert caught.value.result is zw.Result.NOT_MET and caught.value.run.t[-1] == pytest.approx(dropped().switches[0].time)
+    assert caught.value.result is zw.Result.NOT_MET and caught.value.run.t[-1] == pytest.approx(
+        dropped().switches[0].time
+    )
 
 
 def test_a_constraint_that_is_not_met_cannot_be_switched_on():
@@ -143,19 +179,29 @@ def test_a_constraint_that_is_not_met_cannot_be_switched_on():
 
 
 def test_a_stop_condition_ends_a_run_with_switches():
-    run = bob_run([0.5, 0.0], [0.0, 0.0], ROPE, BLADE, stop=[zw.Stop(lambda q, v, t, p: q[0], name="below")])
+    run = bob_run(
+        [0.5, 0.0], [0.0, 0.0], ROPE, BLADE, stop=[zw.Stop(lambda q, v, t, p: q[0], name="below")]
+    )
     assert run.result is zw.Result.STOPPED and run.stopped_by == "below" and len(run.switches) == 1
 
 
 def test_instants_that_accumulate_end_the_run_where_a_step_would_pass_them():
-    """A ball thrown up again with ẋ = ¼ g (T − t) flies for half of T − t: infinitely many flights until T."""
+    """A ball thrown up again with ẋ = ¼ g (T − t) flies for half of T − t: infinitely many flights
+    until T.
+    """
     until = 1.0
-    ball = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -G * jnp.ones(1), coordinates=["x"])
+    ball = zw.System(
+        1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -G * jnp.ones(1), coordinates=["x"]
+    )
     throw = zw.Nonholonomic(lambda q, v, t, p: v[0] - 0.25 * G * (until - t), name="throw")
     model = zw.Model(ball, [throw], name="ball")
-    hand = zw.Switch("throw", on=lambda q, v, t, p: -q[0], off=lambda q, v, t, p, multipliers: jnp.asarray(1.0))
+    hand = zw.Switch(
+        "throw", on=lambda q, v, t, p: -q[0], off=lambda q, v, t, p, multipliers: jnp.asarray(1.0)
+    )
     first = np.sqrt(2 * 0.1 / G)
-    with pytest.raises(zw.SimulationError, match=r"accumulate at about t = 1 s: end the run before") as stopped:
+    with pytest.raises(
+        zw.SimulationError, match=r"accumulate at about t = 1 s: end the run before"
+    ) as stopped:
         zw.simulate(model, [0.1], [0.0], duration=2.0, samples=5, switches=[hand])
     run = stopped.value.run
     assert run.result is zw.Result.CHATTERING
@@ -187,7 +233,10 @@ def test_other_instants_compile_nothing():
         (lambda: zw.Switch("rope", on=[0.1, "soon"]), "on is 'soon', expected a time"),
         (lambda: zw.Switch("rope", on=np.nan), "expected a time"),
         (lambda: zw.Switch("rope", on=1.0, transition="soft"), "'impulsive' or 'impact-free'"),
-        (lambda: bob_run([0.5, 0.0], [0.0, 0.0], zw.Switch("rop", on=1.0)), "no constraint 'rop'; it has: rope, blade"),
+        (
+            lambda: bob_run([0.5, 0.0], [0.0, 0.0], zw.Switch("rop", on=1.0)),
+            "no constraint 'rop'; it has: rope, blade",
+        ),
         (lambda: bob_run([0.5, 0.0], [0.0, 0.0], ROPE, ROPE), "two switches"),
         (lambda: bob_run([0.5, 0.0], [0.0, 0.0], "rope"), "expected zw.Switch"),
     ],

@@ -13,14 +13,26 @@ def made(columns: int) -> Variables:
     values[1:2, :1] = np.nan
     return Variables(
         {
-            "q": (("time", "coordinate"), values, {"units": "", "long_name": "generalized coordinate"}),
+            "q": (
+                ("time", "coordinate"),
+                values,
+                {"units": "", "long_name": "generalized coordinate"},
+            ),
             "rank": (("time",), np.arange(4), {"units": "1"}),
             "active": (("time", "coordinate"), np.ones((4, columns), np.int8), {}),
         },
         {
             "time": (("time",), np.linspace(0, 1, 4), {"units": "s"}),
-            "coordinate": (("coordinate",), np.array(["θ", "a long name", "x"][:columns], dtype=str), {}),
-            "coordinate_unit": (("coordinate",), np.array(["rad", "m", ""][:columns], dtype=str), {}),
+            "coordinate": (
+                ("coordinate",),
+                np.array(["θ", "a long name", "x"][:columns], dtype=str),
+                {},
+            ),
+            "coordinate_unit": (
+                ("coordinate",),
+                np.array(["rad", "m", ""][:columns], dtype=str),
+                {},
+            ),
         },
         {"model": "made up, with an ü", "steps": 3, "tolerance": 1e-9},
     )
@@ -32,7 +44,10 @@ def test_the_file_is_read_back_as_the_dataset(columns, tmp_path):
     variables.save(tmp_path / "ours.nc")
     dataset = variables.to_xarray()
     dataset.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")
-    with xr.open_dataset(tmp_path / "ours.nc") as ours, xr.open_dataset(tmp_path / "theirs.nc") as theirs:
+    with (
+        xr.open_dataset(tmp_path / "ours.nc") as ours,
+        xr.open_dataset(tmp_path / "theirs.nc") as theirs,
+    ):
         xr.testing.assert_identical(ours.load(), dataset)
         for name in theirs.variables:
             assert ours[name].dtype == theirs[name].dtype
@@ -42,6 +57,10 @@ def test_the_file_is_read_back_as_the_dataset(columns, tmp_path):
 def test_a_variable_knows_what_stands_along_it():
     variables = made(3)
     assert list(variables) == ["q", "rank", "active"] and "coordinate_unit" in variables
-    assert variables["q"].labels["coordinate"][0] == "θ" and variables["q"].shape == (4, 3) and len(variables["rank"]) == 4
+    assert (
+        variables["q"].labels["coordinate"][0] == "θ"
+        and variables["q"].shape == (4, 3)
+        and len(variables["rank"]) == 4
+    )
     with pytest.raises(KeyError):
         variables["energy"]

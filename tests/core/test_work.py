@@ -11,4 +11,6 @@ from zwang.run.dataset import spline_integral
 def test_integral_is_that_of_the_cubic_spline(count):
     rng = np.random.default_rng(count)
     t, y = np.cumsum(rng.uniform(0.1, 1.0, count)), rng.standard_normal(count)
-    assert np.allclose(spline_integral(t, y), CubicSpline(t, y).antiderivative()(t), rtol=0, atol=1e-13)
+    assert np.allclose(
+        spline_integral(t, y), CubicSpline(t, y).antiderivative()(t), rtol=0, atol=1e-13
+    )

@@ -86,7 +86,10 @@ def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch):
 def test_models_of_the_gallery_in_one_kernel(name):
     example = gallery.load(name)
     v0 = np.asarray(example.v0) * np.linspace(0.9, 1.1, 4)[:, None]
-    runs = [zw.batch(example.model, example.q0, v0, [0.0, 0.3], often=often, start_tolerance=np.inf) for often in (False, True)]
+    runs = [
+        zw.batch(example.model, example.q0, v0, [0.0, 0.3], often=often, start_tolerance=np.inf)
+        for often in (False, True)
+    ]
     expected, many = runs
     assert not expected.failures and not many.failures
     assert np.allclose(many.q, expected.q, atol=1e-7) and np.allclose(many.v, expected.v, atol=1e-6)
@@ -104,7 +107,13 @@ def test_dataset(some, tmp_path):
 
 def test_members_with_parameters_of_their_own():
     lengths = np.array([0.5, 1.0])
-    many = zw.batch(pendulum(), lengths[:, None] * STARTS[0], np.zeros(2), TIMES, params={"length": lengths, "m": 2.0})
+    many = zw.batch(
+        pendulum(),
+        lengths[:, None] * STARTS[0],
+        np.zeros(2),
+        TIMES,
+        params={"length": lengths, "m": 2.0},
+    )
     assert not many.failures
     assert np.allclose(np.linalg.norm(many.q, axis=2), lengths[:, None], atol=1e-14)
 
@@ -127,19 +136,29 @@ def test_wrong_input(change, says):
 
 def test_single_precision_states_its_violation():
     """32-bit numbers keep 1e-7 of the rod's length, and the motion to some round-off per step."""
-    double, single = (zw.batch(pendulum(), STARTS[:2], np.zeros(2), TIMES, step=0.02, precision=p) for p in ("double", "single"))
+    double, single = (
+        zw.batch(pendulum(), STARTS[:2], np.zeros(2), TIMES, step=0.02, precision=p)
+        for p in ("double", "single")
+    )
     assert not single.failures and single.q.dtype == np.float64
     assert np.array_equal(single.q, single.q.astype(np.float32))
     assert double.violation.max() < 1e-14 < 1e-9 < single.violation.max() < 1e-6
     assert 1e-9 < np.max(np.abs(single.q - double.q)) < 1e-4
     violation = np.abs(np.linalg.norm(single.q, axis=2) - 1)
-    assert np.ptp(single.violation / violation) < 1e-3 * np.max(single.violation / violation)  # a length apart
+    assert np.ptp(single.violation / violation) < 1e-3 * np.max(
+        single.violation / violation
+    )  # a length apart
 
 
 def test_single_precision_of_sums_over_lists():
     """What is added up by `.at[].add`, as `C Cᵀ` of rows with few entries is."""
-    summed = jax.jit(narrowed(lambda x: jnp.zeros(3).at[jnp.array([0, 0, 2])].add(x) / 3))(jnp.arange(1.0, 4.0))
-    assert np.array_equal(summed, np.float32([3.0, 0.0, 3.0]) / np.float32(3.0)) and summed.dtype == np.float64
+    summed = jax.jit(narrowed(lambda x: jnp.zeros(3).at[jnp.array([0, 0, 2])].add(x) / 3))(
+        jnp.arange(1.0, 4.0)
+    )
+    assert (
+        np.array_equal(summed, np.float32([3.0, 0.0, 3.0]) / np.float32(3.0))
+        and summed.dtype == np.float64
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"precision": "single"}, {"precision": "half", "step": 0.1}])

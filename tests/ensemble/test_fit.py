@@ -12,7 +12,9 @@ TIMES = np.linspace(0.0, 2.0, 41)
 
 
 def pendulum():
-    """A pendulum with viscous friction: `length` and `friction` can be told from its motion, `mass` only with them known."""
+    """A pendulum with viscous friction: `length` and `friction` can be told from its motion, `mass`
+    only with them known.
+    """
     system = zw.System(
         nq=2,
         mass_matrix=lambda q, t, p: p["mass"] * jnp.ones(2),
@@ -20,7 +22,12 @@ def pendulum():
         coordinates=("x", "y"),
     )
     rod = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
-    return zw.Model(system, [rod], {"mass": 1.0, "length": 1.0, "oil": {"friction": 0.3}}, name="pendulum in oil")
+    return zw.Model(
+        system,
+        [rod],
+        {"mass": 1.0, "length": 1.0, "oil": {"friction": 0.3}},
+        name="pendulum in oil",
+    )
 
 
 MODEL = pendulum()
@@ -44,25 +51,39 @@ def found(clean, seed, **options):
 
 
 def test_truth_within_uncertainty(clean):
-    """Over twelve sets of data the errors are as large as the stated standard deviations, and χ² is what it should be."""
+    """Over twelve sets of data the errors are as large as the stated standard deviations, and χ² is
+    what it should be.
+    """
     fits = [found(clean, seed, noise=0.01) for seed in range(12)]
     for name, truth in TRUTH.items():
         z = [(fit.parameters[name] - truth) / fit.uncertainty[name] for fit in fits]
         assert 0.5 < np.sqrt(np.mean(np.square(z))) < 1.6, (name, z)
         assert fits[0].uncertainty[name] < 0.05 * truth
-    assert 0.85 < np.mean([np.mean(fit.residual**2) for fit in fits]) < 1.15  # 984 observations: ± 0.045
+    assert (
+        0.85 < np.mean([np.mean(fit.residual**2) for fit in fits]) < 1.15
+    )  # 984 observations: ± 0.045
 
 
 def test_noise_is_estimated(clean):
     fit = found(clean, 3)
     assert all(0.007 < size < 0.013 for size in fit.noise.values())
-    assert np.allclose(fit.correlation, fit.correlation.T) and np.allclose(np.diag(fit.correlation), 1)
+    assert np.allclose(fit.correlation, fit.correlation.T) and np.allclose(
+        np.diag(fit.correlation), 1
+    )
     assert "length" in str(fit) and "±" in str(fit)
     assert np.isclose(fit.model.params["oil"]["friction"], fit.parameters["oil.friction"])
 
 
 def test_exact_data_give_exact_parameters(clean):
-    fit = zw.fit(MODEL, TIMES, {"x": clean[:, 0]}, {"length": 1.3, "oil.friction": 0.1}, q0=START[0], v0=START[1], noise=1e-3)
+    fit = zw.fit(
+        MODEL,
+        TIMES,
+        {"x": clean[:, 0]},
+        {"length": 1.3, "oil.friction": 0.1},
+        q0=START[0],
+        v0=START[1],
+        noise=1e-3,
+    )
     assert all(abs(fit.parameters[name] - truth) < 1e-8 for name, truth in TRUTH.items())
 
 
@@ -70,9 +91,15 @@ def test_gaps_and_bounds(clean):
     data = noisy(clean, 5)
     data["x"][10:20] = np.nan
     fit = zw.fit(
-        MODEL, TIMES, data, {"length": 1.3, "oil.friction": 0.1}, q0=START[0], v0=START[1], noise=0.01,
+        MODEL,
+        TIMES,
+        data,
+        {"length": 1.3, "oil.friction": 0.1},
+        q0=START[0],
+        v0=START[1],
+        noise=0.01,
         bounds={"length": (1.2, 2.0)},
-    )  # fmt: skip
+    )
     assert fit.at_bound == ("length",) and fit.parameters["length"] == pytest.approx(1.2)
     assert len(fit.residual) == 2 * len(TIMES) - 10
 
@@ -91,7 +118,10 @@ def test_start_is_fitted_too(clean):
         noise=1e-3,
         fit_start=True,
     )
-    assert abs(fit.parameters["length"] - 1.0) < 5e-3 and abs(fit.parameters["oil.friction"] - 0.3) < 2e-2
+    assert (
+        abs(fit.parameters["length"] - 1.0) < 5e-3
+        and abs(fit.parameters["oil.friction"] - 0.3) < 2e-2
+    )
     assert np.max(np.abs(np.asarray(fit.start.q) - START[0])) < 5e-3
     assert fit.labels == ("length", "oil.friction", "start position 0", "start velocity 0")
 
@@ -103,7 +133,10 @@ def test_start_is_fitted_too(clean):
             {"parameters": ["mass", "length", "oil.friction"]},
             "cannot tell 'mass', 'oil.friction' apart|'oil.friction', 'mass' apart",
         ),
-        ({"parameters": ["lenght"]}, "unknown parameter 'lenght'; there are: length, mass, oil.friction"),
+        (
+            {"parameters": ["lenght"]},
+            "unknown parameter 'lenght'; there are: length, mass, oil.friction",
+        ),
         ({"parameters": ["oil"]}, "is a group; name one of its members: oil.friction"),
         ({"parameters": {"length": [1.0, 2.0]}}, r"has shape \(2,\), expected \(\)"),
         ({"bounds": {"length": (2.0, 3.0)}}, "not inside its bounds"),
@@ -116,14 +149,22 @@ def test_start_is_fitted_too(clean):
     ],
 )
 def test_wrong_input(clean, change, says):
-    given = {"observed": noisy(clean, 0), "parameters": ["length"], "q0": START[0], "v0": START[1], **change}
+    given = {
+        "observed": noisy(clean, 0),
+        "parameters": ["length"],
+        "q0": START[0],
+        "v0": START[1],
+        **change,
+    }
     with pytest.raises(zw.ModelError, match=says):
         zw.fit(MODEL, TIMES, **given)
 
 
 @pytest.mark.slow
 def test_slider_crank():
-    """Three parameters of a mechanism from the noisy angle of its crank and place of its piston (1 %)."""
+    """Three parameters of a mechanism from the noisy angle of its crank and place of its piston (1
+    %).
+    """
     example = zw.gallery.load("slider-crank")
     model, times = example.model, np.linspace(0.0, 1.0, 201)
     clean = zw.trajectory(model, example.q0, example.v0, times)
@@ -133,8 +174,21 @@ def test_slider_crank():
     for name, column in names.items():
         curve = np.asarray(clean.q)[:, column]
         data[name] = curve + 0.01 * np.std(curve) * random.standard_normal(len(times))
-    truth = {"mass[2]": 0.5, "springs.distance.stiffness[0,0]": 200.0, "springs.slide.damping[0,0]": 3.0}
-    fit = zw.fit(model, times, data, {name: 1.2 * x for name, x in truth.items()}, q0=example.q0, v0=example.v0)
+    truth = {
+        "mass[2]": 0.5,
+        "springs.distance.stiffness[0,0]": 200.0,
+        "springs.slide.damping[0,0]": 3.0,
+    }
+    fit = zw.fit(
+        model,
+        times,
+        data,
+        {name: 1.2 * x for name, x in truth.items()},
+        q0=example.q0,
+        v0=example.v0,
+    )
     for name, value in truth.items():
         # mass and stiffness act together, so that these data tell each of them to 6 and 20 % only
-        assert abs(fit.parameters[name] - value) < 3 * fit.uncertainty[name] < 0.75 * value, str(fit)
+        assert abs(fit.parameters[name] - value) < 3 * fit.uncertainty[name] < 0.75 * value, str(
+            fit
+        )

@@ -1,4 +1,6 @@
-"""A trajectory as a pure function: the same as `simulate`, and its derivatives are those of the motion."""
+"""A trajectory as a pure function: the same as `simulate`, and its derivatives are those of the
+motion.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ def flown(**options):
 
     def last(length, m):
         q0 = jnp.array([1.0, 0.0]) * jax.lax.stop_gradient(length)
-        run = zw.trajectory(pendulum(), q0, START[1], TIMES, params={"length": length, "m": m}, rtol=1e-10, **options)
+        run = zw.trajectory(
+            pendulum(),
+            q0,
+            START[1],
+            TIMES,
+            params={"length": length, "m": m},
+            rtol=1e-10,
+            **options,
+        )
         return jnp.concatenate([run.q[-1], run.v[-1]])
 
     return last
@@ -43,13 +53,17 @@ def test_same_as_simulate():
 
 
 def test_an_implicit_method_gives_the_same_motion():
-    implicit, explicit = (jax.jit(lambda f=flown(**o): f(1.0, 1.0)) for o in ({"integrator": zw.Kvaerno5()}, {}))
+    implicit, explicit = (
+        jax.jit(lambda f=flown(**o): f(1.0, 1.0)) for o in ({"integrator": zw.Kvaerno5()}, {})
+    )
     assert np.max(np.abs(implicit() - explicit())) < 1e-8
 
 
 @pytest.mark.slow
 def test_an_implicit_method_is_differentiated_through_its_newton_iteration():
-    slope = jax.jit(jax.jacfwd(lambda x: flown(integrator=zw.Kvaerno5(), gradient="forward")(x, 1.0)))(jnp.asarray(1.0))
+    slope = jax.jit(
+        jax.jacfwd(lambda x: flown(integrator=zw.Kvaerno5(), gradient="forward")(x, 1.0))
+    )(jnp.asarray(1.0))
     expected = central(jax.jit(lambda x: flown()(x, 1.0)), 1.0)
     assert np.max(np.abs(slope - expected)) < 1e-6 * np.max(np.abs(expected))
 
@@ -65,7 +79,9 @@ def test_fixed_steps():
 
 
 def test_fixed_steps_have_no_data_dependent_loop():
-    program = jax.make_jaxpr(lambda q: zw.trajectory(pendulum(), q, START[1], TIMES, step=0.05).q)(START[0])
+    program = jax.make_jaxpr(lambda q: zw.trajectory(pendulum(), q, START[1], TIMES, step=0.05).q)(
+        START[0]
+    )
     loops = [e for e in _equations(program.jaxpr) if e.primitive.name == "while"]
     assert len(loops) == 1, "only the placement of the start iterates"
 
@@ -83,7 +99,9 @@ def test_derivative_of_a_parameter(gradient):
     last = flown(gradient=gradient)
     derivative = jax.jacfwd if gradient == "forward" else jax.jacrev
     slope = jax.jit(derivative(last))(1.0, 1.0)
-    assert np.allclose(slope, central(lambda x: jax.jit(flown())(x, 1.0), 1.0), rtol=1e-6, atol=1e-7)
+    assert np.allclose(
+        slope, central(lambda x: jax.jit(flown())(x, 1.0), 1.0), rtol=1e-6, atol=1e-7
+    )
 
 
 @pytest.mark.slow
@@ -91,7 +109,9 @@ def test_derivative_with_fixed_steps():
     last = flown(step=0.02)
     slope = jax.jit(jax.jacrev(last))(1.0, 1.0)
     assert np.allclose(slope, jax.jit(jax.jacfwd(last))(1.0, 1.0), rtol=1e-11, atol=1e-12)
-    assert np.allclose(slope, central(lambda x: jax.jit(flown())(x, 1.0), 1.0), rtol=1e-6, atol=1e-6)
+    assert np.allclose(
+        slope, central(lambda x: jax.jit(flown())(x, 1.0), 1.0), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_side_by_side():
@@ -142,7 +162,9 @@ def test_through_singular_configurations(gradient):
         params, first = {}, 0
         for name, n in sizes.items():
             params[name], first = x[first : first + n], first + n
-        run = zw.trajectory(model, q0, jnp.zeros(12), times, params=params, gradient=gradient, rtol=1e-10)
+        run = zw.trajectory(
+            model, q0, jnp.zeros(12), times, params=params, gradient=gradient, rtol=1e-10
+        )
         return some @ jnp.concatenate([run.q[-1], run.v[-1]])
 
     x = jnp.concatenate([model.params[name] for name in sizes])
@@ -154,7 +176,9 @@ def test_through_singular_configurations(gradient):
 
 
 def test_a_start_off_linear_constraints_is_refused():
-    """Linear constraints have no curvature to measure a violation with; the size of q takes its place."""
+    """Linear constraints have no curvature to measure a violation with; the size of q takes its
+    place.
+    """
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
     slope = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[0] - q[1], name="slope")])
     on, off = (zw.trajectory(slope, [1.0, y], [0.0, 0.0], np.array([0.0, 0.1])) for y in (1.0, 1.1))

@@ -1,4 +1,6 @@
-"""Problems `M, F, A, b` with known accelerations, all of one shape, so that one program per pseudoinverse solves all of them."""
+"""Problems `M, F, A, b` with known accelerations, all of one shape, so that one program per
+pseudoinverse solves all of them.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,24 @@ class Problem(NamedTuple):
     acceleration: np.ndarray
 
 
-# --- the overconstrained five-bar parallelogram linkage of the pseudoinverse paper -------------------------------------
+# --- the overconstrained five-bar parallelogram linkage of the pseudoinverse paper
+# -------------------------------------
 
 LENGTH, GRAVITY = 1.0, 9.81
-MASS = np.array([1.0, 1.0, 0.1] * 3 + [2.0, 2.0, 0.2])  # m, m, I of three cranks; m2, m2, I2 of the coupler
-PIVOTS, PINS = np.array([0.0, 1.0, 2.0]), np.array([-1.0, 0.0, 1.0])  # on the ground; on the coupler from its center
+MASS = np.array(
+    [1.0, 1.0, 0.1] * 3 + [2.0, 2.0, 0.2]
+)  # m, m, I of three cranks; m2, m2, I2 of the coupler
+PIVOTS, PINS = (
+    np.array([0.0, 1.0, 2.0]),
+    np.array([-1.0, 0.0, 1.0]),
+)  # on the ground; on the coupler from its center
 
 
 def five_bar_residual(q):
-    """φ(q), shape (12,), of q = (x, y, angle) of each crank's center and of the coupler's: crank by crank the ground pivot's
-    two rows, then the pin's."""
+    """φ(q), shape (12,), of q = (x, y, angle) of each crank's center and of the coupler's: crank by
+    crank the ground pivot's
+    two rows, then the pin's.
+    """
     bodies = q.reshape(4, 3)
     cranks, coupler = bodies[:3], bodies[3]
     half = LENGTH / 2 * jnp.stack([jnp.cos(cranks[:, 2]), jnp.sin(cranks[:, 2])], axis=1)
@@ -73,11 +83,15 @@ def five_bar_problems() -> dict[str, Problem]:
     for case, known in REFERENCE["five_bar"]["accelerations"].items():
         q, v = five_bar_state(np.deg2rad(known["angle_deg"]), known["rate"])
         _, _, A, b = map(np.asarray, five_bar_equation(q, v))
-        problems[f"five-bar {case}"] = Problem(np.diag(MASS), FIVE_BAR_FORCE, A, b, np.array(known["acceleration"]))
+        problems[f"five-bar {case}"] = Problem(
+            np.diag(MASS), FIVE_BAR_FORCE, A, b, np.array(known["acceleration"])
+        )
     return problems
 
 
-# --- other problems ---------------------------------------------------------------------------------------------------
+# --- other problems
+#
+# ---------------------------------------------------------------------------------------------------
 
 
 def filled(M, F, A, b, acceleration) -> Problem:
@@ -87,7 +101,13 @@ def filled(M, F, A, b, acceleration) -> Problem:
     whole[:n, :n] = M
     rows = np.zeros((size, size))
     rows[:m, :n] = A
-    return Problem(whole, np.pad(F, (0, size - n)), rows, np.pad(b, (0, size - m)), np.pad(acceleration, (0, size - n)))
+    return Problem(
+        whole,
+        np.pad(F, (0, size - n)),
+        rows,
+        np.pad(b, (0, size - m)),
+        np.pad(acceleration, (0, size - n)),
+    )
 
 
 def kkt_solution(M, F, A, b):
@@ -109,15 +129,24 @@ def random_mass(random, n, rank):
 
 def random_rows(random, m, n, rank):
     """Singular values from 0.5 to 2."""
-    left, right = (np.linalg.qr(random.standard_normal((size, size)))[0][:, :rank] for size in (m, n))
+    left, right = (
+        np.linalg.qr(random.standard_normal((size, size)))[0][:, :rank] for size in (m, n)
+    )
     return left * random.uniform(0.5, 2, rank) @ right.T
 
 
 def regular_problems() -> dict[str, Problem]:
-    """Positive definite M: random ones, and one of the recursive paper's with a row that is the sum of two others."""
+    """Positive definite M: random ones, and one of the recursive paper's with a row that is the sum
+    of two others.
+    """
     random = np.random.default_rng(1)
     problems = {}
-    for case, rank in {"no free direction": 12, "redundant rows": 7, "one row twelve times": 1, "no constraint": 0}.items():
+    for case, rank in {
+        "no free direction": 12,
+        "redundant rows": 7,
+        "one row twelve times": 1,
+        "no constraint": 0,
+    }.items():
         A = random_rows(random, 12, 12, rank)
         M, F = random_mass(random, 12, 12), random.standard_normal(12)
         problems[case] = solved(M, F, A, A @ random.standard_normal(12))
@@ -128,13 +157,19 @@ def regular_problems() -> dict[str, Problem]:
 
 
 def singular_mass_problems() -> dict[str, Problem]:
-    """M of rank 9 and A of rank 9, 7 and 5, [M; A] of full column rank; and one of the recursive paper's."""
+    """M of rank 9 and A of rank 9, 7 and 5, [M; A] of full column rank; and one of the recursive
+    paper's.
+    """
     random = np.random.default_rng(2)
     problems = {}
     for rank in (9, 7, 5):
         A, M = random_rows(random, 12, 12, rank), random_mass(random, 12, 9)
         assert np.linalg.svd(np.vstack([M, A]))[1][-1] > 0.1
-        problems[f"M of rank 9, A of rank {rank}"] = solved(M, random.standard_normal(12), A, A @ random.standard_normal(12))
+        problems[f"M of rank 9, A of rank {rank}"] = solved(
+            M, random.standard_normal(12), A, A @ random.standard_normal(12)
+        )
     known = REFERENCE["orsino"]["singular_mass"]
-    problems["recursive paper"] = filled(np.diag(known["M"]), known["f"], known["A"], known["b"], known["acc"])
+    problems["recursive paper"] = filled(
+        np.diag(known["M"]), known["f"], known["A"], known["b"], known["acc"]
+    )
     return problems

@@ -1,4 +1,6 @@
-"""Every formulation with every pseudoinverse gives the one acceleration that the constraints determine."""
+"""Every formulation with every pseudoinverse gives the one acceleration that the constraints
+determine.
+"""
 
 import functools
 
@@ -15,8 +17,12 @@ from .problems import five_bar_problems, regular_problems, singular_mass_problem
 REGULAR = five_bar_problems() | regular_problems()
 SINGULAR = singular_mass_problems()
 
-every_formulation = pytest.mark.parametrize("formulation", ALL_FORMULATIONS, ids=lambda member: member.__name__)
-every_pseudoinverse = pytest.mark.parametrize("pseudoinverse", SOME_SLOW, ids=lambda member: member.__name__)
+every_formulation = pytest.mark.parametrize(
+    "formulation", ALL_FORMULATIONS, ids=lambda member: member.__name__
+)
+every_pseudoinverse = pytest.mark.parametrize(
+    "pseudoinverse", SOME_SLOW, ids=lambda member: member.__name__
+)
 
 
 @functools.cache
@@ -25,7 +31,10 @@ def accelerations(pseudoinverse):
     problems = [*REGULAR.values(), *SINGULAR.values()]
 
     def one(M, F, A, b):
-        return {member: member().acceleration(M, F, A, b, pseudoinverse()) for member in ALL_FORMULATIONS}
+        return {
+            member: member().acceleration(M, F, A, b, pseudoinverse())
+            for member in ALL_FORMULATIONS
+        }
 
     program = jax.jit(
         jax.vmap(lambda *problem: [*one(*problem).values()]),
@@ -34,13 +43,18 @@ def accelerations(pseudoinverse):
     stacked = program(*(np.stack([p[i] for p in problems]) for i in range(4)))
     names = [*REGULAR, *(f"singular {case}" for case in SINGULAR)]
     return {
-        member: dict(zip(names, np.asarray(batch), strict=True)) for member, batch in zip(ALL_FORMULATIONS, stacked, strict=True)
+        member: dict(zip(names, np.asarray(batch), strict=True))
+        for member, batch in zip(ALL_FORMULATIONS, stacked, strict=True)
     }
 
 
 def assert_agrees(found, expected, case):
-    """Round-off: 1e-16 times condition numbers of 10 to 1e3, squared where a formulation multiplies matrices."""
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * (1 + np.abs(expected).max()), err_msg=case)
+    """Round-off: 1e-16 times condition numbers of 10 to 1e3, squared where a formulation multiplies
+    matrices.
+    """
+    np.testing.assert_allclose(
+        found, expected, rtol=0, atol=1e-10 * (1 + np.abs(expected).max()), err_msg=case
+    )
 
 
 @every_pseudoinverse
@@ -53,15 +67,23 @@ def test_a_positive_definite_mass_gives_the_known_acceleration(formulation, pseu
 
 @every_pseudoinverse
 @pytest.mark.parametrize(
-    "formulation", [member for member in ALL_FORMULATIONS if member.singular_mass], ids=lambda member: member.__name__
+    "formulation",
+    [member for member in ALL_FORMULATIONS if member.singular_mass],
+    ids=lambda member: member.__name__,
 )
 def test_a_singular_mass_gives_the_known_acceleration(formulation, pseudoinverse):
     for case, problem in SINGULAR.items():
-        assert_agrees(accelerations(pseudoinverse)[formulation][f"singular {case}"], problem.acceleration, case)
+        assert_agrees(
+            accelerations(pseudoinverse)[formulation][f"singular {case}"],
+            problem.acceleration,
+            case,
+        )
 
 
 @pytest.mark.parametrize(
-    "formulation", [member for member in ALL_FORMULATIONS if not member.singular_mass], ids=lambda member: member.__name__
+    "formulation",
+    [member for member in ALL_FORMULATIONS if not member.singular_mass],
+    ids=lambda member: member.__name__,
 )
 def test_a_massless_coordinate_is_not_silently_accepted(formulation):
     assert not np.isfinite(accelerations(Proximal)[formulation]["singular recursive paper"]).all()

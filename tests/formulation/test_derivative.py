@@ -43,4 +43,6 @@ def test_the_derivative_is_that_of_the_multiplier_equations():
     for member, found in zip(ALL_FORMULATIONS, forward, strict=True):
         # central differences: STEP², and round-off of 1e-16·κ/STEP
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7, err_msg=member.__name__)
-    assert reverse == pytest.approx(np.sum(weights * np.asarray(forward)), rel=1e-10)  # the transpose, to round-off
+    assert reverse == pytest.approx(
+        np.sum(weights * np.asarray(forward)), rel=1e-10
+    )  # the transpose, to round-off

@@ -30,7 +30,10 @@ def test_sums_are_those_of_table_6(formulation, printed):
     [
         (UdwadiaKalaba, lambda m, n: 12 * m * n**2 + 4 * m**2 * n + 9 * n**3 + 6 * n**2 + 4 * n),
         (Campbell, lambda m, n: 8 * n**2 * m + 21 * m**3 + 2 * m**2 * n + 6 * n**2 + 3 * n),
-        (CampbellSingular, lambda m, n: 4 * m**2 * n + 12 * m * n**2 + 34 * n**3 + 3 * n + 4 * n**2),
+        (
+            CampbellSingular,
+            lambda m, n: 4 * m**2 * n + 12 * m * n**2 + 34 * n**3 + 3 * n + 4 * n**2,
+        ),
     ],
 )
 def test_sums_are_those_of_table_1(formulation, table_1):
@@ -44,14 +47,22 @@ def test_udwadia_phohomsiri_is_printed_without_the_last_term_of_its_second_pseud
     printed = (1218, 294102, 975716)
     right = (1461, 346590, 1173284)
     for (m, n), wrong, sum_of_table_5 in zip(SHAPES, printed, right, strict=True):
-        table_1 = 4 * m**2 * n + 10 * m * n**2 + 11 * n**3 + 4 * (n + m) ** 2 * n + (n + m) * (8 * n**2 + 2 * n) + n
+        table_1 = (
+            4 * m**2 * n
+            + 10 * m * n**2
+            + 11 * n**3
+            + 4 * (n + m) ** 2 * n
+            + (n + m) * (8 * n**2 + 2 * n)
+            + n
+        )
         assert table_1 == wrong
         assert UdwadiaPhohomsiri().flops(m, n) == sum_of_table_5 == wrong + 9 * n**3
 
 
 @pytest.mark.errata
 def test_the_table_of_equation_41_leaves_out_a_product():
-    # Table 4 prints [I] + [M], n flops, where eq. (41) has I − Q M; Q M takes 2 n³ more, which Table 6 does not count.
+    # Table 4 prints [I] + [M], n flops, where eq. (41) has I − Q M; Q M takes 2 n³ more, which
+    # Table 6 does not count.
     operations = CampbellSingular().operations(15, 18)
     assert operations["I − Q M"] == 18
     assert not any(count == 2 * 18**3 for count in operations.values())

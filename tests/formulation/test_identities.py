@@ -1,4 +1,6 @@
-"""Block pseudoinverses of the Lagrange matrix, eq. (33) and (40) of the pseudoinverse paper, from the library's own parts."""
+"""Block pseudoinverses of the Lagrange matrix, eq. (33) and (40) of the pseudoinverse paper, from
+the library's own parts.
+"""
 
 import numpy as np
 import pytest
@@ -46,7 +48,9 @@ def test_equation_40_for_any_mass(case):
 
 
 def test_contradictory_rows_give_the_least_squares_mean():
-    """Recursive paper: two rows that demand 1 and 3/2 of the same sum, in lengths 1 and 2: (1·1 + 2·3)/(1 + 4) = 7/5."""
+    """Recursive paper: two rows that demand 1 and 3/2 of the same sum, in lengths 1 and 2: (1·1 +
+    2·3)/(1 + 4) = 7/5.
+    """
     from zwang.formulation import UdwadiaKalaba
 
     known = REFERENCE["orsino"]["contradictory"]

@@ -1,4 +1,6 @@
-"""Off the constraints, the rank threshold decides the acceleration: rows that depend on each other do so no longer."""
+"""Off the constraints, the rank threshold decides the acceleration: rows that depend on each other
+do so no longer.
+"""
 
 import functools
 
@@ -13,17 +15,28 @@ from ..pseudoinverse.matrices import QUICK
 from .problems import FIVE_BAR_FORCE, MASS, REFERENCE, five_bar_equation
 
 VIOLATED = REFERENCE["five_bar"]["violated"]
-COARSE, FINE = 1e-2, 1e-12  # the false singular value is 5e-6 of the largest, the smallest true one 0.2
-EXPECTED = {COARSE: VIOLATED["rank11 (threshold 1e-2 relative)"], FINE: VIOLATED["rank12 (threshold 1e-12)"]}
+COARSE, FINE = (
+    1e-2,
+    1e-12,
+)  # the false singular value is 5e-6 of the largest, the smallest true one 0.2
+EXPECTED = {
+    COARSE: VIOLATED["rank11 (threshold 1e-2 relative)"],
+    FINE: VIOLATED["rank12 (threshold 1e-12)"],
+}
 
 deciding = pytest.mark.parametrize(
-    "member", [m for m in ALL_PSEUDOINVERSES if m is not Proximal], ids=lambda member: member.__name__
+    "member",
+    [m for m in ALL_PSEUDOINVERSES if m is not Proximal],
+    ids=lambda member: member.__name__,
 )
 
 
 @functools.cache
 def equation():
-    return [np.asarray(part) for part in five_bar_equation(np.array(VIOLATED["q"]), np.array(VIOLATED["v"]))]
+    return [
+        np.asarray(part)
+        for part in five_bar_equation(np.array(VIOLATED["q"]), np.array(VIOLATED["v"]))
+    ]
 
 
 @functools.cache
@@ -31,7 +44,9 @@ def program(member):
     @functools.partial(jax.jit, compiler_options=QUICK)
     def acceleration(threshold, b):
         _, _, A, _ = equation()
-        return UdwadiaKalaba().acceleration(jax.numpy.diag(MASS), FIVE_BAR_FORCE, A, b, member(threshold=threshold))
+        return UdwadiaKalaba().acceleration(
+            jax.numpy.diag(MASS), FIVE_BAR_FORCE, A, b, member(threshold=threshold)
+        )
 
     return acceleration
 
@@ -41,19 +56,25 @@ def accelerations(member, threshold):
     phi, psi, _, b = equation()
     return {
         "eq31": np.asarray(program(member)(threshold, b)),
-        "eq32_alpha1000_beta100": np.asarray(program(member)(threshold, b - 2 * 1000 * psi - 100**2 * phi)),
+        "eq32_alpha1000_beta100": np.asarray(
+            program(member)(threshold, b - 2 * 1000 * psi - 100**2 * phi)
+        ),
     }
 
 
 def test_residuals_and_right_hand_side_are_those_of_the_reference():
     phi, psi, _, b = equation()
     for found, known in ((phi, "Psi"), (psi, "Psidot"), (b, "gamma")):
-        np.testing.assert_allclose(found, VIOLATED[known], rtol=0, atol=1e-15)  # round-off of coordinates of order one
+        np.testing.assert_allclose(
+            found, VIOLATED[known], rtol=0, atol=1e-15
+        )  # round-off of coordinates of order one
 
 
 @deciding
 def test_a_threshold_that_keeps_all_rows_locks_the_mechanism(member):
-    """Rank 12. σ₁₂ = 1.8e-5 multiplies the round-off of A, 1e-16, by 1/σ² = 3e9 over accelerations of 1e3."""
+    """Rank 12. σ₁₂ = 1.8e-5 multiplies the round-off of A, 1e-16, by 1/σ² = 3e9 over accelerations
+    of 1e3.
+    """
     for equation_number, found in accelerations(member, FINE).items():
         expected = EXPECTED[FINE][equation_number]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -67,8 +88,11 @@ def test_a_threshold_that_drops_the_false_rank_lets_it_move():
 
 @deciding
 def test_every_method_moves_at_rank_11_alike(member):
-    """Which direction of size σ₁₂ is dropped differs between methods, which leaves differences of the residual along it:
-    1e-4 of the acceleration in (31), while (32) multiplies residuals by 2000 and keeps but one digit."""
+    """Which direction of size σ₁₂ is dropped differs between methods, which leaves differences of
+    the residual along it:
+    1e-4 of the acceleration in (31), while (32) multiplies residuals by 2000 and keeps but one
+    digit.
+    """
     for equation_number, found in accelerations(member, COARSE).items():
         expected = np.array(EXPECTED[COARSE][equation_number])
         share = 1e-3 if equation_number == "eq31" else 0.2

@@ -17,8 +17,17 @@ def example(name: str, **settings):
 
 
 @functools.cache
-def run(name: str, *, rtol: float = 1e-10, end_only: bool = False, duration: float | None = None, **settings):
-    """Its run at the default samples, or with the end as the only one; never raises for a run that stops early."""
+def run(
+    name: str,
+    *,
+    rtol: float = 1e-10,
+    end_only: bool = False,
+    duration: float | None = None,
+    **settings,
+):
+    """Its run at the default samples, or with the end as the only one; never raises for a run that
+    stops early.
+    """
     member = example(name, **settings)
     duration = member.duration if duration is None else duration
     when = {"times": [duration]} if end_only else {"duration": duration}
@@ -27,7 +36,9 @@ def run(name: str, *, rtol: float = 1e-10, end_only: bool = False, duration: flo
 
 
 BLOCK = 1024
-"""States per evaluation; the last block is padded, so that another number of steps compiles nothing."""
+"""States per evaluation; the last block is padded, so that another number of steps compiles
+nothing.
+"""
 _evaluators: dict = {}
 
 
@@ -39,9 +50,14 @@ def at_every_step(run):
         def one(y, t):
             q, v = y[: model.system.nq], y[model.system.nq :]
             phi = model.constraints.position_residual(q, t, model.params)
-            return jax.numpy.max(jax.numpy.abs(phi), initial=0.0), sum(model.system.energy(q, v, t, model.params))
+            return jax.numpy.max(jax.numpy.abs(phi), initial=0.0), sum(
+                model.system.energy(q, v, t, model.params)
+            )
 
-        _evaluators[id(model)] = (model, jax.jit(jax.vmap(one)))  # the model is kept, so that its id stays its own
+        _evaluators[id(model)] = (
+            model,
+            jax.jit(jax.vmap(one)),
+        )  # the model is kept, so that its id stays its own
     evaluate, n = _evaluators[id(model)][1], len(run.steps.t)
     index = [np.minimum(np.arange(i, i + BLOCK), n - 1) for i in range(0, n, BLOCK)]
     parts = [evaluate(run.steps.y[i], run.steps.t[i]) for i in index]
@@ -61,7 +77,10 @@ def energy_drift(run) -> float:
 def largest_error(member, run) -> float:
     """Largest deviation from the exact solution over every accepted step, samples or not."""
     index = member.model.system.coordinates.index
-    return max(float(np.abs(run.steps.y[:, index(name)] - values).max()) for name, values in member.exact(run.steps.t).items())
+    return max(
+        float(np.abs(run.steps.y[:, index(name)] - values).max())
+        for name, values in member.exact(run.steps.t).items()
+    )
 
 
 def steps(run) -> int:

@@ -1,8 +1,9 @@
 """Servo members taken apart, and independent reference values for the papers' systems.
 
-`reference/*.json` were computed without this library: closed forms, hand-written equations integrated by DOP853 at rtol 1e-13, and
-50-digit solutions; each holds the tolerance it was made with under `tol`. Values that the papers leave open (starts, masses, gains)
-are marked CHOSEN there; the papers' misprints are named where a test meets them, as ERRATA.
+`reference/*.json` were computed without this library: closed forms, hand-written equations
+integrated by DOP853 at rtol 1e-13, and 50-digit solutions; each holds the tolerance it was made
+with under `tol`. Values that the papers leave open (starts, masses, gains) are marked CHOSEN there;
+the papers' misprints are named where a test meets them, as ERRATA.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def reference(name: str) -> dict:
 
 
 def with_gain(model: zw.Model, gain) -> zw.Model:
-    """The closed loop with another gain of the same kind on its one servo constraint; compiles nothing new."""
+    """The closed loop with another gain of the same kind on its one servo constraint; compiles
+    nothing new.
+    """
     (name,) = model.servo.gains
     return eqx.tree_at(lambda m: m.servo.gains[name], model, gain)
 
@@ -38,7 +41,9 @@ def chosen(name: str, q, v, t, null_space=None, **settings):
     if null_space is not None:
         servo = eqx.tree_at(lambda s: s.null_space, servo, null_space)
     plant = model.passive
-    each = [control(plant, servo, *state, throw=False) for state in zip(q, v, t, strict=True)]  # one program for any number
+    each = [
+        control(plant, servo, *state, throw=False) for state in zip(q, v, t, strict=True)
+    ]  # one program for any number
     return jax.tree_util.tree_map(lambda *x: np.stack(x), *each)
 
 
@@ -50,7 +55,9 @@ def simulated(model: zw.Model, q0, v0, times, **options) -> zw.Run:
 def by_time(values: dict, keys=None) -> tuple[np.ndarray, np.ndarray]:
     """Times and values, shape (times, …), of a table whose keys are times; 3.14159 stands for π."""
     keys = list(values) if keys is None else keys
-    return np.array([np.pi if k == "3.14159" else float(k) for k in keys]), np.array([values[k] for k in keys])
+    return np.array([np.pi if k == "3.14159" else float(k) for k in keys]), np.array(
+        [values[k] for k in keys]
+    )
 
 
 def paper_gain(damping: float, stiffness: float) -> SecondOrder:

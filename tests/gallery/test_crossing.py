@@ -10,7 +10,10 @@ import zwang as zw
 
 from .examples import energy_drift, example, largest_error, run, steps, worst_violation
 
-RTOLS = [pytest.param(10.0**-k, marks=() if k in (4, 8, 10, 12) else pytest.mark.slow) for k in range(4, 13)]
+RTOLS = [
+    pytest.param(10.0**-k, marks=() if k in (4, 8, 10, 12) else pytest.mark.slow)
+    for k in range(4, 13)
+]
 VIOLATION = 1e-13
 """m; round-off of coordinates of a few metres."""
 MORE_STEPS = 1.25
@@ -61,13 +64,16 @@ def test_five_bar_is_accurate_at_1e_10(end_only):
 def test_error_falls_with_the_tolerance():
     """With free steps, from one tolerance to a hundred times smaller, at least ten times."""
     errors = [
-        largest_error(example("n-four-bar", N=2), run("n-four-bar", N=2, rtol=r, end_only=True)) for r in (1e-4, 1e-6, 1e-8)
+        largest_error(example("n-four-bar", N=2), run("n-four-bar", N=2, rtol=r, end_only=True))
+        for r in (1e-4, 1e-6, 1e-8)
     ]
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
 
 
 def test_every_crossing_of_five_bar_is_reported():
-    """The cranks are horizontal where the exact angle passes 0 or −π: there the rank falls from 11 to 10."""
+    """The cranks are horizontal where the exact angle passes 0 or −π: there the rank falls from 11
+    to 10.
+    """
     reached = run("five-bar")
     fine = np.linspace(0.0, 20.0, 200_001)
     theta = example("five-bar").exact(fine)["crank 1.angle"]
@@ -80,4 +86,6 @@ def test_every_crossing_of_five_bar_is_reported():
 
 @pytest.mark.slow
 def test_every_crossing_of_two_four_bars_loses_two_ranks():
-    assert {(c.rank_before, c.rank, c.rank_after) for c in run("n-four-bar", N=2).crossings} == {(14, 12, 14)}
+    assert {(c.rank_before, c.rank, c.rank_after) for c in run("n-four-bar", N=2).crossings} == {
+        (14, 12, 14)
+    }

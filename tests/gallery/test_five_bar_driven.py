@@ -27,7 +27,10 @@ def along_the_path(driven, null_space):
     np.testing.assert_allclose(reached["crank 3.angle"], angle, atol=1e-15)
     c, s = np.cos(angle), np.sin(angle)
     crank = np.stack([-s / 2, c / 2, 1 + 0 * s], axis=1)
-    v = np.concatenate([crank, crank, crank, np.stack([-s, c, 0 * s], axis=1)], axis=1) * rate[:, None]
+    v = (
+        np.concatenate([crank, crank, crank, np.stack([-s, c, 0 * s], axis=1)], axis=1)
+        * rate[:, None]
+    )
     found = chosen(NAME, q, v, t, null_space, driven=driven, offset=0.0, swing=np.degrees(0.7))
     assert not np.any(found.result) and np.all(np.asarray(found.passive_residual) < 1e-12)
     return np.asarray(found.u), wanted_sum(angle, -2.8 * np.sin(2 * t))
@@ -51,7 +54,9 @@ def test_a_preload_stays_and_the_rest_is_added_evenly():
 
 
 @pytest.mark.parametrize(
-    ("choice", "kind"), [("least", LeastNorm), ("weighted", WeightedNorm), ("preferred", Preferred)], ids=lambda x: str(x)
+    ("choice", "kind"),
+    [("least", LeastNorm), ("weighted", WeightedNorm), ("preferred", Preferred)],
+    ids=lambda x: str(x),
 )
 def test_the_setting_chooses(choice, kind):
     assert type(example(NAME, choice=choice).model.servo.null_space) is kind
@@ -63,14 +68,18 @@ def test_the_run_keeps_its_pins_and_follows_the_path_from_ahead_of_it():
     assert worst_violation(reached) < 1e-14
     x = 5 * reached.t
     path = np.pi / 2 + np.radians(40) * np.sin(2 * reached.t)
-    np.testing.assert_allclose(reached.q[:, 2] - path, np.radians(10) * (1 + x) * np.exp(-x), atol=1e-12)
+    np.testing.assert_allclose(
+        reached.q[:, 2] - path, np.radians(10) * (1 + x) * np.exp(-x), atol=1e-12
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("driven", [1, 3])
 def test_it_is_driven_through_its_singular_configuration(driven):
-    """Where all bars are collinear the rank falls to 10 and one motor moves two modes at once: within 1e-5 rad of it the torque is not
-    what the path needs, which leaves an error of 1e-5 rad. The pins hold to round-off."""
+    """Where all bars are collinear the rank falls to 10 and one motor moves two modes at once:
+    within 1e-5 rad of it the torque is not
+    what the path needs, which leaves an error of 1e-5 rad. The pins hold to round-off.
+    """
     settings = {"driven": driven, "middle": 0.0, "offset": 0.0}
     reached = run(NAME, **settings)
     assert worst_violation(reached) < 1e-14

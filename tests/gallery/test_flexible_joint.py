@@ -1,4 +1,6 @@
-"""The flexible-joint arm of the review paper, section 8.3, in all readings of its control, and through relative degree 3 and 4."""
+"""The flexible-joint arm of the review paper, section 8.3, in all readings of its control, and
+through relative degree 3 and 4.
+"""
 
 import functools
 
@@ -27,8 +29,10 @@ def histories() -> dict:
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_error_in_every_reading_of_the_control(reading):
-    """u on the links with the spring's force in F^c, or K q₂ itself as a virtual control, obeys β' = −β/P; the literal reading,
-    u on the motors, never brings β to zero, and neither does the printed q₁ with u on the links."""
+    """u on the links with the spring's force in F^c, or K q₂ itself as a virtual control, obeys β'
+    = −β/P; the literal reading,
+    u on the motors, never brings β to zero, and neither does the printed q₁ with u on the links.
+    """
     for gain in GAINS:
         beta = histories()[reading, gain][:, 4:6].sum(axis=1)
         wanted = np.array(VALUES["scan"][f"{reading} 1/P={gain:g}"]["beta"])
@@ -46,7 +50,9 @@ def test_states_in_the_readings_that_the_reference_follows_in_full():
         u = jax.vmap(lambda x, gain=gain: paper_control(x, gain, 0.0))(x)
         np.testing.assert_allclose(u, by_time(case["u"])[1], atol=2e-8)
         np.testing.assert_allclose(x[:, 4] + x[:, 5], case["beta_exact"], atol=1e-10)
-    np.testing.assert_allclose(histories()["link_K(q1-q2)", 5.0], by_time(VALUES["link_K_q1mq2_Pinv5"])[1], atol=1e-9)
+    np.testing.assert_allclose(
+        histories()["link_K(q1-q2)", 5.0], by_time(VALUES["link_K_q1mq2_Pinv5"])[1], atol=1e-9
+    )
     for gain in (1.0, 5.0):
         states = by_time(VALUES["literal_motor_reference"][f"1/P={gain:g}"])[1]
         np.testing.assert_allclose(histories()["literal_motor", gain], states, rtol=1e-8, atol=1e-9)
@@ -55,7 +61,9 @@ def test_states_in_the_readings_that_the_reference_follows_in_full():
 @pytest.mark.slow
 def test_the_literal_reading_is_unstable_at_rest():
     arm()
-    jacobian = jax.jit(jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"]))))
+    jacobian = jax.jit(
+        jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"])))
+    )
     for gain, wanted in VALUES["scan"]["literal_linearised_eigs"].items():
         found = np.linalg.eigvals(np.asarray(jacobian(np.zeros(8), float(gain))))
         eigenvalues = np.array(wanted["re"]) + 1j * np.array(wanted["im"])
@@ -77,7 +85,9 @@ def test_motors_bring_the_speeds_to_the_constraint_through_degree_three(pole):
 def test_the_degrees_of_the_member_are_those_that_are_found():
     for task, degree, internal in (("speeds", 3, 5), ("angles", 4, 0)):
         model = example(NAME, task=task).model
-        found = relative_degree(model.passive, model.servo, [0.1, 0.2, 0.0, 0.3], [1.0, -0.1, 0.2, 0.0])
+        found = relative_degree(
+            model.passive, model.servo, [0.1, 0.2, 0.0, 0.3], [1.0, -0.1, 0.2, 0.0]
+        )
         assert found.degrees == model.servo.degrees == {task: degree}
         assert found.internal == internal
 
@@ -86,7 +96,9 @@ def test_the_degrees_of_the_member_are_those_that_are_found():
 def test_a_servo_with_found_degrees_gives_the_control_of_the_member():
     model = example(NAME, task="angles").model
     q, v, servo = np.array([0.1, 0.2, 0.0, 0.3]), np.array([1.0, -0.1, 0.2, 0.0]), model.servo
-    plain = zw.servo.Servo(servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains)
+    plain = zw.servo.Servo(
+        servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains
+    )
     found = with_found_degrees(model.passive, plain, q, v, 0.3)
     u = chosen(NAME, q[None], v[None], [0.3], task="angles").u[0]
     np.testing.assert_allclose(zw.servo.control(model.passive, found, q, v, 0.3).u, u, rtol=1e-12)

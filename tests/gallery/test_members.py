@@ -16,25 +16,78 @@ from zwang.picture import Picture
 from .examples import example, run
 
 EXPECTED = {
-    "latching-pendulums", "rod-chain",
-    "pendulum", "double-pendulum", "log-spiral", "five-bar", "n-four-bar", "rough-incline", "rough-circle", "knife-edge",
-    "rolling-disk", "free-body", "appell-hamel", "spherical-pendulum", "swarm",
-    "two-mass-spring", "coordinated-robots", "flexible-joint", "scara", "crane", "cart-pole-track", "five-bar-driven",
-    "3rrr", "scissor-lift", "four-bars", "stewart", "delta", "motor-linkage", "jerk-track",
-}  # fmt: skip
+    "latching-pendulums",
+    "rod-chain",
+    "pendulum",
+    "double-pendulum",
+    "log-spiral",
+    "five-bar",
+    "n-four-bar",
+    "rough-incline",
+    "rough-circle",
+    "knife-edge",
+    "rolling-disk",
+    "free-body",
+    "appell-hamel",
+    "spherical-pendulum",
+    "swarm",
+    "two-mass-spring",
+    "coordinated-robots",
+    "flexible-joint",
+    "scara",
+    "crane",
+    "cart-pole-track",
+    "five-bar-driven",
+    "3rrr",
+    "scissor-lift",
+    "four-bars",
+    "stewart",
+    "delta",
+    "motor-linkage",
+    "jerk-track",
+}
 
 NAMES = [name for name in ALL if "mechanism" not in ENTRIES[name].tags]
 HEAVY = (
-    "scissor-lift", "four-bars", "delta", "stewart", "motor-linkage", "jerk-track", "latching-pendulums", "3rrr", "rod-chain",
-    "flexible-joint", "cart-pole-track", "crane", "five-bar-driven", "rolling-disk", "spherical-pendulum",
-)  # fmt: skip
-"""Members that have tests of their own elsewhere, or whose like are tested in smaller ones: hierarchies, other orders, switches."""
+    "scissor-lift",
+    "four-bars",
+    "delta",
+    "stewart",
+    "motor-linkage",
+    "jerk-track",
+    "latching-pendulums",
+    "3rrr",
+    "rod-chain",
+    "flexible-joint",
+    "cart-pole-track",
+    "crane",
+    "five-bar-driven",
+    "rolling-disk",
+    "spherical-pendulum",
+)
+"""Members that have tests of their own elsewhere, or whose like are tested in smaller ones:
+hierarchies, other orders, switches.
+"""
 RUNNING = [pytest.param(name, marks=pytest.mark.slow) if name in HEAVY else name for name in NAMES]
 
 MECHANISMS = {
-    "bennett", "bicycle", "differential", "digger", "excavator", "four-bar", "gyroscope", "peaucellier", "quick-return", "sarrus",
-    "scotch-yoke", "slider-crank", "strandbeest", "universal-joint-shaft", "watt", "wheel-pair",
-}  # fmt: skip
+    "bennett",
+    "bicycle",
+    "differential",
+    "digger",
+    "excavator",
+    "four-bar",
+    "gyroscope",
+    "peaucellier",
+    "quick-return",
+    "sarrus",
+    "scotch-yoke",
+    "slider-crank",
+    "strandbeest",
+    "universal-joint-shaft",
+    "watt",
+    "wheel-pair",
+}
 """Members that are files; `tests/mechanism` has their tests."""
 
 
@@ -71,7 +124,9 @@ def test_there_is_something_to_see_of_every_member(name):
     member = example(name)
     seen = member.scene.at(member.q0[None])
     assert np.ptp(seen.places.reshape(-1, 3), axis=0).max() > 0 or member.scene.traces
-    assert {x for mark in member.scene.joints for x in mark.constraints} <= set(member.model.constraints.names)
+    assert {x for mark in member.scene.joints for x in mark.constraints} <= set(
+        member.model.constraints.names
+    )
 
 
 @pytest.mark.parametrize("name", RUNNING)
@@ -81,7 +136,10 @@ def test_figures_have_labels_with_units(name):
     for draw in figures.values():
         picture = draw(run(name))
         assert isinstance(picture, Picture) and all(panel.curves for panel in picture.panels)
-        assert all(text.endswith("]") for text in (picture.xlabel, *(panel.ylabel for panel in picture.panels)))
+        assert all(
+            text.endswith("]")
+            for text in (picture.xlabel, *(panel.ylabel for panel in picture.panels))
+        )
 
 
 @pytest.mark.parametrize(
@@ -89,12 +147,18 @@ def test_figures_have_labels_with_units(name):
     [
         (lambda: zw.gallery.load("pendulun"), "no model 'pendulun'; did you mean 'pendulum'"),
         (lambda: zw.gallery.load("zzz"), "there are: pendulum, "),
-        (lambda: zw.gallery.load("pendulum", lenght=2.0), "no setting 'lenght'; it has: length, mass, angle, gravity"),
+        (
+            lambda: zw.gallery.load("pendulum", lenght=2.0),
+            "no setting 'lenght'; it has: length, mass, angle, gravity",
+        ),
         (lambda: zw.gallery.load("n-four-bar", N=0), "N = 0"),
         (lambda: zw.gallery.load("n-four-bar", units="inch"), "'inch'; expected m-kg or mm-g"),
         (lambda: zw.gallery.load("free-body", inertia=(1.0, 1.0, 3.0)), "principal moments"),
         (lambda: zw.gallery.load("rolling-disk", tilt=90.0), "tilt = 90"),
-        (lambda: zw.gallery.load("appell-hamel", direction="left"), "'left', expected 'up' or 'down'"),
+        (
+            lambda: zw.gallery.load("appell-hamel", direction="left"),
+            "'left', expected 'up' or 'down'",
+        ),
     ],
 )
 def test_a_wrong_name_or_setting_is_told_in_a_sentence(call, says):
@@ -105,5 +169,7 @@ def test_a_wrong_name_or_setting_is_told_in_a_sentence(call, says):
 def test_the_list_of_models_imports_neither_jax_nor_anything_else_that_is_slow():
     slow = ("jax", "equinox", "scipy", "xarray", "matplotlib", "numpy")
     program = f"import sys, zwang.gallery.index; print([name for name in {slow!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

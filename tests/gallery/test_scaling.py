@@ -21,12 +21,17 @@ def in_meters(reached):
 
 
 @pytest.mark.parametrize("end_only", [False, True], ids=["samples", "end only"])
-@pytest.mark.parametrize("variant", [v if v == "all at once" else pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS])
+@pytest.mark.parametrize(
+    "variant",
+    [v if v == "all at once" else pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS],
+)
 def test_the_same_mechanism_written_otherwise_moves_the_same(variant, end_only):
     """Same motion to 1e-9 relative, and the same number of steps within 10 %, at rtol 1e-10."""
     plain = run("n-four-bar", N=2, end_only=end_only)
     other = run("n-four-bar", N=2, end_only=end_only, **VARIANTS[variant])
-    assert np.max(np.abs(in_meters(other) - in_meters(plain))) <= SAME_MOTION * np.max(np.abs(in_meters(plain)))
+    assert np.max(np.abs(in_meters(other) - in_meters(plain))) <= SAME_MOTION * np.max(
+        np.abs(in_meters(plain))
+    )
     assert abs(steps(other) - steps(plain)) <= 0.1 * steps(plain)
 
 

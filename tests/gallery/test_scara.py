@@ -1,4 +1,6 @@
-"""The SCARA robot: its equations, the helix, and the errors of its paper's starts with and without stabilization."""
+"""The SCARA robot: its equations, the helix, and the errors of its paper's starts with and without
+stabilization.
+"""
 
 import jax
 import numpy as np
@@ -45,7 +47,9 @@ def test_runs_without_stabilization_drift_as_the_start_says(case):
     """Φ(t) = Φ₀ + t Φ̇₀ exactly, whatever the arm does."""
     values, member = VALUES["cases"][case], example(NAME)
     t, states = by_time(values["states_unstab"])
-    run = simulated(with_gain(member.model, paper_gain(0.0, 0.0)), values["ic"][:4], values["ic"][4:], t)
+    run = simulated(
+        with_gain(member.model, paper_gain(0.0, 0.0)), values["ic"][:4], values["ic"][4:], t
+    )
     np.testing.assert_allclose(np.c_[run.q, run.v], states, atol=1e-9)
     errors = helix_error(run.q, run.v, run.t)[:, :4]
     linear = np.array(values["Phi0"]) + np.outer(t, values["Phid0"])
@@ -65,27 +69,43 @@ def test_runs_with_the_stabilization_of_the_paper(case):
     run = simulated(member.model, values["ic"][:4], values["ic"][4:], t)
     np.testing.assert_allclose(np.c_[run.q, run.v], states, atol=1e-9)
     wd, start, rate = np.sqrt(199.9375), np.array(values["Phi0"]), np.array(values["Phid0"])
-    swing = np.exp(-t / 4)[:, None] * (np.outer(np.cos(wd * t), start) + np.outer(np.sin(wd * t), (rate + start / 4) / wd))
+    swing = np.exp(-t / 4)[:, None] * (
+        np.outer(np.cos(wd * t), start) + np.outer(np.sin(wd * t), (rate + start / 4) / wd)
+    )
     np.testing.assert_allclose(helix_error(run.q, run.v, run.t)[:, :4], swing, atol=1e-11)
-    np.testing.assert_allclose(chosen(NAME, states[:, :4], states[:, 4:], t).u, by_time(stabilized["Qc"])[1], atol=1e-9)
+    np.testing.assert_allclose(
+        chosen(NAME, states[:, :4], states[:, 4:], t).u, by_time(stabilized["Qc"])[1], atol=1e-9
+    )
 
 
 @pytest.mark.slow
 def test_largest_errors_and_torques_of_the_stabilized_run_over_time():
-    values, member = VALUES["cases"]["exact branch (30.75,-54.9,24.15) v printed"]["baumgarte"], example(NAME)
+    values, member = (
+        VALUES["cases"]["exact branch (30.75,-54.9,24.15) v printed"]["baumgarte"],
+        example(NAME),
+    )
     run = simulated(member.model, member.q0, member.v0, np.linspace(0, 20, 2001))
     errors = abs(helix_error(run.q, run.v, run.t)[:, :4])
-    np.testing.assert_allclose(errors.max(axis=0), values["maxerr"], rtol=1e-3)  # peaks between two samples
-    np.testing.assert_allclose(errors[run.t >= 19].max(axis=0), values["err_last_1s"], rtol=1e-2)  # of which it has fewer
+    np.testing.assert_allclose(
+        errors.max(axis=0), values["maxerr"], rtol=1e-3
+    )  # peaks between two samples
+    np.testing.assert_allclose(
+        errors[run.t >= 19].max(axis=0), values["err_last_1s"], rtol=1e-2
+    )  # of which it has fewer
     u = run.dataset.control.values
     np.testing.assert_allclose(u.min(axis=0), values["Qc_min"], rtol=1e-3, atol=1e-7)
     np.testing.assert_allclose(u.max(axis=0), values["Qc_max"], rtol=1e-3, atol=1e-7)
 
 
 def test_errors_that_the_paper_prints():
-    """ERRATA: printed are 8e-4, 7e-3 and 0.01 m in x, y and z after 20 s. z is the start's error in speed, 5e-4 m/s; x and y are of
-    the size of the integration error of a loose tolerance and not of the drift, which is 1.1e-3 and 2e-4."""
-    drift = VALUES["cases"]["exact branch (30.75,-54.9,24.15) v printed"]["exact_linear_error_at"]["20"]
+    """ERRATA: printed are 8e-4, 7e-3 and 0.01 m in x, y and z after 20 s. z is the start's error in
+    speed, 5e-4 m/s; x and y are of
+    the size of the integration error of a loose tolerance and not of the drift, which is 1.1e-3 and
+    2e-4.
+    """
+    drift = VALUES["cases"]["exact branch (30.75,-54.9,24.15) v printed"]["exact_linear_error_at"][
+        "20"
+    ]
     np.testing.assert_allclose(np.abs(drift)[[0, 1, 3]], [1.0933e-3, 2.045e-4, 0.01], rtol=1e-3)
     member = zw.gallery.load(NAME, damping=0.0, stiffness=0.0)
     end = np.array([x[0] for x in member.exact(np.array([20.0])).values()])
@@ -94,14 +114,21 @@ def test_errors_that_the_paper_prints():
 
 def test_the_printed_start_angles_miss_the_helix():
     """ERRATA: (30, 55, 24)° is 0.35 m and 109° off; (30, −55, 24)° fits to 6 mm and 1°."""
-    for case, member in (("printed(30,55,24)", None), ("signs(30,-55,24)", example(NAME, start="rounded"))):
+    for case, member in (
+        ("printed(30,55,24)", None),
+        ("signs(30,-55,24)", example(NAME, start="rounded")),
+    ):
         values = VALUES["cases"][case]
         ic = np.array(values["ic"])
-        np.testing.assert_allclose(helix_error([ic[:4]], [ic[4:]], [0.0])[0], values["Phi0"] + values["Phid0"], atol=1e-14)
+        np.testing.assert_allclose(
+            helix_error([ic[:4]], [ic[4:]], [0.0])[0], values["Phi0"] + values["Phid0"], atol=1e-14
+        )
         if member is not None:
             np.testing.assert_allclose(np.r_[member.q0, member.v0], ic, rtol=1e-15)
     left = example(NAME, start="rounded", elbow="left")
-    np.testing.assert_allclose(np.r_[left.q0, left.v0], VALUES["cases"]["signs(-30,55,-24) v printed"]["ic"], rtol=1e-15)
+    np.testing.assert_allclose(
+        np.r_[left.q0, left.v0], VALUES["cases"]["signs(-30,55,-24) v printed"]["ic"], rtol=1e-15
+    )
 
 
 def adjoint(rotation, place):
@@ -122,11 +149,15 @@ def moved(twist, angle):
 def product_of_exponentials(q, p):
     """M and dM/dq by eq. (12)-(31), and dM/dq with the bracket that is printed after (30).
 
-    ERRATA, put right here: (25) the exponentials run from j + 1 to i; (26) `Ad` of g⁻¹(0) on both sides; after (30) the first bracket
-    is [A_ki ξ_i, ξ_k], printed [A_li ξ_i, ξ_k]; (17) alike, (32) has a 1 too many, (8) ends with M^(1/2).
+    ERRATA, put right here: (25) the exponentials run from j + 1 to i; (26) `Ad` of g⁻¹(0) on both
+    sides; after (30) the first bracket is [A_ki ξ_i, ξ_k], printed [A_li ξ_i, ξ_k]; (17) alike,
+    (32) has a 1 too many, (8) ends with M^(1/2).
     """
     l1, l2 = p["length"]
-    xi = np.array([[0, 0, 0, 0, 0, 1], [l1, 0, 0, 0, 0, 1], [l1 + l2, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]], float)
+    xi = np.array(
+        [[0, 0, 0, 0, 0, 1], [l1, 0, 0, 0, 0, 1], [l1 + l2, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]],
+        float,
+    )
     at = [p["center"][0], l1 + p["center"][1], l1 + l2, l1 + l2]
     inertia = []
     for m, I, y in zip(p["mass"], p["inertia"], at, strict=True):
@@ -151,9 +182,14 @@ def product_of_exponentials(q, p):
             for l in range(max(i, j), n):
                 M[i, j] += xi[i] @ A(l, i).T @ inertia[l] @ A(l, j) @ xi[j]
                 for k in range(n):
-                    second = xi[i] @ A(l, i).T @ inertia[l] @ A(l, k) @ bracket(A(k, j) @ xi[j], xi[k])
+                    second = (
+                        xi[i] @ A(l, i).T @ inertia[l] @ A(l, k) @ bracket(A(k, j) @ xi[j], xi[k])
+                    )
                     for total, first in ((right, A(k, i)), (printed, A(l, i))):
-                        total[i, j, k] += bracket(first @ xi[i], xi[k]) @ A(l, k).T @ inertia[l] @ A(l, j) @ xi[j] + second
+                        total[i, j, k] += (
+                            bracket(first @ xi[i], xi[k]) @ A(l, k).T @ inertia[l] @ A(l, j) @ xi[j]
+                            + second
+                        )
     return M, right, printed
 
 
@@ -170,8 +206,14 @@ def test_the_equations_are_those_of_the_product_of_exponentials():
     exact = jax.jacfwd(lambda q: model.system.mass_matrix(q, 0.0, p))(q)
     np.testing.assert_allclose(slope, exact, atol=1e-13)
     assert abs(printed - np.asarray(exact)).max() > 1
-    coriolis = np.einsum("ijk,j,k->i", slope, v, v) - 0.5 * np.einsum("jki,j,k->i", slope, v, v)  # eq. (28)
-    np.testing.assert_allclose(model.system.force(q, v, 0.0, p), -coriolis - [0, 0, 0, 0.5 * 9.81], atol=1e-13)
+    coriolis = np.einsum("ijk,j,k->i", slope, v, v) - 0.5 * np.einsum(
+        "jki,j,k->i", slope, v, v
+    )  # eq. (28)
+    np.testing.assert_allclose(
+        model.system.force(q, v, 0.0, p), -coriolis - [0, 0, 0, 0.5 * 9.81], atol=1e-13
+    )
     c = {k: VALUES["params"][k] for k in ("alpha", "beta", "gamma", "delta")}
-    np.testing.assert_allclose(M[0, 0], c["alpha"] + c["beta"] + 2 * c["gamma"] * np.cos(q[1]), rtol=1e-14)
+    np.testing.assert_allclose(
+        M[0, 0], c["alpha"] + c["beta"] + 2 * c["gamma"] * np.cos(q[1]), rtol=1e-14
+    )
     np.testing.assert_allclose(M[2, :3], c["delta"], rtol=1e-14)

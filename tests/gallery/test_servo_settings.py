@@ -1,4 +1,6 @@
-"""Settings of the servo members: each one matters, and one that makes no sense is told in a sentence."""
+"""Settings of the servo members: each one matters, and one that makes no sense is told in a
+sentence.
+"""
 
 import equinox as eqx
 import jax
@@ -12,8 +14,13 @@ from zwang.gallery.index.servo import SERVO
 from .examples import example
 
 OTHER = {
-    "task": "angles", "choice": "least", "start": "exact", "elbow": "left", "pose": "hanging", "driven": 2,
-}  # fmt: skip
+    "task": "angles",
+    "choice": "least",
+    "start": "exact",
+    "elbow": "left",
+    "pose": "hanging",
+    "driven": 2,
+}
 NEEDS = {  # settings with which another one matters
     ("coordinated-robots", "weights"): {"choice": "weighted"},
     ("coordinated-robots", "preferred"): {"choice": "preferred"},
@@ -35,18 +42,32 @@ def another(name, setting):
 
 
 def built(member):
-    """Every number of a member: start, parameters, gains and choice, with the structure of the servo."""
+    """Every number of a member: start, parameters, gains and choice, with the structure of the
+    servo.
+    """
     servo = member.model.servo
-    names = [type(servo.null_space).__name__, *servo.actuators, *(c.name for c in servo.constraints)]
-    return names, [member.q0, member.v0, *jax.tree_util.tree_leaves(eqx.filter(member.model, eqx.is_array))]
+    names = [
+        type(servo.null_space).__name__,
+        *servo.actuators,
+        *(c.name for c in servo.constraints),
+    ]
+    return names, [
+        member.q0,
+        member.v0,
+        *jax.tree_util.tree_leaves(eqx.filter(member.model, eqx.is_array)),
+    ]
 
 
 @pytest.mark.parametrize(("name", "setting"), EVERY, ids=lambda x: x)
 def test_a_setting_changes_what_is_built(name, setting):
     base = NEEDS.get((name, setting), {})
-    plain, changed = (built(example(name, **s)) for s in (base, {**base, setting: another(name, setting)}))
+    plain, changed = (
+        built(example(name, **s)) for s in (base, {**base, setting: another(name, setting)})
+    )
     same_shape = plain[0] == changed[0] and len(plain[1]) == len(changed[1])
-    assert not (same_shape and all(np.array_equal(a, b) for a, b in zip(plain[1], changed[1], strict=True)))
+    assert not (
+        same_shape and all(np.array_equal(a, b) for a, b in zip(plain[1], changed[1], strict=True))
+    )
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in SERVO])
@@ -56,7 +77,9 @@ def test_the_start_is_that_of_the_exact_motion(name):
     found = member.exact(np.array([0.0, 1e-6]))
     columns = np.stack([found[x] for x in member.model.system.coordinates], axis=1)
     np.testing.assert_allclose(columns[0], member.q0, atol=1e-13)
-    np.testing.assert_allclose((columns[1] - columns[0]) / 1e-6, member.v0, atol=1e-3)  # of accelerations up to 1000
+    np.testing.assert_allclose(
+        (columns[1] - columns[0]) / 1e-6, member.v0, atol=1e-3
+    )  # of accelerations up to 1000
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in SERVO])
@@ -71,13 +94,29 @@ def test_a_start_is_accepted_as_it_is(name):
     [
         ("two-mass-spring", {"mass1": 0.0}, "two-mass-spring: mass1 = 0.0, expected more than 0"),
         ("two-mass-spring", {"rate": -1.0}, "rate = -1.0, expected 0 or more"),
-        ("coordinated-robots", {"height": 2.0}, "to rise to 2 m, but arms of two links of 1 m are stretched out at 1.732 m"),
+        (
+            "coordinated-robots",
+            {"height": 2.0},
+            "to rise to 2 m, but arms of two links of 1 m are stretched out at 1.732 m",
+        ),
         ("coordinated-robots", {"mass": (1.0, 2.0)}, r"mass = \(1.0, 2.0\), expected 5 numbers"),
-        ("coordinated-robots", {"choice": "best"}, "choice is 'best', expected 'paper', 'least', 'weighted' or 'preferred'"),
-        ("coordinated-robots", {"weights": (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)}, "expected every entry more than 0"),
+        (
+            "coordinated-robots",
+            {"choice": "best"},
+            "choice is 'best', expected 'paper', 'least', 'weighted' or 'preferred'",
+        ),
+        (
+            "coordinated-robots",
+            {"weights": (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)},
+            "expected every entry more than 0",
+        ),
         ("flexible-joint", {"task": "speed"}, "task is 'speed', expected 'speeds' or 'angles'"),
         ("flexible-joint", {"stiffness": (1.0, 0.0)}, "every entry more than 0"),
-        ("scara", {"radius": 0.2}, "the path is 0.15 to 0.55 m from the first axis, but the arm reaches from 0.05 to 0.45 m"),
+        (
+            "scara",
+            {"radius": 0.2},
+            "the path is 0.15 to 0.55 m from the first axis, but the arm reaches from 0.05 to 0.45 m",
+        ),
         ("scara", {"stiffness": 0.0}, "damping = 0.5 with stiffness 0"),
         ("scara", {"elbow": "up"}, "elbow is 'up', expected 'right' or 'left'"),
         ("crane", {"goal": (8.0, 1.0)}, "the trolley runs at 0"),

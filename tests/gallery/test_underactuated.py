@@ -1,4 +1,6 @@
-"""Crane and cart-pole: fewer actuators than degrees of freedom, with nothing left free and with something that falls."""
+"""Crane and cart-pole: fewer actuators than degrees of freedom, with nothing left free and with
+something that falls.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +25,11 @@ def test_trolley_and_hoist_reach_the_load_in_its_fourth_derivative_and_leave_not
 
 def test_on_a_rigid_rope_both_rows_want_the_hoist_at_once():
     """Why the member's rope is elastic: at degree 2 only the direction of the rope is reached."""
-    system = zw.System(4, lambda q, t, p: jnp.array([300.0, 100.0, 1e3, 1e3]), lambda q, v, t, p: jnp.array([0, 0, 0, -9810.0]))
+    system = zw.System(
+        4,
+        lambda q, t, p: jnp.array([300.0, 100.0, 1e3, 1e3]),
+        lambda q, v, t, p: jnp.array([0, 0, 0, -9810.0]),
+    )
     rope = zw.Holonomic(lambda q, t, p: (q[0] - q[2]) ** 2 + q[3] ** 2 - q[1] ** 2, name="rope")
     model = zw.Model(system, [rope], name="crane with a rigid rope")
     load = zw.Holonomic(lambda q, t, p: q[2:], name="load")
@@ -40,13 +46,19 @@ def test_the_load_converges_from_its_wrong_start_at_the_set_rate():
     share = np.polyval([70, -315, 540, -420, 126, 0, 0, 0, 0, 0], tau)
     error = reached.q[:, 2:] - np.outer(share, [8.0, 3.0]) - [0.0, -6.0]
     x = 2 * reached.t
-    np.testing.assert_allclose(error, np.outer(np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6), [0.4, -0.3]), atol=1e-10)
+    np.testing.assert_allclose(
+        error, np.outer(np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6), [0.4, -0.3]), atol=1e-10
+    )
 
 
 def test_the_crane_at_rest_carries_the_weight():
     member = example("crane")
-    end = np.stack([x[-1:] for x in member.exact(np.array([0.0, 40.0])).values()], axis=1)  # the error is gone
-    np.testing.assert_allclose(chosen("crane", end, np.zeros((1, 4)), [40.0]).u, [[0.0, 9810.0]], atol=1e-6)
+    end = np.stack(
+        [x[-1:] for x in member.exact(np.array([0.0, 40.0])).values()], axis=1
+    )  # the error is gone
+    np.testing.assert_allclose(
+        chosen("crane", end, np.zeros((1, 4)), [40.0]).u, [[0.0, 9810.0]], atol=1e-6
+    )
     np.testing.assert_allclose(end[0], [8.0, 3.0 - 9810 / 2e5, 8.0, -3.0], rtol=1e-12)
 
 
@@ -59,7 +71,8 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize(
-    ("task", "pose"), [v if v == ("cart", "upright") else pytest.param(*v, marks=pytest.mark.slow) for v in VARIANTS]
+    ("task", "pose"),
+    [v if v == ("cart", "upright") else pytest.param(*v, marks=pytest.mark.slow) for v in VARIANTS],
 )
 def test_zero_dynamics_of_cart_and_pole(task, pose):
     """A parked cart leaves a pendulum of frequency √(3g/2L), a held pole a cart that rolls on."""
@@ -85,9 +98,14 @@ def test_the_held_pole_brings_the_cart_back_after_a_period():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "pose", "duration", "accuracy"), [
-    ("pole", "hanging", 5.0, 1e-9), ("cart", "hanging", 5.0, 1e-9), ("cart", "upright", 2.0, 1e-8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "pose", "duration", "accuracy"),
+    [
+        ("pole", "hanging", 5.0, 1e-9),
+        ("cart", "hanging", 5.0, 1e-9),
+        ("cart", "upright", 2.0, 1e-8),
+    ],
+)
 def test_variants_of_cart_and_pole_follow_their_exact_motion(task, pose, duration, accuracy):
     """Also the one that falls, as long as round-off has not grown by 3.8 1/s to more."""
     member = example("cart-pole-track", task=task, pose=pose, offset=0.1)

@@ -30,25 +30,37 @@ OWN = zw.Nonholonomic(lambda q, v, t, p: v[0] * p["k"] + q[1] * v[1] - 0.1 * t, 
 SOME = (1,)
 """A small tree with constraints of its own and three levels; the others are slow."""
 LINK = {
-    "moving": lambda a, b, name: zw.Holonomic(lambda q, t, p: jnp.sin(q[a][0]) + q[b][-1] * q[a][-1] - 0.2 * t, name=name),
-    "rolling": lambda a, b, name: zw.Nonholonomic(lambda q, v, t, p: v[a][0] - q[b][0] * v[b][-1], name=name),
-    "outright": lambda a, b, name: zw.AccelerationConstraint(
-        lambda q, v, t, p: v.row({f"{a}.x": 1.0, f"{b}.x": q[b][-1]}), lambda q, v, t, p: jnp.cos(t) + v[a][0], name=name
+    "moving": lambda a, b, name: zw.Holonomic(
+        lambda q, t, p: jnp.sin(q[a][0]) + q[b][-1] * q[a][-1] - 0.2 * t, name=name
     ),
-    "again": lambda a, b, name: zw.Holonomic(lambda q, t, p: 3 * (jnp.sin(q[a][0]) + q[b][-1] * q[a][-1] - 0.2 * t), name=name),
+    "rolling": lambda a, b, name: zw.Nonholonomic(
+        lambda q, v, t, p: v[a][0] - q[b][0] * v[b][-1], name=name
+    ),
+    "outright": lambda a, b, name: zw.AccelerationConstraint(
+        lambda q, v, t, p: v.row({f"{a}.x": 1.0, f"{b}.x": q[b][-1]}),
+        lambda q, v, t, p: jnp.cos(t) + v[a][0],
+        name=name,
+    ),
+    "again": lambda a, b, name: zw.Holonomic(
+        lambda q, t, p: 3 * (jnp.sin(q[a][0]) + q[b][-1] * q[a][-1] - 0.2 * t), name=name
+    ),
 }
 """Kinds of constraints between two leaves; "again" repeats "moving"."""
 
 
 @functools.cache
 def tree(seed: int) -> zw.Model:
-    """A random tree: modules of random definitions at random depths, copies among them, joined by random constraints in random levels."""
+    """A random tree: modules of random definitions at random depths, copies among them, joined by
+    random constraints in random levels.
+    """
     random = np.random.default_rng(seed)
     counter = itertools.count(1)
 
     def leaf():
         size = int(random.integers(1, 4))
-        root = np.tril(random.standard_normal((size, size)), -1) + np.diag(random.uniform(0.7, 1.5, size))
+        root = np.tril(random.standard_normal((size, size)), -1) + np.diag(
+            random.uniform(0.7, 1.5, size)
+        )
         params = {"M": root @ root.T, "k": random.uniform(0.5, 2.0)}
         held = [OWN] if size > 1 and random.random() < 0.4 else []
         return zw.Model(PARTS[size - 1], held, params, name="leaf"), size - len(held), [""]
@@ -83,9 +95,16 @@ def small() -> zw.Model:
     """A pair twice and a leaf."""
     random = np.random.default_rng(0)
     numbers = lambda: {"M": np.eye(2), "k": random.uniform(0.5, 2.0)}
-    leaf, bare = zw.Model(PARTS[1], [OWN], numbers(), name="leaf"), zw.Model(PARTS[1], [], numbers(), name="bare")
+    leaf, bare = (
+        zw.Model(PARTS[1], [OWN], numbers(), name="leaf"),
+        zw.Model(PARTS[1], [], numbers(), name="bare"),
+    )
     pair = zw.Hierarchy(
-        [[zw.Module(leaf, name="a"), zw.Module(bare, name="b")], [LINK["rolling"]("a", "b", "joint")]], name="pair"
+        [
+            [zw.Module(leaf, name="a"), zw.Module(bare, name="b")],
+            [LINK["rolling"]("a", "b", "joint")],
+        ],
+        name="pair",
     )
     outer = [zw.Module(pair, name="left", params={"a.k": 3.0}), zw.Module(pair, name="right"), bare]
     return zw.Hierarchy([outer, [LINK["moving"]("left.a", "right.b", "first")]], name="small")
@@ -103,8 +122,10 @@ def by_hand(model, q, v, t):
 
 @functools.cache
 def answers(seed: int):
-    """A program of a state: M, F, A, b, and the accelerations of the kernel and of the recursion by levels and by single
-    constraints in a random order."""
+    """A program of a state: M, F, A, b, and the accelerations of the kernel and of the recursion by
+    levels and by single
+    constraints in a random order.
+    """
     model = tree(seed)
     names = list(np.random.default_rng(seed + 1).permutation(model.constraints.names))
     orders = (None, [[n] for n in names])
@@ -123,9 +144,15 @@ def answers(seed: int):
 
 
 def agree(seed: int, state: int) -> bool:
-    """Assert that all answers agree; False where rows contradict each other or nearly depend on each other, which nothing can judge."""
+    """Assert that all answers agree; False where rows contradict each other or nearly depend on
+    each other, which nothing can judge.
+    """
     model, random = tree(seed), np.random.default_rng(state)
-    q, v, t = random.uniform(0.3, 1.5, model.system.nq), random.standard_normal(model.system.nv), random.uniform()
+    q, v, t = (
+        random.uniform(0.3, 1.5, model.system.nq),
+        random.standard_normal(model.system.nv),
+        random.uniform(),
+    )
     M, F, A, b, (flat, *recursive) = jax.tree_util.tree_map(np.asarray, answers(seed)(q, v, t))
     W = np.linalg.inv(np.linalg.cholesky(M)).T
     rows = A @ W / np.linalg.norm(A @ W, axis=1, keepdims=True)
@@ -133,7 +160,9 @@ def agree(seed: int, state: int) -> bool:
     a = np.linalg.solve(M, F)
     right = a + W @ np.linalg.pinv(A @ W, rcond=1e-9) @ (b - A @ a)
     scale = 1 + np.abs(right).max()
-    if np.any((sigma > 1e-9) & (sigma < 1e-2)) or not np.allclose(A @ right, b, rtol=0, atol=1e-9 * scale):
+    if np.any((sigma > 1e-9) & (sigma < 1e-2)) or not np.allclose(
+        A @ right, b, rtol=0, atol=1e-9 * scale
+    ):
         return False
     assert np.allclose(flat, right, rtol=0, atol=1e-10 * scale)
     for found in recursive:
@@ -149,14 +178,19 @@ def test_some_random_trees_agree_in_any_order():
 @settings(max_examples=40)
 @given(seed=st.integers(0, 23), state=st.integers(0, 10**6))
 def test_hierarchical_flat_and_recursive_answers_agree_in_any_order(seed, state):
-    """Flat: the kernel and NumPy's pseudoinverse; recursive: level by level, and every constraint by itself in two random orders."""
+    """Flat: the kernel and NumPy's pseudoinverse; recursive: level by level, and every constraint
+    by itself in two random orders.
+    """
     hypothesis.assume(agree(seed, state))
 
 
 def test_random_trees_differ():
     """What the property is tried on: shapes that differ, copies, dependent rows, several levels."""
     trees = [tree(seed) for seed in range(6)]
-    shapes = {(m.system.nq, m.constraints.m, len(m.assembly.levels), len(m.assembly.leaves)) for m in trees}
+    shapes = {
+        (m.system.nq, m.constraints.m, len(m.assembly.levels), len(m.assembly.leaves))
+        for m in trees
+    }
     assert len(shapes) > 4
     assert len({len(m.assembly.levels) for m in trees}) > 2
 
@@ -164,7 +198,10 @@ def test_random_trees_differ():
 def test_names_and_parameters_carry_their_module():
     model = small()
     assert model.system.coordinates[:3] == ("left.a.x", "left.a.y", "left.b.x")
-    assert "left.a.own" in model.constraints.names and set(model.assembly.levels[0]) == {"left.a.own", "right.a.own"}
+    assert "left.a.own" in model.constraints.names and set(model.assembly.levels[0]) == {
+        "left.a.own",
+        "right.a.own",
+    }
     assert {"left.a.k", "right.b.M", "bare.k"} <= set(model.params)
     assert model.params["left.a.k"] != model.params["right.a.k"]
 
@@ -176,8 +213,16 @@ def test_names_and_parameters_carry_their_module():
         (lambda leaf: zw.Hierarchy([leaf]), "lists, the first one of modules"),
         (lambda leaf: zw.Hierarchy([[OWN]]), "expected zw.Module or zw.Model"),
         (lambda leaf: zw.Hierarchy([[leaf], [leaf]]), "expected constraints"),
-        (lambda leaf: zw.Hierarchy([[leaf], [zw.Holonomic(lambda q, t, p: q["laef.x"], name="c")]]), "did you mean 'leaf.x'"),
-        (lambda leaf: zw.Hierarchy([[leaf]], params={"leaf.g": 1.0}), "begins with the name of a module"),
+        (
+            lambda leaf: zw.Hierarchy(
+                [[leaf], [zw.Holonomic(lambda q, t, p: q["laef.x"], name="c")]]
+            ),
+            "did you mean 'leaf.x'",
+        ),
+        (
+            lambda leaf: zw.Hierarchy([[leaf]], params={"leaf.g": 1.0}),
+            "begins with the name of a module",
+        ),
         (lambda leaf: zw.Module(leaf, [OWN], name="m"), "brings its own constraints"),
         (lambda leaf: zw.Module(leaf, name="m", params={"z": 1.0}), "unknown parameter 'z'"),
         (lambda leaf: zw.Hierarchy([[zw.Module(leaf, name="a.b")]]), "without dots"),

@@ -36,13 +36,23 @@ def test_a_composed_step_has_its_order(order):
     testing.check_integrator(zw.Rattle(order))
 
 
-def test_energy_stays_within_the_bounds_of_its_first_swings_and_the_way_back_is_the_way_there(pendulum):
+def test_energy_stays_within_the_bounds_of_its_first_swings_and_the_way_back_is_the_way_there(
+    pendulum,
+):
     """Dopri8 loses energy with every swing; 0.05 s is a fortieth of a swing."""
     run = pendulum.run(duration=100.0, samples=401, step=0.05, integrator=zw.Rattle())
     first, second = drift(run)
     assert second < 1.01 * first
     assert float(run.dataset.violation.max()) < 1e-14
-    back = zw.simulate(pendulum.model, run.q[-1], -run.v[-1], duration=100.0, samples=401, step=0.05, integrator=zw.Rattle())
+    back = zw.simulate(
+        pendulum.model,
+        run.q[-1],
+        -run.v[-1],
+        duration=100.0,
+        samples=401,
+        step=0.05,
+        integrator=zw.Rattle(),
+    )
     np.testing.assert_allclose(back.q[-1], pendulum.q0, atol=1e-9)  # round-off, 2000 steps each way
 
 
@@ -89,6 +99,8 @@ def test_what_rattle_cannot_do_is_one_sentence(pendulum):
     refused("position constraints alone", constraint=zw.Nonholonomic(lambda q, v, t, p: v[1]))
     refused("needs zw.Projection", drift=zw.NoStabilization())
     with pytest.raises(zw.ModelError, match="zw.trajectory takes no zw.Rattle"):
-        zw.trajectory(pendulum.model, pendulum.q0, pendulum.v0, times=[0.0, 1.0], integrator=zw.Rattle())
+        zw.trajectory(
+            pendulum.model, pendulum.q0, pendulum.v0, times=[0.0, 1.0], integrator=zw.Rattle()
+        )
     with pytest.raises(zw.ModelError, match="expected one of 2, 4, 6"):
         zw.Rattle(3)

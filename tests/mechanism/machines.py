@@ -1,4 +1,6 @@
-"""One mechanism in the plane and one in space that have every kind of joint, each at bodies of its own."""
+"""One mechanism in the plane and one in space that have every kind of joint, each at bodies of its
+own.
+"""
 
 import functools
 
@@ -9,14 +11,39 @@ from zwang.mechanism import Bushing, Drive, Force, Joint, Link, Mechanism, Point
 
 ROWS = {
     "plane": {
-        "revolute": 2, "prismatic": 2, "fixed": 3, "slot": 1, "rod": 1, "rolling": 2, "knife": 1, "path": 1,
-        "gear": 1, "belt": 1, "rack": 1, "cam": 1,
+        "revolute": 2,
+        "prismatic": 2,
+        "fixed": 3,
+        "slot": 1,
+        "rod": 1,
+        "rolling": 2,
+        "knife": 1,
+        "path": 1,
+        "gear": 1,
+        "belt": 1,
+        "rack": 1,
+        "cam": 1,
     },
     "space": {
-        "revolute": 5, "prismatic": 5, "cylindrical": 4, "universal": 4, "spherical": 3, "planar": 3, "fixed": 6, "slot": 2,
-        "rod": 1, "screw": 5, "rolling": 3, "knife": 1, "path": 1, "gear": 1, "belt": 1, "rack": 1, "cam": 1,
+        "revolute": 5,
+        "prismatic": 5,
+        "cylindrical": 4,
+        "universal": 4,
+        "spherical": 3,
+        "planar": 3,
+        "fixed": 6,
+        "slot": 2,
+        "rod": 1,
+        "screw": 5,
+        "rolling": 3,
+        "knife": 1,
+        "path": 1,
+        "gear": 1,
+        "belt": 1,
+        "rack": 1,
+        "cam": 1,
     },
-}  # fmt: skip
+}
 """Degrees of freedom that each joint takes."""
 HOLDS_ONE = (
     "revolute",
@@ -37,19 +64,25 @@ HOLDS_ONE = (
 
 @functools.cache
 def every_joint(world: str) -> Mechanism:
-    """All joints of the plane or of space, put together at the origin, with springs, bushings, forces and drives."""
+    """All joints of the plane or of space, put together at the origin, with springs, bushings,
+    forces and drives.
+    """
     d = 2 if world == "plane" else 3
     inertia = 0.1 if d == 2 else (0.1, 0.2, 0.25)
     zero, ahead = (0.0,) * d, (0.3, 0.2, 0.1)[:d]
     bodies, joints = {}, {}
     own = {
-        "rod": {"length": float(np.linalg.norm(ahead))}, "screw": {"pitch": 0.2}, "rolling": {"radius": 0.5},
+        "rod": {"length": float(np.linalg.norm(ahead))},
+        "screw": {"pitch": 0.2},
+        "rolling": {"radius": 0.5},
         "path": {"equation": "x**2/4 + y**2 - 1"},
-    }  # fmt: skip
+    }
     couples = {
-        "gear": {"joints": ("wheel", "wheel2"), "ratio": (20, 30)}, "belt": {"joints": ("wheel", "wheel3"), "ratio": (20, 10)},
-        "rack": {"joints": ("wheel", "bar"), "radius": 0.3}, "cam": {"joints": ("wheel", "follower"), "lift": "0.1*sin(2*angle)"},
-    }  # fmt: skip
+        "gear": {"joints": ("wheel", "wheel2"), "ratio": (20, 30)},
+        "belt": {"joints": ("wheel", "wheel3"), "ratio": (20, 10)},
+        "rack": {"joints": ("wheel", "bar"), "radius": 0.3},
+        "cam": {"joints": ("wheel", "follower"), "lift": "0.1*sin(2*angle)"},
+    }
     place = {"path": (2.0, 0.0, 0.4), "rolling": (0.3, 0.5, 0.0) if d == 2 else (0.3, 0.2, 0.5)}
     for kind in ROWS[world]:
         if kind in couples:
@@ -61,7 +94,9 @@ def every_joint(world: str) -> Mechanism:
         bodies[kind] = Link(1.5, inertia, at=at, turn=turn, points=points)
         second = kind if kind in ("path", "rolling") else f"{kind}.p"
         joints[kind] = Joint(
-            kind, between=("ground" if kind in ("path", "rolling", "rod") else "ground.p", second), **own.get(kind, {})
+            kind,
+            between=("ground" if kind in ("path", "rolling", "rod") else "ground.p", second),
+            **own.get(kind, {}),
         )
     for name, kind in (
         ("wheel", "revolute"),
@@ -75,8 +110,14 @@ def every_joint(world: str) -> Mechanism:
     bodies["free"] = Link(1.0, inertia, at=(0.4, 0.3, 0.2)[:d], points={"p": zero})
     soft = (30.0, 40.0, 5.0) if d == 2 else (30.0, 40.0, 50.0, 5.0, 6.0, 7.0)
     return Mechanism(
-        bodies, joints, ground={"p": ahead}, world=world,
-        drives={"motor": Drive("wheel2", rate="0.3*cos(t)"), "pull": Drive("prismatic", value="0.1*sin(w*t)")},
+        bodies,
+        joints,
+        ground={"p": ahead},
+        world=world,
+        drives={
+            "motor": Drive("wheel2", rate="0.3*cos(t)"),
+            "pull": Drive("prismatic", value="0.1*sin(w*t)"),
+        },
         springs={
             "spring": Spring(("ground", "free"), stiffness=20.0, damping=0.5, rest=0.2),
             "coil": Spring(joint="revolute", stiffness=3.0, damping=0.2, rest=0.1),
@@ -86,8 +127,9 @@ def every_joint(world: str) -> Mechanism:
             "wind": Force(("2*t - vx", "x") if d == 2 else ("2*t - vx", "x", "3"), on="free"),
             "torque": Force("sin(t) - 0.2*rate", joint="wheel"),
         },
-        parameters={"w": 2.0}, name=world,
-    )  # fmt: skip
+        parameters={"w": 2.0},
+        name=world,
+    )
 
 
 def evaluated(world: str):
@@ -98,6 +140,12 @@ def evaluated(world: str):
     @jax.jit
     def at(q, v, t):
         F = model.system.force(q, v, t, p)
-        return c.position_residual(q, t, p), c.velocity_residual(q, v, t, p), c.matrix(q, v, t, p), c.rhs(q, v, t, p), F
+        return (
+            c.position_residual(q, t, p),
+            c.velocity_residual(q, v, t, p),
+            c.matrix(q, v, t, p),
+            c.rhs(q, v, t, p),
+            F,
+        )
 
     return at

@@ -1,4 +1,6 @@
-"""Mechanism files: what is wrong is told in one sentence with the line; the gallery's are all well formed."""
+"""Mechanism files: what is wrong is told in one sentence with the line; the gallery's are all well
+formed.
+"""
 
 import textwrap
 
@@ -33,30 +35,102 @@ GOOD = """\
 HINGE = 'kind = "revolute", between = ["crank'
 WRONG = {
     "no TOML": ("[joints]", "[joints", "line 12"),
-    "an unknown field": ("length = 2.5", "lenght = 2.5", "line 8: bodies.rocker.lenght: there is no 'lenght' here; did you mean 'length'?"),
-    "an unknown table": ("[drives]", "[drive]", "line 16: drive: there is no 'drive' here; did you mean 'drives'"),
-    "a text for a number": ("mass = 2.5", 'mass = "heavy"', "line 9: bodies.rocker.mass: 'heavy' uses 'heavy', which has no value here"),
+    "an unknown field": (
+        "length = 2.5",
+        "lenght = 2.5",
+        "line 8: bodies.rocker.lenght: there is no 'lenght' here; did you mean 'length'?",
+    ),
+    "an unknown table": (
+        "[drives]",
+        "[drive]",
+        "line 16: drive: there is no 'drive' here; did you mean 'drives'",
+    ),
+    "a text for a number": (
+        "mass = 2.5",
+        'mass = "heavy"',
+        "line 9: bodies.rocker.mass: 'heavy' uses 'heavy', which has no value here",
+    ),
     "a list for a number": ("mass = 2.5", "mass = [1, 2]", "line 9: bodies.rocker.mass"),
-    "a negative mass": ("mass = 2.5", "mass = -2.5", "line 9: bodies.rocker.mass: is -2.5, expected a positive number"),
-    "an unknown point": ('"crank.end"', '"crank.edn"', "line 14: joints.B.between: there is no point 'crank.edn'; did you mean"),
-    "an unknown joint": (HINGE, HINGE.replace("revolute", "revolt"), "line 14: joints.B.kind: there is no joint"),
-    "a joint of space": (HINGE, HINGE.replace("revolute", "screw"), "there is no screw joint in the plane"),
-    "a joint that misses a number": (HINGE, HINGE.replace("revolute", "rod"), "line 14: joints.B: a rod joint needs length"),
-    "a number that a joint does not have": ('"rocker.end"]', '"rocker.end"], length = 2', "line 14: joints.B.length"),
-    "both ends on one body": ('"crank.end", "rocker.end"', '"rocker.start", "rocker.end"', "are on the same body"),
+    "a negative mass": (
+        "mass = 2.5",
+        "mass = -2.5",
+        "line 9: bodies.rocker.mass: is -2.5, expected a positive number",
+    ),
+    "an unknown point": (
+        '"crank.end"',
+        '"crank.edn"',
+        "line 14: joints.B.between: there is no point 'crank.edn'; did you mean",
+    ),
+    "an unknown joint": (
+        HINGE,
+        HINGE.replace("revolute", "revolt"),
+        "line 14: joints.B.kind: there is no joint",
+    ),
+    "a joint of space": (
+        HINGE,
+        HINGE.replace("revolute", "screw"),
+        "there is no screw joint in the plane",
+    ),
+    "a joint that misses a number": (
+        HINGE,
+        HINGE.replace("revolute", "rod"),
+        "line 14: joints.B: a rod joint needs length",
+    ),
+    "a number that a joint does not have": (
+        '"rocker.end"]',
+        '"rocker.end"], length = 2',
+        "line 14: joints.B.length",
+    ),
+    "both ends on one body": (
+        '"crank.end", "rocker.end"',
+        '"rocker.start", "rocker.end"',
+        "are on the same body",
+    ),
     "a missing field": ('joint = "A", ', "", "line 17: drives.motor: joint is missing"),
-    "a drive of nothing": ('joint = "A"', 'joint = "Z"', "line 17: drives.motor.joint: there is no joint 'Z'"),
+    "a drive of nothing": (
+        'joint = "A"',
+        'joint = "Z"',
+        "line 17: drives.motor.joint: there is no joint 'Z'",
+    ),
     "a formula with an unknown name": ("2*t", "2*s", "line 17: drives.motor.rate: '2*s' uses 's'"),
     "a formula with code in it": ("2*t", "__import__('os').getcwd()", "not allowed"),
-    "a place of three numbers": ("[[1, 0], [1, 2]]", "[[1, 0, 0], [1, 2, 0]]", "line 10: bodies.rocker.guess: each place has 3 numbers"),
-    "a number for a list": ("[[1, 0], [1, 2]]", "1", "line 10: bodies.rocker.guess: expected a list in brackets, got 1."),
-    "a text for a table": ("[drives]", "E = 'revolute'\n[drives]", "line 16: joints.E: expected a table"),
-    "an infinite length": ("length = 2.5", "length = inf", "line 8: bodies.rocker.length: is inf, expected a positive number"),
+    "a place of three numbers": (
+        "[[1, 0], [1, 2]]",
+        "[[1, 0, 0], [1, 2, 0]]",
+        "line 10: bodies.rocker.guess: each place has 3 numbers",
+    ),
+    "a number for a list": (
+        "[[1, 0], [1, 2]]",
+        "1",
+        "line 10: bodies.rocker.guess: expected a list in brackets, got 1.",
+    ),
+    "a text for a table": (
+        "[drives]",
+        "E = 'revolute'\n[drives]",
+        "line 16: joints.E: expected a table",
+    ),
+    "an infinite length": (
+        "length = 2.5",
+        "length = inf",
+        "line 8: bodies.rocker.length: is inf, expected a positive number",
+    ),
     "a name that stands twice": ("B = {", "A = {", "a name may stand only once in a table"),
-    "a run of no length": ("[drives]", "[run]\nduration = 0\n[drives]", "line 17: run.duration: is 0, expected a number above 0"),
-    "a mesh that is not there": ("mass = 2.5", 'mass = 2.5\nshapes = [{ kind = "mesh", file = "no.stl" }]', "no.stl"),
-    "a parameter that is none": ("l = 1.0", "l = true", "line 2: parameters.l: expected a number or a formula"),
-}  # fmt: skip
+    "a run of no length": (
+        "[drives]",
+        "[run]\nduration = 0\n[drives]",
+        "line 17: run.duration: is 0, expected a number above 0",
+    ),
+    "a mesh that is not there": (
+        "mass = 2.5",
+        'mass = 2.5\nshapes = [{ kind = "mesh", file = "no.stl" }]',
+        "no.stl",
+    ),
+    "a parameter that is none": (
+        "l = 1.0",
+        "l = true",
+        "line 2: parameters.l: expected a number or a formula",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -68,15 +142,23 @@ def test_a_wrong_file_is_told_in_one_sentence_with_the_line(what, tmp_path):
     path.write_text(text.replace(old, new))
     with pytest.raises(zw.ModelError) as told:
         read(path)
-    assert says in str(told.value) and "machine.toml" in str(told.value) and "\n" not in str(told.value)
+    assert (
+        says in str(told.value)
+        and "machine.toml" in str(told.value)
+        and "\n" not in str(told.value)
+    )
 
 
 def test_a_mesh_lies_beside_its_mechanism(tmp_path):
     (tmp_path / "hand.stl").write_text("solid hand\nendsolid hand\n")
     (tmp_path / "machine.toml").write_text(
-        textwrap.dedent(GOOD).replace("mass = 2.5", 'mass = 2.5\nshapes = [{ kind = "mesh", file = "hand.stl" }]')
+        textwrap.dedent(GOOD).replace(
+            "mass = 2.5", 'mass = 2.5\nshapes = [{ kind = "mesh", file = "hand.stl" }]'
+        )
     )
-    assert read(tmp_path / "machine.toml").bodies["rocker"].shapes[0].file == str(tmp_path / "hand.stl")
+    assert read(tmp_path / "machine.toml").bodies["rocker"].shapes[0].file == str(
+        tmp_path / "hand.stl"
+    )
 
 
 def test_parameters_change_what_is_built(tmp_path):
@@ -100,10 +182,13 @@ def test_a_mechanism_that_cannot_be_put_together_names_the_open_joint(tmp_path):
     path = tmp_path / "short.toml"
     path.write_text(
         textwrap.dedent(GOOD).replace(
-            "[joints]", '[ground]\nfar = [9, 0]\n[joints]\nC = { kind = "revolute", between = ["ground.far", "rocker.start"] }'
+            "[joints]",
+            '[ground]\nfar = [9, 0]\n[joints]\nC = { kind = "revolute", between = ["ground.far", "rocker.start"] }',
         )
     )
-    with pytest.raises(zw.AssemblyError, match=r"short cannot be put together: '[ABC]' between") as told:
+    with pytest.raises(
+        zw.AssemblyError, match=r"short cannot be put together: '[ABC]' between"
+    ) as told:
         _ = read(path).start_state
     assert told.value.joint in "ABC" and np.all(np.isfinite(told.value.q))
     answer = zwang("check", path)

@@ -17,13 +17,19 @@ def ran(name, **changes):
     return read(FOLDER / f"{name}.toml"), member.run(**changes)
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in MECHANISMS if entry.name != "strandbeest"])
+@pytest.mark.parametrize(
+    "name", [entry.name for entry in MECHANISMS if entry.name != "strandbeest"]
+)
 def test_a_member_runs_on_its_constraints_and_is_drawn(name):
     mechanism, run = ran(name)
     assert run.result is zw.Result.SUCCESS
     assert float(run.dataset["violation"].max()) < 1e-12
     picture = motion_picture(mechanism)(run)
-    assert picture.equal and picture.xlabel.endswith("[m]") and picture.panels[0].ylabel.endswith("[m]")
+    assert (
+        picture.equal
+        and picture.xlabel.endswith("[m]")
+        and picture.panels[0].ylabel.endswith("[m]")
+    )
 
 
 def test_peaucellier_draws_a_straight_line():
@@ -34,7 +40,9 @@ def test_peaucellier_draws_a_straight_line():
 
 def test_scotch_yoke_moves_as_a_cosine():
     _, run = ran("scotch-yoke")
-    assert np.allclose(run.dataset["q"].sel(coordinate="yoke.x"), 0.2 * np.cos(5.0 * run.t), atol=1e-12)
+    assert np.allclose(
+        run.dataset["q"].sel(coordinate="yoke.x"), 0.2 * np.cos(5.0 * run.t), atol=1e-12
+    )
 
 
 def test_universal_joint_turns_its_output_unevenly():
@@ -43,13 +51,19 @@ def test_universal_joint_turns_its_output_unevenly():
     angle, bend, speed = 5.0 * run.t, 0.5, 5.0
     exact = speed * np.cos(bend) / (1 - (np.sin(bend) * np.cos(angle)) ** 2)
     assert np.allclose(v, exact, atol=1e-9)
-    zw.motion(run.model, run.q[0], run.v[0])  # evenly and without weight: round-off of accelerations is no contradiction
+    zw.motion(
+        run.model, run.q[0], run.v[0]
+    )  # evenly and without weight: round-off of accelerations is no contradiction
 
 
 def test_bennett_is_overconstrained_and_moves():
     mechanism = read(FOLDER / "bennett.toml")
     found = zw.check(mechanism.model, mechanism.start_state.q, mechanism.start_state.v)
-    assert (found.m, found.rank, found.nv) == (21, 18, 18)  # its drive takes the one degree of freedom
+    assert (found.m, found.rank, found.nv) == (
+        21,
+        18,
+        18,
+    )  # its drive takes the one degree of freedom
 
 
 def test_strandbeest_walks_for_a_minute():

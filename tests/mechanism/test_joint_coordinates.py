@@ -10,19 +10,38 @@ from scipy.spatial.transform import Rotation
 import zwang as zw
 from zwang.drift.consistent import pieces
 from zwang.drift.metric import dense_mass
-from zwang.mechanism import KINDS, Drive, Force, Joint, Link, Mechanism, Point, Spring, reaction, shares
+from zwang.mechanism import (
+    KINDS,
+    Drive,
+    Force,
+    Joint,
+    Link,
+    Mechanism,
+    Point,
+    Spring,
+    reaction,
+    shares,
+)
 from zwang.state import State
 
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 BODIES, DURATION = 5, 2.0
 AGREEMENT = 1e-9
-"""What both may differ by after 2 s: two runs at rtol 1e-13; one of the linkages multiplies a difference by 1e6 on its way."""
+"""What both may differ by after 2 s: two runs at rtol 1e-13; one of the linkages multiplies a
+difference by 1e6 on its way.
+"""
 
 
 def random_tree(seed: int, world: str) -> Mechanism:
-    """Bodies on random joints of a tree, some met from their second body, and a free one; three rods close loops."""
+    """Bodies on random joints of a tree, some met from their second body, and a free one; three
+    rods close loops.
+    """
     random, d = np.random.default_rng(seed), 2 if world == "plane" else 3
-    kinds = ("revolute", "prismatic", "revolute", "revolute") if d == 2 else tuple(random.permutation(SPACE)[: BODIES - 1])
+    kinds = (
+        ("revolute", "prismatic", "revolute", "revolute")
+        if d == 2
+        else tuple(random.permutation(SPACE)[: BODIES - 1])
+    )
     places, turns = random.normal(size=(BODIES, d)), 0.8 * random.normal(size=(BODIES, 3))
     if d == 2:
         turns[:, :2] = 0.0
@@ -51,20 +70,38 @@ def random_tree(seed: int, world: str) -> Mechanism:
         turn = random.normal(size=3) * (np.array([0, 0, 1]) if d == 2 else 1)
         place = random.normal(size=d)
         pair = [mark(parent, f"to{i}", place, turn), mark(i, "joint", place, turn)]
-        joints[f"joint{i}"] = Joint(kinds[i], between=tuple(pair if random.random() < 0.6 else pair[::-1]))
+        joints[f"joint{i}"] = Joint(
+            kinds[i], between=tuple(pair if random.random() < 0.6 else pair[::-1])
+        )
     for k, (i, j) in enumerate([(0, BODIES - 1), (2, BODIES - 2), (-1, BODIES - 1)]):
         ends = random.normal(size=(2, d))
         between = (mark(i, f"rod{k}", ends[0]), mark(j, f"rod{k}", ends[1]))
-        joints[f"rod{k}"] = Joint("rod", between=between, length=float(np.linalg.norm(ends[1] - ends[0])))
+        joints[f"rod{k}"] = Joint(
+            "rod", between=between, length=float(np.linalg.norm(ends[1] - ends[0]))
+        )
     bodies = {}
     for i in range(BODIES):
         inertia = 0.5 if d == 2 else (0.5, 0.6, 0.7)
         where = {"angle": float(turns[i, 2])} if d == 2 else {"turn": tuple(turns[i])}
         speed = {"angular_velocity": 0.3 if d == 2 else (0.3, -0.2, 0.1)}
-        bodies[f"body{i}"] = Link(mass=1.0 + i / 5, inertia=inertia, points=points[i], at=tuple(places[i]), **where, **speed)
+        bodies[f"body{i}"] = Link(
+            mass=1.0 + i / 5,
+            inertia=inertia,
+            points=points[i],
+            at=tuple(places[i]),
+            **where,
+            **speed,
+        )
     spring = Spring(between=("body0", "body3"), stiffness=3.0, damping=0.2, rest=1.0)
     push = Force(effort=("sin(t)", "0.1", "0.2*x")[:d], on="body1")
-    return Mechanism(bodies=bodies, joints=joints, ground=ground, world=world, springs={"spring": spring}, forces={"push": push})
+    return Mechanism(
+        bodies=bodies,
+        joints=joints,
+        ground=ground,
+        world=world,
+        springs={"spring": spring},
+        forces={"push": push},
+    )
 
 
 def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-13) -> float:
@@ -86,7 +123,9 @@ def accelerated(at) -> np.ndarray:
     return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
 
 
-@pytest.mark.parametrize("seed, world", [(1, "plane"), pytest.param(3, "space", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seed, world", [(1, "plane"), pytest.param(3, "space", marks=pytest.mark.slow)]
+)
 def test_accelerations_are_alike_in_both_coordinates(seed, world):
     mechanism = random_tree(seed, world)
     joint, layout = dataclasses.replace(mechanism, coordinates="joint"), mechanism.layout
@@ -101,9 +140,14 @@ def test_accelerations_are_alike_in_both_coordinates(seed, world):
         assert np.abs(residual).max() < 1e-13
     rate, step = accelerated(at), 1e-4
     system, p = joint.model.system, joint.model.params
-    ends = [joint.body_state(system.move(state.q, h * jnp.asarray(v), 0.0, p), v + h * rate).v for h in (step, -step)]
+    ends = [
+        joint.body_state(system.move(state.q, h * jnp.asarray(v), 0.0, p), v + h * rate).v
+        for h in (step, -step)
+    ]
     got = np.asarray(ends[0] - ends[1]) / (2 * step)
-    np.testing.assert_allclose(got, accelerated(maximal), atol=1e-6 * np.abs(got).max())  # of the difference, O(step²)
+    np.testing.assert_allclose(
+        got, accelerated(maximal), atol=1e-6 * np.abs(got).max()
+    )  # of the difference, O(step²)
 
 
 def transmitted_alike(m: Mechanism) -> None:
@@ -121,7 +165,10 @@ def transmitted_alike(m: Mechanism) -> None:
 
 
 def test_joints_transmit_alike_in_both_coordinates():
-    rods = {name: Link(1.0, length=1.0, at=(x, 0.0), angular_velocity=2.0) for name, x in (("upper", 0.5), ("lower", 1.5))}
+    rods = {
+        name: Link(1.0, length=1.0, at=(x, 0.0), angular_velocity=2.0)
+        for name, x in (("upper", 0.5), ("lower", 1.5))
+    }
     joints = {
         "shoulder": Joint("revolute", ("ground", "upper.start")),
         "elbow": Joint("revolute", ("lower.start", "upper.end")),  # met from its second body
@@ -130,18 +177,26 @@ def test_joints_transmit_alike_in_both_coordinates():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed, world", [(0, "plane"), (1, "plane"), (2, "space"), (3, "space"), (4, "space")])
+@pytest.mark.parametrize(
+    "seed, world", [(0, "plane"), (1, "plane"), (2, "space"), (3, "space"), (4, "space")]
+)
 def test_joints_of_random_trees_transmit_alike_in_both_coordinates(seed, world):
     transmitted_alike(random_tree(seed, world))
 
 
 def test_forces_of_joints_are_asked_for_in_the_coordinates_of_bodies():
-    rod = Mechanism({"rod": Link(length=1.0)}, {"pin": Joint("revolute", ("ground", "rod.start"))}, coordinates="joint")
+    rod = Mechanism(
+        {"rod": Link(length=1.0)},
+        {"pin": Joint("revolute", ("ground", "rod.start"))},
+        coordinates="joint",
+    )
     with pytest.raises(zw.ModelError, match=r"take reactions\(mechanism, run\)"):
         reaction(rod, np.zeros(1), {}, "pin")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed, world", [(0, "plane"), (1, "plane"), (2, "space"), (3, "space"), (4, "space")])
+@pytest.mark.parametrize(
+    "seed, world", [(0, "plane"), (1, "plane"), (2, "space"), (3, "space"), (4, "space")]
+)
 def test_random_trees_with_loops_move_alike_in_both_coordinates(seed, world):
     assert agreement(random_tree(seed, world), DURATION) < AGREEMENT

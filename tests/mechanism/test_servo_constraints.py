@@ -41,9 +41,13 @@ def test_a_motor_carries_the_weight_and_gives_the_acceleration_that_is_asked_for
 @pytest.mark.slow
 def test_a_cylinder_pulls_with_its_lever():
     cylinder = Actuator(between=("ground.above", "rod.end"))
-    lever = 0.9 * LENGTH / np.hypot(0.9, LENGTH)  # of the line from (0, 0.9) to (1.2, 0) about the pin
+    lever = (
+        0.9 * LENGTH / np.hypot(0.9, LENGTH)
+    )  # of the line from (0, 0.9) to (1.2, 0) about the pin
     u = controlled(rod(cylinder, on="rod.end", coordinate="angle", rate="1")).u
-    assert u[0] == pytest.approx(-WEIGHT / lever, abs=1e-10)  # a positive control pushes its ends apart, and the rod down
+    assert u[0] == pytest.approx(
+        -WEIGHT / lever, abs=1e-10
+    )  # a positive control pushes its ends apart, and the rod down
 
 
 @pytest.mark.slow
@@ -66,21 +70,65 @@ FILE = """\
     lift = { joint = "pin", value = "0.5*sin(t)", gain = 4 }
     """
 WRONG = {
-    "an unknown joint": ('motor = { joint = "pin"', 'motor = { joint = "pni"', "motor.joint: there is no joint 'pni'; did you mean"),
-    "limits the wrong way": ("lower = -50", "lower = 60", "line 8: actuators.motor: lower is 60 and upper 50, expected lower below upper"),
-    "an actuator at nothing": ('joint = "pin", lower', "lower", "line 8: actuators.motor: expected either between or joint"),
-    "an actuator that has nothing to do": ("[servo]\nlift", "[drives]\nmove", "actuators.motor: has nothing to do"),
+    "an unknown joint": (
+        'motor = { joint = "pin"',
+        'motor = { joint = "pni"',
+        "motor.joint: there is no joint 'pni'; did you mean",
+    ),
+    "limits the wrong way": (
+        "lower = -50",
+        "lower = 60",
+        "line 8: actuators.motor: lower is 60 and upper 50, expected lower below upper",
+    ),
+    "an actuator at nothing": (
+        'joint = "pin", lower',
+        "lower",
+        "line 8: actuators.motor: expected either between or joint",
+    ),
+    "an actuator that has nothing to do": (
+        "[servo]\nlift",
+        "[drives]\nmove",
+        "actuators.motor: has nothing to do",
+    ),
     "no actuators": ("[actuators]\nmotor", "[start]\npin", "servo.lift: needs actuators"),
-    "both value and rate": ("gain = 4", 'rate = "1"', "line 11: servo.lift: expected either value or rate"),
-    "an unknown field": ("gain = 4", "gian = 4", "line 11: servo.lift.gian: there is no 'gian' here; did you mean 'gain'"),
-    "a negative gain": ("gain = 4", "gain = -4", "line 11: servo.lift.gain: is -4, expected a positive number"),
+    "both value and rate": (
+        "gain = 4",
+        'rate = "1"',
+        "line 11: servo.lift: expected either value or rate",
+    ),
+    "an unknown field": (
+        "gain = 4",
+        "gian = 4",
+        "line 11: servo.lift.gian: there is no 'gian' here; did you mean 'gain'",
+    ),
+    "a negative gain": (
+        "gain = 4",
+        "gain = -4",
+        "line 11: servo.lift.gain: is -4, expected a positive number",
+    ),
     "an unknown name": ("sin(t)", "sin(s)", "line 11: servo.lift.value: '0.5*sin(s)' uses 's'"),
     "code": ("0.5*sin(t)", "__import__('os')", "no function '__import__'"),
-    "too many formulas": ('"0.5*sin(t)"', '["t", "t"]', "line 11: servo.lift.value: has 2 formulas, expected 1"),
-    "too few formulas": ('joint = "pin", value', 'on = "rod.end", value', "line 11: servo.lift.value: has 1 formulas, expected 2"),
-    "the name of a joint": ("lift = {", "pin = {", "line 11: servo.pin: has the name of a joint or drive"),
-    "a point of the ground": ('joint = "pin", value', 'on = "ground", coordinate = "angle", value', "are on the same body"),
-}  # fmt: skip
+    "too many formulas": (
+        '"0.5*sin(t)"',
+        '["t", "t"]',
+        "line 11: servo.lift.value: has 2 formulas, expected 1",
+    ),
+    "too few formulas": (
+        'joint = "pin", value',
+        'on = "rod.end", value',
+        "line 11: servo.lift.value: has 1 formulas, expected 2",
+    ),
+    "the name of a joint": (
+        "lift = {",
+        "pin = {",
+        "line 11: servo.pin: has the name of a joint or drive",
+    ),
+    "a point of the ground": (
+        'joint = "pin", value',
+        'on = "ground", coordinate = "angle", value',
+        "are on the same body",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -104,14 +152,22 @@ def test_a_file_gives_the_servo_that_it_describes(tmp_path):
     file.write_text(textwrap.dedent(FILE))
     servo = read(file).model.servo
     assert servo.actuators == ("motor",) and servo.actuator_units == ("N m",)
-    assert (servo.limits.lower[0], servo.limits.upper[0], servo.gains["lift"].k) == (-50.0, 50.0, 4.0)
+    assert (servo.limits.lower[0], servo.limits.upper[0], servo.gains["lift"].k) == (
+        -50.0,
+        50.0,
+        4.0,
+    )
 
 
 @pytest.mark.slow
 def test_the_digger_reaches_its_cut_at_the_rate_of_its_gain():
     mechanism, member = read(FOLDER / "digger.toml"), zw.gallery.load("digger")
     run = member.run()
-    assert run.result is zw.Result.SUCCESS and float(run.dataset["violation"].max()) < 1e-11  # in meters, of meters
+    assert (
+        run.result is zw.Result.SUCCESS and float(run.dataset["violation"].max()) < 1e-11
+    )  # in meters, of meters
     height, gain = path(mechanism, run.q, "bucket.tooth")[:, 1] - 0.3, 3.0
-    assert np.allclose(height, height[0] * (1 + gain * run.t) * np.exp(-gain * run.t), atol=1e-6)  # starts at rest
+    assert np.allclose(
+        height, height[0] * (1 + gain * run.t) * np.exp(-gain * run.t), atol=1e-6
+    )  # starts at rest
     assert float(run.dataset["servo_residual"].max()) < 1e-9

@@ -8,7 +8,10 @@ from zwang.mechanism import Begin, Joint, Link, Mechanism
 
 
 def train(last: str, ratio):
-    wheels = {name: Link(1.0, radius=r, at=(x, 0.0)) for name, r, x in (("a", 0.1, 0.0), ("b", 0.2, 0.3), ("c", 0.4, 0.9))}
+    wheels = {
+        name: Link(1.0, radius=r, at=(x, 0.0))
+        for name, r, x in (("a", 0.1, 0.0), ("b", 0.2, 0.3), ("c", 0.4, 0.9))
+    }
     ground = {name: (x, 0.0) for name, x in (("a", 0.0), ("b", 0.3), ("c", 0.9))}
     axles = {f"axle {n}": Joint("revolute", (f"ground.{n}", n)) for n in wheels}
     meshes = {
@@ -16,7 +19,12 @@ def train(last: str, ratio):
         "bc": Joint("gear", joints=("axle b", "axle c"), ratio=(0.2, 0.4)),
         "ca": Joint(last, joints=("axle c", "axle a"), ratio=ratio),
     }
-    return Mechanism(wheels, axles | meshes, ground=ground, start={"axle a": Begin(rate=8.0)} if last == "belt" else {})
+    return Mechanism(
+        wheels,
+        axles | meshes,
+        ground=ground,
+        start={"axle a": Begin(rate=8.0)} if last == "belt" else {},
+    )
 
 
 @pytest.mark.slow

@@ -15,7 +15,12 @@ from ..cli.command_line import zwang
 
 def page_of(*claims):
     return Page(
-        "review", "What was found.", ("a choice",), list(claims), [Grid("Table 1: numbers", ("a", "b"), [["x", "1.5"]])], []
+        "review",
+        "What was found.",
+        ("a choice",),
+        list(claims),
+        [Grid("Table 1: numbers", ("a", "b"), [["x", "1.5"]])],
+        [],
     )
 
 
@@ -41,7 +46,10 @@ def test_a_changed_verdict_fails_the_command_and_names_the_row(tmp_path, monkeyp
     monkeypatch.setattr(papers, "reproduce", lambda name, progress: page_of(GOOD, WRONG))
     answer = zwang("reproduce", "review", "--out", str(tmp_path))
     assert answer.code == 4
-    assert "review, Table 9, a <changed> value: not reproducible, expected: reproduced (printed 1, ours 2)" in answer.err
+    assert (
+        "review, Table 9, a <changed> value: not reproducible, expected: reproduced (printed 1, ours 2)"
+        in answer.err
+    )
     assert (tmp_path / "review.html").exists()
 
 
@@ -53,14 +61,20 @@ def test_expected_verdicts_end_with_zero(tmp_path, monkeypatch):
 
 def test_all_means_every_paper_in_the_index(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(papers, "reproduce", lambda name, progress: asked.append(name) or page_of(GOOD))
+    monkeypatch.setattr(
+        papers, "reproduce", lambda name, progress: asked.append(name) or page_of(GOOD)
+    )
     assert zwang("reproduce", "all", "--out", str(tmp_path)).code == 0
     assert asked == list(papers.PAPERS)
 
 
 def test_an_unknown_paper_is_refused_with_the_known_ones():
     answer = zwang("reproduce", "reviev")
-    assert answer.code == 2 and "there is no paper 'reviev'" in answer.err and "pseudoinverse" in answer.err
+    assert (
+        answer.code == 2
+        and "there is no paper 'reviev'" in answer.err
+        and "pseudoinverse" in answer.err
+    )
     with pytest.raises(zw.ModelError, match="there is no paper 'reviev'; there are: "):
         papers.reproduce("reviev")
 
@@ -70,7 +84,9 @@ def test_names_of_papers_and_help_import_nothing_slow():
         "import sys; from zwang.cli import main; main(['reproduce', '--help']); "
         "print(sorted({'jax', 'numpy', 'scipy', 'matplotlib', 'sksundae'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "[]" and "pseudoinverse" in done.stdout
 
 

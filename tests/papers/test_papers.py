@@ -11,7 +11,9 @@ from zwang.pseudoinverse import SVD
 
 def test_operation_counts_have_their_expected_verdicts():
     """Tables 1-6 without their times."""
-    claims = [claim for equation in counts.EQUATIONS for claim in counts.operations(equation)] + counts.steps()
+    claims = [
+        claim for equation in counts.EQUATIONS for claim in counts.operations(equation)
+    ] + counts.steps()
     assert len(claims) == 8 and not [claim for claim in claims if claim.changed]
 
 
@@ -24,9 +26,13 @@ def test_table_1_as_printed_leaves_nine_cubes_out():
 
 
 def test_kinds_of_constraints_in_the_examples_of_the_review():
-    claims = [basics.kind_of(place, *rest[:3]) for place, rest in basics.EXAMPLES.items()] + [basics.value_of_lemma_1()]
+    claims = [basics.kind_of(place, *rest[:3]) for place, rest in basics.EXAMPLES.items()] + [
+        basics.value_of_lemma_1()
+    ]
     assert [claim for claim in claims if claim.changed] == []
-    other = basics.kind_of("Example 4 taken for holonomic", basics.EXAMPLES["Example 4, eq. (16)"][0], True, True)
+    other = basics.kind_of(
+        "Example 4 taken for holonomic", basics.EXAMPLES["Example 4, eq. (16)"][0], True, True
+    )
     assert other.changed
 
 
@@ -42,7 +48,9 @@ def test_lemma_1_gives_two_for_example_4():
 
 def test_an_exact_form_passes_lemma_1_and_a_contact_form_does_not():
     assert basics.frobenius(lambda x: jnp.stack([x[1], x[0], 1.0]), [0.1, 0.2, 0.3]) == 0
-    assert basics.frobenius(lambda x: jnp.stack([-x[1], 0.0, 1.0]), [0.1, 0.2, 0.3]) == -1  # γ ∂α/∂y
+    assert (
+        basics.frobenius(lambda x: jnp.stack([-x[1], 0.0, 1.0]), [0.1, 0.2, 0.3]) == -1
+    )  # γ ∂α/∂y
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""The scara paper: its equations by screws, its misprints, and why its printed errors do not come out."""
+"""The scara paper: its equations by screws, its misprints, and why its printed errors do not come
+out.
+"""
 
 import json
 from pathlib import Path
@@ -20,16 +22,28 @@ VALUES = json.loads((Path(__file__).parent / "reference" / "scara.json").read_te
 TIMES = (0.0, 20.0)
 RANDOM = np.random.default_rng(11)
 LIKE = 10.0
-"""Errors of loose integrations are reproduced if they are of the same size: they depend on the first step and on round-off."""
+"""Errors of loose integrations are reproduced if they are of the same size: they depend on the
+first step and on round-off.
+"""
 
 
 def test_the_closed_forms_are_those_of_the_screws():
-    """M and F of eq. (34)-(36), by the chain, by the gallery's member, and as printed; at ten states."""
+    """M and F of eq. (34)-(36), by the chain, by the gallery's member, and as printed; at ten
+    states.
+    """
     q, v = RANDOM.standard_normal((2, 10, 4))
-    systems = [(robot.chain().system, robot.chain().params), (robot.member().model.passive.system, robot.numbers())]
+    systems = [
+        (robot.chain().system, robot.chain().params),
+        (robot.member().model.passive.system, robot.numbers()),
+    ]
     p = robot.numbers()
     states = zip(q, v, strict=True)
-    expected = [np.stack(x) for x in zip(*((robot.mass_matrix(a, p), robot.forces(a, b, p)) for a, b in states), strict=True)]
+    expected = [
+        np.stack(x)
+        for x in zip(
+            *((robot.mass_matrix(a, p), robot.forces(a, b, p)) for a, b in states), strict=True
+        )
+    ]
     for system, params in systems:
 
         def both(q, v, params, system=system):
@@ -48,28 +62,37 @@ def wrong():
 @pytest.mark.errata
 @pytest.mark.parametrize("place", ["(8)", "(17)", "(24)", "(26)", "after (30)", "(43)"])
 def test_a_misprint_goes_wrong_and_its_correction_does_not(wrong, place):
-    """ERRATA: (8) ends with M^(−1/2) for M^(1/2); (17) begins its product at joint 1 for j; (24) has Ad⁻¹ of g(q) for g(0), (26)
-    Ad of g(q) for g⁻¹(0); the first bracket after (30) A_li for A_ki; (43) c₁₂₄ for c₁₂₃."""
+    """ERRATA: (8) ends with M^(−1/2) for M^(1/2); (17) begins its product at joint 1 for j; (24)
+    has Ad⁻¹ of g(q) for g(0), (26)
+    Ad of g(q) for g⁻¹(0); the first bracket after (30) A_li for A_ki; (43) c₁₂₄ for c₁₂₃.
+    """
     assert wrong[place].shown, wrong[place]
     assert wrong[place].error_right < 1e-13
 
 
 @pytest.mark.errata
 def test_what_the_misprints_do(wrong):
-    """ERRATA: with (8) as printed the lift of half a kilogram rises at g, (26) is not even symmetric, and (43) is no rotation."""
+    """ERRATA: with (8) as printed the lift of half a kilogram rises at g, (26) is not even
+    symmetric, and (43) is no rotation.
+    """
     np.testing.assert_allclose(wrong["(8)"].error_printed, 9.81, rtol=0.01)
     screws = Screws(Q)
     place = screws.product(0, 3) @ screws.home[3]
     printed = screws.Ad(place).T @ screws.inertia[3] @ screws.back(place)
     assert np.abs(printed - printed.T).max() > 0.1
     turned = np.eye(3)
-    turned[:2, :2] = [[np.cos(Q[[0, 1, 3]].sum()), -np.sin(Q[:3].sum())], [np.sin(Q[:3].sum()), np.cos(Q[:3].sum())]]
+    turned[:2, :2] = [
+        [np.cos(Q[[0, 1, 3]].sum()), -np.sin(Q[:3].sum())],
+        [np.sin(Q[:3].sum()), np.cos(Q[:3].sum())],
+    ]
     assert abs(np.linalg.det(turned) - 1) > 0.05
 
 
 @pytest.mark.errata
 def test_misprints_of_notation():
-    """ERRATA: (25) needs the index j + 1, though j does no harm; (32) has a 1 too many to be a matrix; (45) has α, β for φ, ψ."""
+    """ERRATA: (25) needs the index j + 1, though j does no harm; (32) has a 1 too many to be a
+    matrix; (45) has α, β for φ, ψ.
+    """
     for claim in [*claims._writing(), claims._angles()[2]]:
         assert claim.verdict is Verdict.CORRECTED, claim
 
@@ -81,7 +104,9 @@ def test_the_start_as_printed_is_off_the_path():
 
 
 def loosely(ic, **settings):
-    """Largest errors of x, y, orientation and z over the steps, and the number of instants, without stabilization."""
+    """Largest errors of x, y, orientation and z over the steps, and the number of instants, without
+    stabilization.
+    """
     p = robot.numbers()
 
     def rate(t, y):
@@ -93,7 +118,9 @@ def loosely(ic, **settings):
 
 @pytest.mark.parametrize("case", VALUES["cases"])
 def test_default_tolerances_leave_errors_larger_than_the_drift(case):
-    """The same runs as the reference's: 5e-3 m in x and 2e-2 m in y from exact angles, whose drift is 1.1e-3 and 2e-4 m."""
+    """The same runs as the reference's: 5e-3 m in x and 2e-2 m in y from exact angles, whose drift
+    is 1.1e-3 and 2e-4 m.
+    """
     values = VALUES["cases"][case]
     for name, settings in (
         ("RK45 default", {"max_step": np.inf}),
@@ -101,7 +128,9 @@ def test_default_tolerances_leave_errors_larger_than_the_drift(case):
         ("RK45 1e-8", {"rtol": 1e-8, "atol": 1e-10}),
     ):
         largest, instants = loosely(values["ic"], **(ODE45 | settings))
-        np.testing.assert_allclose(largest[:2], values[name]["maxabs_err_xyoz"][:2], rtol=1e-5, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            largest[:2], values[name]["maxabs_err_xyoz"][:2], rtol=1e-5, atol=1e-12, err_msg=name
+        )
         assert instants == values[name]["n"]
 
 
@@ -143,7 +172,10 @@ def test_emulations_of_ode45_are_of_the_same_size(name):
 def test_every_verdict_is_the_expected_one_and_every_figure_is_there(tmp_path):
     page = reproduce("scara")
     assert not page.changed
-    assert [claim.place for claim in page.claims if claim.verdict is Verdict.NOT] == ["Figure 5", "Figure 5"]
+    assert [claim.place for claim in page.claims if claim.verdict is Verdict.NOT] == [
+        "Figure 5",
+        "Figure 5",
+    ]
     assert [chart.key for chart in page.charts] == [*(f"figure{i}" for i in range(2, 11)), "loose"]
     write_page(page, tmp_path / "scara.html", seconds=1.0)
     text = (tmp_path / "scara.html").read_text()

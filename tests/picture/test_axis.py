@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from zwang.picture.axis import FLAT, PAD, axis, ticks
 
 sizes = st.floats(-1e299, 1e299, allow_nan=False, allow_infinity=False)
-values = st.lists(sizes | st.sampled_from([0.0, 1e-300, -1e-300, 5e-324, math.nan, math.inf, -math.inf]), max_size=8)
+values = st.lists(
+    sizes | st.sampled_from([0.0, 1e-300, -1e-300, 5e-324, math.nan, math.inf, -math.inf]),
+    max_size=8,
+)
 
 
 def number(told: str) -> float:
@@ -27,7 +30,9 @@ def test_an_axis_shows_every_number_and_its_ticks_lie_on_it(given_values, length
     made = axis(given_values, length)
     shown = np.array([x for x in given_values if abs(x) < 1e300])
     assert made.low < made.high
-    assert np.all(made.at(shown) >= -1e-9 * length) and np.all(made.at(shown) <= length * (1 + 1e-9))
+    assert np.all(made.at(shown) >= -1e-9 * length) and np.all(
+        made.at(shown) <= length * (1 + 1e-9)
+    )
     labeled = made.ticks()
     assert 1 <= len(labeled) <= made.most + 1
     assert all(-1e-6 <= made.at(x) / length <= 1 + 1e-6 for x, _ in labeled)
@@ -45,7 +50,9 @@ def test_ticks_are_multiples_of_1_2_or_5_and_neither_few_nor_many(middle, size, 
     if len(numbers) > 1:
         step = numbers[1] - numbers[0]
         mantissa = round(step / 10 ** math.floor(math.log10(step * (1 + 1e-6))), 3)
-        assert mantissa in (1, 2, 5) or abs(middle) > 1e6 * step  # where the difference of two doubles has lost its digits
+        assert (
+            mantissa in (1, 2, 5) or abs(middle) > 1e6 * step
+        )  # where the difference of two doubles has lost its digits
         assert len({f"{x:.{digits}g}" for x in numbers}) == len(numbers)
 
 
@@ -93,13 +100,20 @@ def test_a_limit_ends_an_axis_though_the_curves_go_on_or_end_before():
 
 
 def test_whole_numbers_are_asked_for():
-    assert [told for _, told in axis([11, 12], 60.0, limits=(10.4, 12.6), whole=True).ticks()] == ["11", "12"]
+    assert [told for _, told in axis([11, 12], 60.0, limits=(10.4, 12.6), whole=True).ticks()] == [
+        "11",
+        "12",
+    ]
 
 
 @given(st.lists(st.floats(1e-299, 1e299), min_size=1, max_size=6))
 def test_a_logarithmic_axis_has_whole_decades_and_powers_of_ten(values):
     made = axis([*values, 0.0, -1.0, np.nan], 126.0, logarithmic=True)
-    assert made.low == math.floor(made.low) and made.high == math.floor(made.high) and made.high - made.low >= 1
+    assert (
+        made.low == math.floor(made.low)
+        and made.high == math.floor(made.high)
+        and made.high - made.low >= 1
+    )
     assert made.low <= math.log10(min(values)) and math.log10(max(values)) <= made.high
     assert all(told == f"1e{round(math.log10(x))}".replace("-", "−") for x, told in made.ticks())
     assert np.isnan(made.at([0.0, -1.0])).all()

@@ -34,8 +34,13 @@ def strokes(root):
     found = {}
     for path in root.iter(f"{SVG}path"):
         if path.get("stroke") in PALETTE and path.get("stroke-linecap"):
-            pieces = [[[np.nan, np.nan], *np.reshape([float(x) for x in re.findall(r"-?[\d.]+", piece)], (-1, 2))]
-                      for piece in path.get("d").split("M")[1:]]  # fmt: skip
+            pieces = [
+                [
+                    [np.nan, np.nan],
+                    *np.reshape([float(x) for x in re.findall(r"-?[\d.]+", piece)], (-1, 2)),
+                ]
+                for piece in path.get("d").split("M")[1:]
+            ]
             found[path.get("stroke")] = np.concatenate(pieces)
     return found
 
@@ -43,12 +48,28 @@ def strokes(root):
 @given(st.text(), st.text())
 def test_whatever_the_names_are_the_svg_is_xml_and_shows_them_as_text(name, other):
     picture = Picture(
-        [Panel([Curve(T, T, name), Curve(T, -T, other)], name, heading=other, marks=[Mark([1.0], [name])], labels=[Label((1, 1), name)])],
-        xlabel=name, title=other,
-    )  # fmt: skip
+        [
+            Panel(
+                [Curve(T, T, name), Curve(T, -T, other)],
+                name,
+                heading=other,
+                marks=[Mark([1.0], [name])],
+                labels=[Label((1, 1), name)],
+            )
+        ],
+        xlabel=name,
+        title=other,
+    )
     for themed in (False, True):
         root = parsed(picture, title=name, themed=themed)
-        assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", "rect", "path", "text", "g", "clipPath"}
+        assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+            "svg",
+            "rect",
+            "path",
+            "text",
+            "g",
+            "clipPath",
+        }
 
 
 def test_hostile_names_stay_text():
@@ -103,7 +124,12 @@ def test_a_logarithmic_axis_leaves_out_what_is_not_positive_and_says_when_nothin
 def test_equal_scales_are_equal_and_show_everything(size):
     a, b = size
     circle = np.linspace(0, 2 * np.pi, 50)
-    picture = Picture([Panel([Curve(a * np.cos(circle), b * np.sin(circle))], "y [m]")], "x [m]", width=HALF, equal=True)
+    picture = Picture(
+        [Panel([Curve(a * np.cos(circle), b * np.sin(circle))], "y [m]")],
+        "x [m]",
+        width=HALF,
+        equal=True,
+    )
     (at,) = layout(picture).places
     assert at.x.scale == pytest.approx(at.y.scale, rel=1e-12)
     x, y = strokes(parsed(picture))[PALETTE[0]][1:].T
@@ -113,7 +139,9 @@ def test_equal_scales_are_equal_and_show_everything(size):
         assert np.ptp(x) / np.ptp(y) == pytest.approx(a / b, rel=0.01, abs=0.02 / np.ptp(y))
     axes = picture.figure().axes[0]
     width, height = axes.get_position().size * axes.figure.get_size_inches()
-    assert np.ptp(axes.get_xlim()) / width == pytest.approx(np.ptp(axes.get_ylim()) / height, rel=1e-9)
+    assert np.ptp(axes.get_xlim()) / width == pytest.approx(
+        np.ptp(axes.get_ylim()) / height, rel=1e-9
+    )
 
 
 def test_panels_share_the_axis_across_and_nothing_overlaps():
@@ -142,8 +170,14 @@ def test_marks_stand_where_they_belong_with_their_names():
     (at,) = layout(picture).places
     root = parsed(picture)
     names = {t.text: float(t.get("x")) for t in root.iter(f"{SVG}text")}
-    assert 0 < names["latch on"] - at.points(1.0, 0)[0] < 5 and 0 < at.points(4.9, 0)[0] - names["2 J lost"] < 5
-    assert any(path.get("d").startswith(f"M{at.points(1.0, 0)[0]:.2f} {at.top:.2f}v") for path in root.iter(f"{SVG}path"))
+    assert (
+        0 < names["latch on"] - at.points(1.0, 0)[0] < 5
+        and 0 < at.points(4.9, 0)[0] - names["2 J lost"] < 5
+    )
+    assert any(
+        path.get("d").startswith(f"M{at.points(1.0, 0)[0]:.2f} {at.top:.2f}v")
+        for path in root.iter(f"{SVG}path")
+    )
 
 
 def test_a_long_curve_over_time_keeps_its_peaks():
@@ -191,9 +225,15 @@ def test_a_number_stands_for_as_many_as_there_are():
         (lambda: Curve(T, np.ones((51, 2))), r"y \(51, 2\), expected \(n,\)"),
         (lambda: Curve(1.0, 2.0), r"x has shape \(\)"),
         (lambda: Curve(T, T, marker="x"), "marker 'x', expected 'o'"),
-        (lambda: one(Curve(T, T), logarithmic=True, limits=(0, None)), "limits .* on a logarithmic axis, expected positive"),
+        (
+            lambda: one(Curve(T, T), logarithmic=True, limits=(0, None)),
+            "limits .* on a logarithmic axis, expected positive",
+        ),
         (lambda: Picture([], logarithmic=True, equal=True), "equal=True with a logarithmic axis"),
-        (lambda: one(Curve(T, T)).save("no/such/folder/a.svg"), "folder no/such/folder does not exist"),
+        (
+            lambda: one(Curve(T, T)).save("no/such/folder/a.svg"),
+            "folder no/such/folder does not exist",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(wrong, says):
@@ -202,7 +242,11 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(wrong, says):
 
 
 def test_a_picture_is_saved_as_svg_and_as_what_matplotlib_knows(tmp_path):
-    picture = one(Curve(T, T, "a", dot=True, marker="s"), marks=[Mark([1], ["on"])], labels=[Label((1, 1), "here $")])
+    picture = one(
+        Curve(T, T, "a", dot=True, marker="s"),
+        marks=[Mark([1], ["on"])],
+        labels=[Label((1, 1), "here $")],
+    )
     assert ET.parse(picture.save(tmp_path / "a.svg")).getroot().tag == f"{SVG}svg"
     assert picture.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert picture.figure()._repr_png_().startswith(b"\x89PNG")
@@ -210,11 +254,18 @@ def test_a_picture_is_saved_as_svg_and_as_what_matplotlib_knows(tmp_path):
 
 
 def test_the_matplotlib_figure_has_the_same_curves_limits_and_ticks():
-    panels = [Panel([Curve(T, T, "a"), Curve(T, -T, "b")], "a [m]"), Panel([Curve(T, 10**-T)], "b [m]", logarithmic=True)]
+    panels = [
+        Panel([Curve(T, T, "a"), Curve(T, -T, "b")], "a [m]"),
+        Panel([Curve(T, 10**-T)], "b [m]", logarithmic=True),
+    ]
     picture = Picture(panels, "time [s]", title="both")
     for axes, at in zip(picture.figure().axes, layout(picture).places, strict=True):
-        assert axes.get_xlim() == pytest.approx(at.x.ends) and axes.get_ylim() == pytest.approx(at.y.ends)
-        assert [text.get_text() for text in axes.get_yticklabels()] == [told for _, told in at.y.ticks()]
+        assert axes.get_xlim() == pytest.approx(at.x.ends) and axes.get_ylim() == pytest.approx(
+            at.y.ends
+        )
+        assert [text.get_text() for text in axes.get_yticklabels()] == [
+            told for _, told in at.y.ticks()
+        ]
         for line, curve in zip(axes.get_lines(), at.panel.curves, strict=True):
             assert np.array_equal(line.get_ydata(), curve.y)
     assert dataclasses.replace(picture, panels=[]).figure().axes == []

@@ -20,8 +20,12 @@ SPARSE = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1], [0, 0
 
 def looped(x, k):
     """Turns that differ in number, one in the other, with a value that all share."""
-    inner = lambda y, n: L.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jnp.sin(c[1]) + c[0]), (0, y))[1]
-    return L.while_loop(lambda c: c[0] < k, lambda c: (c[0] + 1, inner(c[1], c[0]), c[2] + 1), (0, x, jnp.zeros(2)))
+    inner = lambda y, n: L.while_loop(
+        lambda c: c[0] < n, lambda c: (c[0] + 1, jnp.sin(c[1]) + c[0]), (0, y)
+    )[1]
+    return L.while_loop(
+        lambda c: c[0] < k, lambda c: (c[0] + 1, inner(c[1], c[0]), c[2] + 1), (0, x, jnp.zeros(2))
+    )
 
 
 def stored(x, k):
@@ -36,18 +40,28 @@ def stored(x, k):
 
 
 long = lambda y: (
-    jnp.cumsum(jnp.sort(jnp.tanh(y) + 1, axis=0), axis=0) * jnp.sum(y**2) + jnp.max(y, axis=1, keepdims=True) - jnp.min(y)
+    jnp.cumsum(jnp.sort(jnp.tanh(y) + 1, axis=0), axis=0) * jnp.sum(y**2)
+    + jnp.max(y, axis=1, keepdims=True)
+    - jnp.min(y)
 )
 FUNCTIONS = {
     **{name: (lambda x, k, f=f: f(x)) for name, f in OPERATIONS.items()},
     "turns that differ in number": looped,
     "places that differ": stored,
-    "a branch for each": lambda x, k: L.switch(k % 3, [lambda y: y, long, lambda y: y[::-1] - 1], x),
+    "a branch for each": lambda x, k: L.switch(
+        k % 3, [lambda y: y, long, lambda y: y[::-1] - 1], x
+    ),
     "a branch that some take": lambda x, k: L.cond(k == 0, long, lambda y: y, x),
     "a branch that none takes": lambda x, k: L.cond(k > 7, long, lambda y: y, x),
-    "a branch for all": lambda x, k: L.switch(jnp.argmax(jnp.arange(3)), [lambda y: y, lambda y: y, long], x),
-    "a scan of members": lambda x, k: L.scan(lambda c, row: (c + row * k, (c @ row, jnp.ones(2))), jnp.zeros(4), x, reverse=True),
-    "a scan that some turns make differ": lambda x, k: L.scan(lambda c, i: ((c[1], c[1] * k), c[0]), (1.0, 2.0), jnp.arange(3)),
+    "a branch for all": lambda x, k: L.switch(
+        jnp.argmax(jnp.arange(3)), [lambda y: y, lambda y: y, long], x
+    ),
+    "a scan of members": lambda x, k: L.scan(
+        lambda c, row: (c + row * k, (c @ row, jnp.ones(2))), jnp.zeros(4), x, reverse=True
+    ),
+    "a scan that some turns make differ": lambda x, k: L.scan(
+        lambda c, i: ((c[1], c[1] * k), c[0]), (1.0, 2.0), jnp.arange(3)
+    ),
     "products of members and shared": lambda x, k: (
         x @ np.ones((4, 2)),
         np.ones((2, 5)) @ x,
@@ -55,9 +69,19 @@ FUNCTIONS = {
         np.ones(5) @ x @ x[0],
         k * k,
     ),
-    "a product over two axes": lambda x, k: jnp.einsum("ij,kij->k", x, np.arange(40.0).reshape(2, 5, 4)) + jnp.tensordot(x, x, 2),
-    "sums": lambda x, k: (jnp.sum(x, axis=(0, 1)), jnp.sum(x[:0]), jnp.prod(x, axis=0), jnp.any(x > 1), jnp.all(x > -9, axis=1)),
-    "terms that are no array": lambda x, k: jnp.sum(x[:, None, :] * x[None, :, :] - x[:, None, :], axis=(0, 2)),
+    "a product over two axes": lambda x, k: (
+        jnp.einsum("ij,kij->k", x, np.arange(40.0).reshape(2, 5, 4)) + jnp.tensordot(x, x, 2)
+    ),
+    "sums": lambda x, k: (
+        jnp.sum(x, axis=(0, 1)),
+        jnp.sum(x[:0]),
+        jnp.prod(x, axis=0),
+        jnp.any(x > 1),
+        jnp.all(x > -9, axis=1),
+    ),
+    "terms that are no array": lambda x, k: jnp.sum(
+        x[:, None, :] * x[None, :, :] - x[:, None, :], axis=(0, 2)
+    ),
     "shapes": lambda x, k: (
         x.reshape(2, 10),
         x.T.ravel(),
@@ -65,7 +89,10 @@ FUNCTIONS = {
         jnp.pad(x, ((1, 0), (2, 1)), constant_values=7.0),
         jnp.stack([x, x], 1),
     ),
-    "shared alone": lambda x, k: (jnp.sin(jnp.arange(3.0)), L.fori_loop(0, 3, lambda i, y: y + i, 0)),
+    "shared alone": lambda x, k: (
+        jnp.sin(jnp.arange(3.0)),
+        L.fori_loop(0, 3, lambda i, y: y + i, 0),
+    ),
     "once for all": lambda x, k: jnp.sin(x) + jnp.sin(x) * jnp.cos(2.0) - jnp.cos(2.0),
     "chance": lambda x, k: (
         jax.random.normal(jax.random.key(0), (3,)) + k,
@@ -75,8 +102,12 @@ FUNCTIONS = {
     "a Cholesky factor": lambda x, k: factor.inverse_factor(x @ x.T + jnp.eye(5)),
     "a factor that is none": lambda x, k: factor.inverse_factor(x @ x.T - 9 * jnp.eye(5)),
     "C Cᵀ": lambda x, k: factor.gram(x),
-    "C Cᵀ of known entries": lambda x, k: factor.gram(jnp.where(SPARSE, x, 0), factor.pairs(SPARSE) or ((), (), ())),
-    "a derivative of the factor": lambda x, k: jax.jacfwd(lambda s: factor.inverse_factor(s * x @ x.T + jnp.eye(5)))(2.0),
+    "C Cᵀ of known entries": lambda x, k: factor.gram(
+        jnp.where(SPARSE, x, 0), factor.pairs(SPARSE) or ((), (), ())
+    ),
+    "a derivative of the factor": lambda x, k: jax.jacfwd(
+        lambda s: factor.inverse_factor(s * x @ x.T + jnp.eye(5))
+    )(2.0),
 }
 
 
@@ -93,7 +124,9 @@ def test_what_all_share_has_no_axis():
     f = lambda p, y: (p["a"] * y, p["b"] + 1)
     shared = {"a": 2.0, "b": k}
     for axes in [({"a": None, "b": 0}, None), (None, 0), ({"a": None, "b": None}, 0)]:
-        expected, got = (way(f, axes)(shared, x[0] if axes[1] is None else x) for way in (jax.vmap, abreast))
+        expected, got = (
+            way(f, axes)(shared, x[0] if axes[1] is None else x) for way in (jax.vmap, abreast)
+        )
         jax.tree_util.tree_map(np.testing.assert_array_equal, got, expected)
 
 
@@ -112,8 +145,13 @@ def test_terms_of_a_product_are_not_kept():
 
 
 def test_a_factor_that_all_share_takes_nothing_from_outside():
-    """What was computed before the call, also within it, would be a number of another program there."""
-    shared = lambda y, z: jnp.sin(y[0, 0]) + factor.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
+    """What was computed before the call, also within it, would be a number of another program
+    there.
+    """
+    shared = lambda y, z: (
+        jnp.sin(y[0, 0])
+        + factor.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
+    )
     run = single.members_together(abreast(shared, (None, 0)), (x[0], x))
     assert run is not None
     np.testing.assert_allclose(run(x[0], x)[0], jax.vmap(shared, (None, 0))(x[0], x), rtol=1e-12)
@@ -121,17 +159,24 @@ def test_a_factor_that_all_share_takes_nothing_from_outside():
 
 def test_one_kernel():
     run = single.members_together(
-        abreast(lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)), (x, k)
+        abreast(
+            lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)
+        ),
+        (x, k),
     )
     assert run is not None
-    expected = jax.vmap(lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))))(x, k)
+    expected = jax.vmap(
+        lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5)))
+    )(x, k)
     for e, g in zip(expected, run(x, k)[0], strict=True):
         np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-13)
 
 
 def test_what_calls_the_runtime_is_no_kernel():
     told = []
-    jax.monitoring.register_event_listener(listener := lambda event, **about: told.append((event, about)))
+    jax.monitoring.register_event_listener(
+        listener := lambda event, **about: told.append((event, about))
+    )
     try:
         assert single.members_together(abreast(jnp.linalg.svd, (0,)), (x,)) is None
     finally:

@@ -1,4 +1,6 @@
-"""What a program is known by: everything that could change it changes its fingerprint, and what cannot be known is refused."""
+"""What a program is known by: everything that could change it changes its fingerprint, and what
+cannot be known is refused.
+"""
 
 import functools
 import types
@@ -56,12 +58,8 @@ def module(text: str):
 
 
 DATACLASS = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = {}\nf = S"
-MAKING = (
-    "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def __init__(self):\n        self.k = {}\nf = S"
-)
-COUNTER = (
-    "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return n * q\n    return f\nf = outer()"
-)
+MAKING = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def __init__(self):\n        self.k = {}\nf = S"
+COUNTER = "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return n * q\n    return f\nf = outer()"
 MODULE = """
 class S(eqx.Module):
     k: float
@@ -80,30 +78,54 @@ CASES = {
     "a function of a library": ("f = lambda q: jnp.sin(q)", "f = lambda q: jnp.cos(q)"),
     "a global number": ("g = 9.81\nf = lambda q: g * q", "g = 1.62\nf = lambda q: g * q"),
     "a helper": ("h = lambda q: q\nf = lambda q: h(q)", "h = lambda q: -q\nf = lambda q: h(q)"),
-    "a helper's helper": ("a = 1\nh = lambda q: a * q\nf = lambda q: h(q)", "a = 2\nh = lambda q: a * q\nf = lambda q: h(q)"),
-    "a nested function": ("def f(q):\n    return (lambda x: x + 1)(q)", "def f(q):\n    return (lambda x: x + 2)(q)"),
+    "a helper's helper": (
+        "a = 1\nh = lambda q: a * q\nf = lambda q: h(q)",
+        "a = 2\nh = lambda q: a * q\nf = lambda q: h(q)",
+    ),
+    "a nested function": (
+        "def f(q):\n    return (lambda x: x + 1)(q)",
+        "def f(q):\n    return (lambda x: x + 2)(q)",
+    ),
     "a nested function's global": (
-        "a = 1\ndef f(q):\n    return (lambda x: x + a)(q)", "a = 2\ndef f(q):\n    return (lambda x: x + a)(q)"
+        "a = 1\ndef f(q):\n    return (lambda x: x + a)(q)",
+        "a = 2\ndef f(q):\n    return (lambda x: x + a)(q)",
     ),
     "a default": ("f = lambda q, k=1.0: k * q", "f = lambda q, k=2.0: k * q"),
     "a keyword's default": ("f = lambda q, *, k=1.0: k * q", "f = lambda q, *, k=2.0: k * q"),
-    "a global array": ("a = np.ones(2)\nf = lambda q: a * q", "a = np.array([1.0, 2.0])\nf = lambda q: a * q"),
-    "an array of JAX's": ("a = jnp.ones(2)\nf = lambda q: a * q", "a = jnp.zeros(2)\nf = lambda q: a * q"),
-    "a dictionary": ("a = {'k': 1}\nf = lambda q: a['k'] * q", "a = {'k': 2}\nf = lambda q: a['k'] * q"),
-    "a dictionary's order": ("a = {'k': 1, 'l': 2}\nf = lambda q: list(a)", "a = {'l': 2, 'k': 1}\nf = lambda q: list(a)"),
+    "a global array": (
+        "a = np.ones(2)\nf = lambda q: a * q",
+        "a = np.array([1.0, 2.0])\nf = lambda q: a * q",
+    ),
+    "an array of JAX's": (
+        "a = jnp.ones(2)\nf = lambda q: a * q",
+        "a = jnp.zeros(2)\nf = lambda q: a * q",
+    ),
+    "a dictionary": (
+        "a = {'k': 1}\nf = lambda q: a['k'] * q",
+        "a = {'k': 2}\nf = lambda q: a['k'] * q",
+    ),
+    "a dictionary's order": (
+        "a = {'k': 1, 'l': 2}\nf = lambda q: list(a)",
+        "a = {'l': 2, 'k': 1}\nf = lambda q: list(a)",
+    ),
     "the order of functions": (
-        "f = (lambda q: q, lambda q: -q)", "f = (lambda q: -q, lambda q: q)"
+        "f = (lambda q: q, lambda q: -q)",
+        "f = (lambda q: -q, lambda q: q)",
     ),
     "a method's class": (METHOD.format(1), METHOD.format(2)),
     "an inherited method": (
-        "class B:\n    def k(self): return 1\nclass S(B): pass\nf = S()", "class B:\n    def k(self): return 2\nclass S(B): pass\nf = S()"
+        "class B:\n    def k(self): return 1\nclass S(B): pass\nf = S()",
+        "class B:\n    def k(self): return 2\nclass S(B): pass\nf = S()",
     ),
     "a class's number": ("class S:\n    k = 1\nf = S()", "class S:\n    k = 2\nf = S()"),
     "a dataclass's default": (DATACLASS.format(1), DATACLASS.format(2)),
     "a dataclass's own making": (MAKING.format(1), MAKING.format(2)),
     "an exception's name": ("def f(q):\n    raise ValueError", "def f(q):\n    raise TypeError"),
-    "a branch": ("f = lambda q: q if True in (True,) else 0", "f = lambda q: q if True in (False,) else 0"),
-}  # fmt: skip
+    "a branch": (
+        "f = lambda q: q if True in (True,) else 0",
+        "f = lambda q: q if True in (False,) else 0",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -155,7 +177,9 @@ def test_an_array_that_was_written_to_has_another_fingerprint():
 
 def test_equal_bytecode_with_another_global_has_another_fingerprint():
     source = "f = lambda q: h(q)"
-    assert written(source, h=jnp.sin).__code__.co_code == written(source, h=jnp.cos).__code__.co_code
+    assert (
+        written(source, h=jnp.sin).__code__.co_code == written(source, h=jnp.cos).__code__.co_code
+    )
     assert fingerprint(written(source, h=jnp.sin)) != fingerprint(written(source, h=jnp.cos))
 
 
@@ -171,7 +195,16 @@ def test_structures_of_other_shape_differ():
         found.structure(jax.tree_util.tree_structure(tree))
         return found.hexdigest()
 
-    trees = [{"a": 1, "b": 2}, {"a": 1, "c": 2}, (1, 2), [1, 2], (1, (2,)), ((1,), 2), (1, None, 2), zw.Proximal()]
+    trees = [
+        {"a": 1, "b": 2},
+        {"a": 1, "c": 2},
+        (1, 2),
+        [1, 2],
+        (1, (2,)),
+        ((1,), 2),
+        (1, None, 2),
+        zw.Proximal(),
+    ]
     assert len({of(x) for x in trees}) == len(trees)
 
 
@@ -196,7 +229,7 @@ REFUSED = {
     "objects in an array": "a = np.array([object()])\nf = lambda q: a",
     "functions in a set": "a = {lambda q: q, lambda q: -q}\nf = lambda q: a",
     "a cache": "import functools\nf = functools.lru_cache(lambda q: q)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -49,7 +49,9 @@ def folder(tmp_path):
 @pytest.fixture
 def events():
     heard = []
-    listener = lambda event, *_, **about: heard.append((event.rpartition("/")[2], about.get("reason", "")))
+    listener = lambda event, *_, **about: heard.append(
+        (event.rpartition("/")[2], about.get("reason", ""))
+    )
     jax.monitoring.register_event_listener(listener)
     jax.monitoring.register_event_duration_secs_listener(listener)
     yield lambda: [x for x in heard if x[0] in ("loaded", "made", "refused")]
@@ -88,8 +90,13 @@ def test_what_was_kept_gives_the_same_and_is_not_made_again(folder, events):
 
 
 def test_what_jax_has_in_its_own_cache_is_made_all_the_same(folder, events):
-    """What comes from there cannot be written once more: it would be read, and fail when it is called."""
-    f, x = users("f = lambda x: jnp.sum(jnp.sin(x) * jnp.flip(x) @ jnp.outer(x, x))"), np.arange(1.0, 7.0)
+    """What comes from there cannot be written once more: it would be read, and fail when it is
+    called.
+    """
+    f, x = (
+        users("f = lambda x: jnp.sum(jnp.sin(x) * jnp.flip(x) @ jnp.outer(x, x))"),
+        np.arange(1.0, 7.0),
+    )
     keep_programs(on=False)
     expected = weighed(f, x)
     for _ in range(2):
@@ -100,7 +107,15 @@ def test_what_jax_has_in_its_own_cache_is_made_all_the_same(folder, events):
 
 def test_shapes_and_kinds_of_numbers_are_part_of_a_program(folder, events):
     f = users("f = lambda x: jnp.sum(x)")
-    for x in (np.ones(2), np.ones(3), np.ones((1, 2)), np.ones(2, int), np.ones(2, bool), jnp.asarray(1.0), np.ones(2) * 5):
+    for x in (
+        np.ones(2),
+        np.ones(3),
+        np.ones((1, 2)),
+        np.ones(2, int),
+        np.ones(2, bool),
+        jnp.asarray(1.0),
+        np.ones(2) * 5,
+    ):
         assert float(weighed(f, x)["sum"]) == np.sum(x)
     assert [name for name, _ in events()] == ["made"] * 6
 
@@ -125,7 +140,9 @@ def test_under_transformations_the_plain_function_is_used(folder, events):
     np.testing.assert_allclose(jax.grad(lambda x: weighed(f, x)["sum"])(x), 2 * x)
     np.testing.assert_allclose(jax.vmap(lambda x: weighed(f, x)["sum"])(x), x**2)
     assert float(jax.jit(lambda x: weighed(f, x)["sum"])(x)) == 5.0
-    assert float(jax.jit(lambda a: weighed(lambda x: jnp.sum(a * x), np.ones(2))["sum"])(3.0)) == 6.0  # traced in a closure
+    assert (
+        float(jax.jit(lambda a: weighed(lambda x: jnp.sum(a * x), np.ones(2))["sum"])(3.0)) == 6.0
+    )  # traced in a closure
     assert not events()
 
 
@@ -154,13 +171,18 @@ def test_a_program_that_calls_back_is_not_kept(folder, events):
     hidden = Hidden()
     with pytest.raises(keep.UnknownError):
         keep.Fingerprint().add(lambda x: hidden.call(np.sum, jax.ShapeDtypeStruct((), x.dtype), x))
-    flat = jax.jit(lambda x: jax.pure_callback(np.sum, jax.ShapeDtypeStruct((), x.dtype), x)).trace(np.ones(2))
+    flat = jax.jit(lambda x: jax.pure_callback(np.sum, jax.ShapeDtypeStruct((), x.dtype), x)).trace(
+        np.ones(2)
+    )
     with pytest.raises(keep.UnknownError, match="calls"):
         keep._refuse_host(flat, flat.lower())
     assert not events()
 
 
-@pytest.mark.parametrize("damage", [lambda x: x[:-1], lambda x: x[:40] + b"?" + x[41:], lambda x: b"", lambda x: b"other" + x])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda x: x[:-1], lambda x: x[:40] + b"?" + x[41:], lambda x: b"", lambda x: b"other" + x],
+)
 def test_a_damaged_file_is_made_again(folder, events, damage):
     f = users("f = lambda x: jnp.sum(x)")
     weighed(f, np.ones(2))
@@ -198,7 +220,9 @@ def test_a_task_reads_ahead_what_the_last_one_took(folder, events, monkeypatch):
     assert third["sum"] == 9.0, "what was not expected is made as ever"
     assert [kind for kind, _ in events()] == ["made", "loaded", "made"]
     ended[-1]()
-    assert len(keep_programs(folder, task="weigh") or keep._kept.early._coming) == 2, "the list is that of the last one"
+    assert len(keep_programs(folder, task="weigh") or keep._kept.early._coming) == 2, (
+        "the list is that of the last one"
+    )
     assert keep_programs(folder, task="another") == "" and not keep._kept.early._coming
 
 
@@ -243,20 +267,30 @@ def test_sources_changed_since_they_were_read_keep_nothing(tmp_path, monkeypatch
 
 
 def test_parameters_of_a_model_are_not_part_of_a_program(folder, events):
-    system = zw.System(nq=1, mass_matrix=lambda q, t, p: p["m"] * jnp.ones(1), force=lambda q, v, t, p: -p["k"] * q)
+    system = zw.System(
+        nq=1, mass_matrix=lambda q, t, p: p["m"] * jnp.ones(1), force=lambda q, v, t, p: -p["k"] * q
+    )
     for m, k in ((1.0, 2.0), (2.0, 8.0)):
         model = zw.Model(system, params={"m": m, "k": k})
-        assert float(motion_of(model.dynamics(), model.state([1.0], [0.0])).acceleration[0]) == -k / m
+        assert (
+            float(motion_of(model.dynamics(), model.state([1.0], [0.0])).acceleration[0]) == -k / m
+        )
     assert [name for name, _ in events()] == ["made"]
 
 
 def test_a_second_process_traces_nothing_unless_its_model_is_another_one(tmp_path):
-    cheap = {**os.environ, "KEPT": str(tmp_path / "kept"), "XLA_FLAGS": "--xla_backend_optimization_level=0"}
+    cheap = {
+        **os.environ,
+        "KEPT": str(tmp_path / "kept"),
+        "XLA_FLAGS": "--xla_backend_optimization_level=0",
+    }
     cheap["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(Path(zw.__file__).parents[1])])
     said = []
     for g in (10.0, 10.0, 20.0):
         (tmp_path / "users_model.py").write_text(MODEL.format(g=g))
-        ended = subprocess.run([sys.executable, "-c", RUN], env=cheap, capture_output=True, text=True, check=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", RUN], env=cheap, capture_output=True, text=True, check=True
+        )
         said.append(ended.stdout.split())
     assert [traced for _, traced in said] == ["True", "False", "True"]
     assert said[0] == [said[1][0], "True"]

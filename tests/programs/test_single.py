@@ -12,19 +12,27 @@ from zwang.programs.single import WHOLE, fits, one_kernel
 x = np.random.default_rng(3).standard_normal((5, 4))
 OPERATIONS = {
     "entries set": lambda x: x.at[np.array([0, 3]), np.array([1, 2])].set(7.0),
-    "entries added, some twice": lambda x: x.at[np.array([0, 3, 0]), np.array([1, 2, 1])].add(jnp.arange(3.0)),
+    "entries added, some twice": lambda x: x.at[np.array([0, 3, 0]), np.array([1, 2, 1])].add(
+        jnp.arange(3.0)
+    ),
     "rows added from the end": lambda x: x.at[np.array([-1, 0])].add(2 * x[:2]),
     "a column": lambda x: x.at[:, 2].set(x[:, 0]),
     "blocks": lambda x: x.at[np.array([0, 2])[:, None], np.array([1, 3])].set(x[:2, :2]),
-    "more entries than one turn takes": lambda x: x.at[np.arange(11) % 5, np.arange(11) % 4].add(jnp.arange(11.0)),
-    "more blocks, some outside": lambda x: x.at[np.array([4, 1, 9, 0, 7, 2])].add(jnp.outer(jnp.arange(6.0), x[0])),
+    "more entries than one turn takes": lambda x: x.at[np.arange(11) % 5, np.arange(11) % 4].add(
+        jnp.arange(11.0)
+    ),
+    "more blocks, some outside": lambda x: x.at[np.array([4, 1, 9, 0, 7, 2])].add(
+        jnp.outer(jnp.arange(6.0), x[0])
+    ),
     "outside, dropped": lambda x: x.at[np.array([1, 9])].set(3.0),
     "outside, clipped": lambda x: x.at[np.array([1, 9])].set(3.0, mode="clip"),
     "subtracted": lambda x: x.at[np.array([1, 1])].subtract(1.0),
     "none": lambda x: x.at[np.zeros(0, int)].set(1.0),
     "where the argument says": lambda x: x.at[jnp.argmax(x[:, 0])].add(1.0),
     "a product": lambda x: x @ x.T,
-    "products side by side": lambda x: jnp.einsum("bij,bkj->bik", x.reshape(2, 5, 2), x.reshape(2, 5, 2) + 1),
+    "products side by side": lambda x: jnp.einsum(
+        "bij,bkj->bik", x.reshape(2, 5, 2), x.reshape(2, 5, 2) + 1
+    ),
     "an inner and an outer product": lambda x: (x[:, 0] @ x[:, 1]) * jnp.outer(x[:, 0], x[0]),
     "sorted": lambda x: jnp.sort(x.at[1, 1].set(jnp.nan).at[2, 1].set(x[0, 1]), axis=0),
     "a median": lambda x: jnp.nanmedian(x.at[1, 1].set(jnp.nan)),
@@ -54,13 +62,21 @@ def test_the_same_numbers(name):
 L = jax.lax
 a, b, i, e, t = np.arange(6.0).reshape(2, 3), np.ones(3), np.array(2), np.zeros(0), np.array(True)
 PROGRAMS = {
-    "a branch that looks at nothing": lambda a, b, i, e, t: L.cond(t, lambda x, y: 1.0, lambda x, y: 2.0, a, b),
+    "a branch that looks at nothing": lambda a, b, i, e, t: L.cond(
+        t, lambda x, y: 1.0, lambda x, y: 2.0, a, b
+    ),
     "branches that give what they got": lambda a, b, i, e, t: L.cond(
         t, lambda x, y: (y, x.sum()), lambda x, y: (x[0], 3.0), a, b
     ),
-    "one of three": lambda a, b, i, e, t: L.switch(i, [lambda x: x, lambda x: 2 * x, jnp.zeros_like], a),
-    "a loop that swaps": lambda a, b, i, e, t: L.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[2], c[1]), (0, a, a + 1)),
-    "a loop that never turns": lambda a, b, i, e, t: L.while_loop(lambda c: False, lambda c: c, (a, b)),
+    "one of three": lambda a, b, i, e, t: L.switch(
+        i, [lambda x: x, lambda x: 2 * x, jnp.zeros_like], a
+    ),
+    "a loop that swaps": lambda a, b, i, e, t: L.while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, c[2], c[1]), (0, a, a + 1)
+    ),
+    "a loop that never turns": lambda a, b, i, e, t: L.while_loop(
+        lambda c: False, lambda c: c, (a, b)
+    ),
     "as often as an argument says": lambda a, b, i, e, t: L.fori_loop(0, i, lambda k, x: x + k, b),
     "a branch in a loop": lambda a, b, i, e, t: L.fori_loop(
         0, 3, lambda k, x: L.cond(k == 1, lambda x: x + b, lambda x: b, x), b
@@ -76,14 +92,20 @@ PROGRAMS = {
     "whole numbers": lambda a, b, i, e, t: a.astype(int) @ b.astype(int),
     "half of the digits": lambda a, b, i, e, t: jnp.float32(a) @ jnp.float32(b),
     "chance": lambda a, b, i, e, t: jax.random.normal(jax.random.PRNGKey(0), (3,)),
-    "reverse mode": lambda a, b, i, e, t: jax.jacrev(lambda b: L.fori_loop(0, 3, lambda k, x: jnp.cos(x) * b, b))(b),
-    "many functions": lambda a, b, i, e, t: L.erf(b) + jnp.exp(b) + b**2.5 + jnp.arctan2(b, b) + jnp.linalg.norm(a),
+    "reverse mode": lambda a, b, i, e, t: jax.jacrev(
+        lambda b: L.fori_loop(0, 3, lambda k, x: jnp.cos(x) * b, b)
+    )(b),
+    "many functions": lambda a, b, i, e, t: (
+        L.erf(b) + jnp.exp(b) + b**2.5 + jnp.arctan2(b, b) + jnp.linalg.norm(a)
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_any_program_gives_the_same(name):
-    """Kernel or not; and the compiler's emitter, which ends the process over what it does not expect, comes through."""
+    """Kernel or not; and the compiler's emitter, which ends the process over what it does not
+    expect, comes through.
+    """
     wanted, got = (f(PROGRAMS[name])(a, b, i, e, t) for f in (jax.jit, program))
     for x, y in zip(jax.tree_util.tree_leaves(wanted), jax.tree_util.tree_leaves(got), strict=True):
         assert x.dtype == y.dtype
@@ -107,7 +129,9 @@ def test_arguments_that_nothing_uses_and_empty_ones():
         lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x),
         lambda x: jnp.zeros(single.ONCE.largest + 1) + x[0, 0],
         lambda x: x[:1, :1] + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5),
-        lambda x: jax.vmap(lambda row: row.at[jnp.argmax(row)].set(0.0))(x),  # an index for each row
+        lambda x: jax.vmap(lambda row: row.at[jnp.argmax(row)].set(0.0))(
+            x
+        ),  # an index for each row
     ],
     ids=["SVD", "LAPACK", "callback", "large", "large product", "batched scatter"],
 )
@@ -132,7 +156,9 @@ def test_what_runs_often_may_be_larger():
 def test_what_cannot_be_emitted_is_told_and_compiled_as_ever(monkeypatch):
     told = []
     monkeypatch.setattr(single, "CALLS", frozenset())
-    jax.monitoring.register_event_listener(listener := lambda event, **about: told.append((event, about)))
+    jax.monitoring.register_event_listener(
+        listener := lambda event, **about: told.append((event, about))
+    )
     try:
         _, _, compiled = _best(lambda x: [jnp.linalg.cholesky(x @ x.T + 5 * jnp.eye(5))], [x])
     finally:

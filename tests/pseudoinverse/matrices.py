@@ -1,4 +1,6 @@
-"""Matrices of every shape and rank, and what a method makes of them, compiled once for each method and shape."""
+"""Matrices of every shape and rank, and what a method makes of them, compiled once for each method
+and shape.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,23 @@ import jax
 import numpy as np
 import pytest
 
-from zwang.pseudoinverse import ALL_PSEUDOINVERSES, SVD, AbstractPseudoinverse, Greville, Proximal, Pseudoinverse
+from zwang.pseudoinverse import (
+    ALL_PSEUDOINVERSES,
+    SVD,
+    AbstractPseudoinverse,
+    Greville,
+    Proximal,
+    Pseudoinverse,
+)
 
 SHAPES = ((4, 6), (5, 5), (7, 3))
-SOME_SLOW = [m if m in (Proximal, SVD, Greville) else pytest.param(m, marks=pytest.mark.slow) for m in ALL_PSEUDOINVERSES]
-"""For tests that compile for long: the default, the reference and one of the papers' own; the others with the slow tests."""
+SOME_SLOW = [
+    m if m in (Proximal, SVD, Greville) else pytest.param(m, marks=pytest.mark.slow)
+    for m in ALL_PSEUDOINVERSES
+]
+"""For tests that compile for long: the default, the reference and one of the papers' own; the
+others with the slow tests.
+"""
 METHODS = tuple(method() for method in ALL_PSEUDOINVERSES)
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -27,21 +41,26 @@ def name(method) -> str:
 def accuracy(method) -> float:
     """Relative accuracy at condition number 10.
 
-    Orthogonal factorizations and Greville's recursion leave round-off, 1e-15, with three digits to spare. `Proximal` inverts
-    a Cholesky factor of condition up to 1e5 (1e-11 relative), and loses another digit to the condition of C.
+    Orthogonal factorizations and Greville's recursion leave round-off, 1e-15, with three digits to
+    spare. `Proximal` inverts a Cholesky factor of condition up to 1e5 (1e-11 relative), and loses
+    another digit to the condition of C.
     """
     return 1e-9 if isinstance(method, Proximal) else 1e-12
 
 
 def with_singular_values(shape, values, seed=0) -> np.ndarray:
-    """A matrix with given singular values, zero for those not given, between random orthonormal bases."""
+    """A matrix with given singular values, zero for those not given, between random orthonormal
+    bases.
+    """
     random = np.random.default_rng(seed)
     left, right = (np.linalg.qr(random.standard_normal((size, size)))[0] for size in shape)
     return left[:, : len(values)] * np.asarray(values) @ right[:, : len(values)].T
 
 
 def matrices(shape) -> dict[str, np.ndarray]:
-    """Of condition number 10, far from where the default damping of `Proximal` sets in (1e5), and of every rank."""
+    """Of condition number 10, far from where the default damping of `Proximal` sets in (1e5), and
+    of every rank.
+    """
     k = min(shape)
     full = with_singular_values(shape, np.geomspace(1, 0.1, k), seed=1)
     repeated = full.copy()
@@ -85,7 +104,9 @@ def program(method: AbstractPseudoinverse):
 
 
 def results(method: AbstractPseudoinverse, stack) -> Results:
-    """Of nine matrices at a time, so that one program serves every test: fewer are followed by zeros."""
+    """Of nine matrices at a time, so that one program serves every test: fewer are followed by
+    zeros.
+    """
     stack = np.asarray(stack)
     filled = np.concatenate([stack, np.zeros((9 - len(stack), *stack.shape[1:]))])
     return Results(*(np.asarray(part)[: len(stack)] for part in program(method)(filled)))

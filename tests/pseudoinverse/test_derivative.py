@@ -1,4 +1,6 @@
-"""The derivative of C⁺ r is that of a smooth function wherever the rank is constant, and finite elsewhere."""
+"""The derivative of C⁺ r is that of a smooth function wherever the rank is constant, and finite
+elsewhere.
+"""
 
 import functools
 
@@ -13,12 +15,16 @@ from .matrices import METHODS, QUICK, name, with_singular_values
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=name)
 STEP = 1e-6
-ACCURACY = 1e-7  # of central differences: STEP² and 1e-16·κ/STEP, at condition 10 and with 100 to spare
+ACCURACY = (
+    1e-7  # of central differences: STEP² and 1e-16·κ/STEP, at condition 10 and with 100 to spare
+)
 
 
 @functools.cache
 def derivatives(method):
-    """x = C⁺ r, (C⁺)ᵀ x along (dC, dr), and the gradient of g·x with respect to C and r; `x` differentiated both ways."""
+    """x = C⁺ r, (C⁺)ᵀ x along (dC, dr), and the gradient of g·x with respect to C and r; `x`
+    differentiated both ways.
+    """
 
     def both(C, r):
         P = Pseudoinverse(method, C)
@@ -36,7 +42,10 @@ def derivatives(method):
 
 def check_path(method, C, r, seed):
     """Compare with central differences along a path C(s), r(s) of numpy arrays through s = 0."""
-    (dC, dr), g = ((f(1j * 1e-30) / 1e-30).imag for f in (C, r)), np.random.default_rng(seed).standard_normal(6)
+    (dC, dr), g = (
+        ((f(1j * 1e-30) / 1e-30).imag for f in (C, r)),
+        np.random.default_rng(seed).standard_normal(6),
+    )
     at = [np.asarray(f(0.0)) for f in (C, r)]
     (x, y), (dx, dy), (gC, gr) = derivatives(method)(*at, dC, dr, g)
     pinv = [np.linalg.pinv(C(s), rcond=1e-6) for s in (-STEP, STEP)]
@@ -44,7 +53,9 @@ def check_path(method, C, r, seed):
     turned = [p.T @ z for p, z in zip(pinv, solved, strict=True)]
     for value, difference in ((dx, solved), (dy, turned)):
         expected = (difference[1] - difference[0]) / (2 * STEP)
-        np.testing.assert_allclose(value, expected, rtol=0, atol=ACCURACY * (1 + np.abs(expected).max()))
+        np.testing.assert_allclose(
+            value, expected, rtol=0, atol=ACCURACY * (1 + np.abs(expected).max())
+        )
     # reverse mode is the transpose of forward mode, to round-off
     assert np.sum(gC * dC) + gr @ dr == pytest.approx(g @ np.asarray(dx), rel=1e-9, abs=1e-9)
 
@@ -77,13 +88,20 @@ def test_at_a_constant_rank_with_r_outside_the_range(method):
     random = np.random.default_rng(5)
     left = straight(with_singular_values((4, 2), [1, 0.5]), random.standard_normal((4, 2)))
     right = straight(with_singular_values((2, 6), [1, 0.5]), random.standard_normal((2, 6)))
-    check_path(method, lambda s: left(s) @ right(s), straight(random.standard_normal(4), random.standard_normal(4)), 6)
+    check_path(
+        method,
+        lambda s: left(s) @ right(s),
+        straight(random.standard_normal(4), random.standard_normal(4)),
+        6,
+    )
 
 
 @every_method
 @pytest.mark.parametrize("rank", [0, 2, 3])
 def test_it_is_finite_where_the_rank_is_lost(method, rank):
-    """In a direction that raises the rank C⁺ itself has no limit; its derivative must not turn into NaN."""
+    """In a direction that raises the rank C⁺ itself has no limit; its derivative must not turn into
+    NaN.
+    """
     random = np.random.default_rng(7)
     C = with_singular_values((4, 6), np.ones(rank))
     dC, y = random.standard_normal((4, 6)), random.standard_normal(6)
@@ -97,7 +115,11 @@ def test_second_derivatives_see_that_the_pseudoinverse_depends_on_the_matrix():
     from zwang.pseudoinverse import Proximal, Pseudoinverse
 
     random = np.random.default_rng(3)
-    C, dC, r = random.standard_normal((3, 5)), random.standard_normal((3, 5)), random.standard_normal(3)
+    C, dC, r = (
+        random.standard_normal((3, 5)),
+        random.standard_normal((3, 5)),
+        random.standard_normal(3),
+    )
 
     def x(s):
         return Pseudoinverse(Proximal(), C + s * dC).solve(r)

@@ -9,14 +9,20 @@ from zwang.pseudoinverse import ALL_PSEUDOINVERSES, SVD
 
 
 def counts_in_the_table():
-    rows = re.findall(r"^\| `(\w+)` \|.*?\| ([\d⅓⅔]+) n³ \|", zwang.pseudoinverse.__doc__, re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)` \|.*?\| ([\d⅓⅔]+) n³ \|", zwang.pseudoinverse.__doc__, re.MULTILINE
+    )
     fractions = {"⅓": 1 / 3, "⅔": 2 / 3}
-    return {member: sum(fractions.get(c, 0) for c in count) + int(re.match(r"\d+", count)[0]) for member, count in rows}
+    return {
+        member: sum(fractions.get(c, 0) for c in count) + int(re.match(r"\d+", count)[0])
+        for member, count in rows
+    }
 
 
 def test_the_table_of_the_family_counts_as_its_members_do():
     assert counts_in_the_table() == {
-        member.__name__: pytest.approx(member().flops(10**4, 10**4) / 1e12) for member in ALL_PSEUDOINVERSES
+        member.__name__: pytest.approx(member().flops(10**4, 10**4) / 1e12)
+        for member in ALL_PSEUDOINVERSES
     }
 
 

@@ -48,7 +48,11 @@ def circle(run):
 
 
 def line(run):
-    curves = [Curve(run.q[:, 0], run.q[:, 1]), Curve([0, 1], [0, 1], "a bar"), Curve(run.q[:, 1], run.q[:, 0], sketch=True)]
+    curves = [
+        Curve(run.q[:, 0], run.q[:, 1]),
+        Curve([0, 1], [0, 1], "a bar"),
+        Curve(run.q[:, 1], run.q[:, 0], sketch=True),
+    ]
     return Picture([Panel(curves, "y [m]")], "x [m]")
 
 
@@ -61,9 +65,16 @@ def written(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     figures = {"circle": circle, "line": line, "broken": broken, "text": lambda run: "no figure"}
     complaints = write_report(
-        run, folder / "report.html", figures=figures, exact=exact, description=EVIL,
-        phases=[EVIL], settings={"Model": {EVIL: EVIL}}, command=EVIL, wall_time={"integration": 0.01, EVIL: 1.0},
-    )  # fmt: skip
+        run,
+        folder / "report.html",
+        figures=figures,
+        exact=exact,
+        description=EVIL,
+        phases=[EVIL],
+        settings={"Model": {EVIL: EVIL}},
+        command=EVIL,
+        wall_time={"integration": 0.01, EVIL: 1.0},
+    )
     return folder, (folder / "report.html").read_text(), complaints
 
 
@@ -100,7 +111,11 @@ def test_names_are_text_and_never_markup(written):
 def test_every_link_leads_somewhere(written, page):
     folder = written[0]
     for link in page.links:
-        assert link[1:] in page.ids if link.startswith("#") else link == "run.nc" or (folder / link).is_file(), link
+        assert (
+            link[1:] in page.ids
+            if link.startswith("#")
+            else link == "run.nc" or (folder / link).is_file()
+        ), link
 
 
 def test_identifiers_are_unique(page):
@@ -108,7 +123,10 @@ def test_identifiers_are_unique(page):
 
 
 def test_every_section_is_there(page):
-    own, standard = {"own0", "exact"}, {"coordinates", "velocities", "violation", "energy", "forces", "rank", "steps"}
+    own, standard = (
+        {"own0", "exact"},
+        {"coordinates", "velocities", "violation", "energy", "forces", "rank", "steps"},
+    )
     assert own | standard | {"settings"} <= set(page.ids)
     assert "phase1" in page.ids and page.tags.count("svg") == 11
 
@@ -135,12 +153,18 @@ def test_curves_are_there_as_numbers(written, run):
 def test_curves_of_the_models_own_figures_are_numbers_too(written, run):
     for name, heading in (("circle", "x,y"), ("line", "x [m],y [m]")):
         rows = (written[0] / "data" / f"{name}.csv").read_text().splitlines()
-        assert rows[0] == heading and np.allclose(np.loadtxt(rows[1:], delimiter=","), run.q[:, :2], rtol=1e-14, atol=0)
+        assert rows[0] == heading and np.allclose(
+            np.loadtxt(rows[1:], delimiter=","), run.q[:, :2], rtol=1e-14, atol=0
+        )
 
 
 def test_a_phase_plot_has_the_rate_over_the_coordinate(written, run):
-    rows = np.loadtxt((written[0] / "data" / "phase1.csv").read_text().splitlines()[1:], delimiter=",")
-    assert np.allclose(rows, np.column_stack([run.steps.t, run.steps.y[:, [1, 4]]]), rtol=1e-14, atol=0)
+    rows = np.loadtxt(
+        (written[0] / "data" / "phase1.csv").read_text().splitlines()[1:], delimiter=","
+    )
+    assert np.allclose(
+        rows, np.column_stack([run.steps.t, run.steps.y[:, [1, 4]]]), rtol=1e-14, atol=0
+    )
 
 
 def test_joint_forces_are_there_by_component(run):
@@ -153,7 +177,9 @@ def test_joint_forces_are_there_by_component(run):
 def test_the_summary_is_what_the_dataset_says(run):
     s = summarize(run, exact)
     assert s.violation.value == float(run.dataset["violation"].max())
-    assert s.energy.conserved and s.energy.drift == float(np.abs(run.dataset["energy"] - run.dataset["energy"][0]).max())
+    assert s.energy.conserved and s.energy.drift == float(
+        np.abs(run.dataset["energy"] - run.dataset["energy"][0]).max()
+    )
     assert (s.lowest_rank, s.highest_rank, s.rows) == (1, 1, 1)
     assert [(e.coordinate, e.unit) for e in s.errors] == [("_turn", "rad")]
     assert s.errors[0].value == pytest.approx(np.abs(run.q[:, 2] - 0.1 * run.t).max())
@@ -163,10 +189,19 @@ def test_energy_that_should_have_stayed_is_missed(run):
     """Nothing is said of a good run; steps of 0.5 s on the same model lose a few per cent."""
     assert summarize(run).energy.warning == ""
     coarse = zw.simulate(
-        run.model, run.q[0], run.v[0], duration=1.0, samples=3, step=0.5, start_tolerance=1e-3, integrator=zw.Tsit5()
+        run.model,
+        run.q[0],
+        run.v[0],
+        duration=1.0,
+        samples=3,
+        step=0.5,
+        start_tolerance=1e-3,
+        integrator=zw.Tsit5(),
     )
     assert coarse.result is zw.Result.SUCCESS
-    assert re.match(r"the energy should stay as it is but changes by \S+ J \(", summarize(coarse).energy.warning)
+    assert re.match(
+        r"the energy should stay as it is but changes by \S+ J \(", summarize(coarse).energy.warning
+    )
 
 
 def test_a_free_system_has_a_report_too(tmp_path):
@@ -224,6 +259,10 @@ print("matplotlib" in sys.modules, "var(--line0, #0072b2)" in theirs)
 
 
 def test_only_a_users_own_figure_needs_matplotlib(tmp_path):
-    """Its import and its figures took three seconds of each `zwang run`. A figure made after a late import is in our style, too."""
-    done = subprocess.run([sys.executable, "-c", WITHOUT_MATPLOTLIB, str(tmp_path)], capture_output=True, text=True)
+    """Its import and its figures took three seconds of each `zwang run`. A figure made after a late
+    import is in our style, too.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MATPLOTLIB, str(tmp_path)], capture_output=True, text=True
+    )
     assert done.stdout.split() == ["False", "True", "True"], done.stdout + done.stderr

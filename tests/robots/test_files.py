@@ -11,7 +11,9 @@ from zwang.robots import FORMATS
 
 from ..pseudoinverse.matrices import QUICK
 
-mujoco = pytest.importorskip("mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'")
+mujoco = pytest.importorskip(
+    "mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'"
+)
 
 INERTIA = '<inertial pos="0.1 0.02 0.03" mass="1.5" fullinertia="0.2 0.3 0.25 0.01 0.02 0.03"/>'
 TREE = f"""<mujoco model="tree"><option gravity="0.3 -1 -9"/><worldbody>
@@ -93,7 +95,10 @@ def test_accelerations_of_a_tree_are_those_of_mujoco(tmp_path):
 
     mine = jax.jit(jax.vmap(accelerated), compiler_options=QUICK)(q, v)
     data = mujoco.MjData(model)
-    model.actuator_gainprm[2], model.actuator_biasprm[2] = 0.0, 0.0  # the law of the position actuator is left out
+    model.actuator_gainprm[2], model.actuator_biasprm[2] = (
+        0.0,
+        0.0,
+    )  # the law of the position actuator is left out
     for i in range(len(q)):
         data.qpos[:], data.qvel[:], data.ctrl[:] = q[i], v[i], u
         mujoco.mj_forward(model, data)
@@ -103,8 +108,15 @@ def test_accelerations_of_a_tree_are_those_of_mujoco(tmp_path):
 def test_equality_constraints_vanish_where_those_of_mujoco_do(tmp_path):
     path = saved(tmp_path, LOOPS, "loops.xml")
     robot = zw.robot(path)
-    assert [name for c in robot.constraints for name in c.parts] == ["point", "glue", "cubic", "pull"]
-    assert any(x.startswith("equality constraints that are switched off") for x in robot.unsupported)
+    assert [name for c in robot.constraints for name in c.parts] == [
+        "point",
+        "glue",
+        "cubic",
+        "pull",
+    ]
+    assert any(
+        x.startswith("equality constraints that are switched off") for x in robot.unsupported
+    )
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     params = jax.tree.map(jnp.asarray, robot.params)
@@ -113,8 +125,12 @@ def test_equality_constraints_vanish_where_those_of_mujoco_do(tmp_path):
     def rows(q):
         return jnp.concatenate([c.phi(q, 0.0, params) for c in robot.constraints])
 
-    slope, q = jax.jit(jax.jacfwd(rows), compiler_options=QUICK), jnp.asarray(robot.model.state(
-        robot.tree.home.copy() + 0.05, np.zeros(robot.tree.system.nv)).q)  # fmt: skip
+    slope, q = (
+        jax.jit(jax.jacfwd(rows), compiler_options=QUICK),
+        jnp.asarray(
+            robot.model.state(robot.tree.home.copy() + 0.05, np.zeros(robot.tree.system.nv)).q
+        ),
+    )
     for _ in range(30):
         q = q - jnp.linalg.pinv(slope(q)) @ rows(q)
     assert len(rows(q)) == 3 + 6 + 1 + 1 and np.abs(rows(q)).max() < 1e-13
@@ -131,7 +147,9 @@ def test_equality_constraints_vanish_where_those_of_mujoco_do(tmp_path):
 def test_a_robot_whose_mass_matrix_is_dense_refuses_the_sparse_path(tmp_path):
     robot = zw.robot(saved(tmp_path, LOOPS, "loops.xml"))
     q, v = robot.tree.home, np.zeros(robot.tree.system.nv)
-    with pytest.raises(zw.ModelError, match="found no sparsity.*a mass matrix given as its diagonal or in blocks"):
+    with pytest.raises(
+        zw.ModelError, match="found no sparsity.*a mass matrix given as its diagonal or in blocks"
+    ):
         zw.simulate(robot.model, q, v, duration=0.1, pseudoinverse=zw.Sparse())
 
 
@@ -139,15 +157,20 @@ def test_mimic_joints_pictures_and_what_is_left_out_of_a_urdf(tmp_path):
     robot = zw.robot(saved(tmp_path, URDF, "arm.urdf"))
     (coupling,) = robot.constraints
     assert robot.tree.joints == ("j1", "j2")
-    assert coupling.phi(jnp.array([0.3, 0.1 - 2 * 0.3]), 0.0, jax.tree.map(jnp.asarray, robot.params)) == pytest.approx(
-        0, abs=1e-15
-    )
+    assert coupling.phi(
+        jnp.array([0.3, 0.1 - 2 * 0.3]), 0.0, jax.tree.map(jnp.asarray, robot.params)
+    ) == pytest.approx(0, abs=1e-15)
     assert [x.kind for x in (*robot.shapes["upper"], *robot.shapes["lower"])] == ["mesh", "box"]
-    assert robot.shapes["upper"][0].file == "package://nowhere/part.stl" and robot.shapes["lower"][0].size == (1, 2, 3)
+    assert robot.shapes["upper"][0].file == "package://nowhere/part.stl" and robot.shapes["lower"][
+        0
+    ].size == (1, 2, 3)
     assert robot.unsupported == (
-        "joint limits: j1", "limits of the force at joints: j1", "dry friction in joints: j1", "limits of speed: j1",
+        "joint limits: j1",
+        "limits of the force at joints: j1",
+        "dry friction in joints: j1",
+        "limits of speed: j1",
         "transmissions (take Robot.actuation): drive",
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(robot.actuation(["j2"]), [[0], [1]])
 
 
@@ -161,29 +184,60 @@ def test_a_robot_can_be_let_go(tmp_path):
 def test_loops_of_an_sdf_are_closed_by_joints(tmp_path):
     robot = zw.robot(saved(tmp_path, FOUR_BAR, "four-bar.sdf"))
     assert robot.tree.joints == ("A", "B", "D") and list(robot.description.loops) == ["C"]
-    assert robot.unsupported == ("dry friction in joints: A", "joints of an unknown type: strange (gearbox)")
+    assert robot.unsupported == (
+        "dry friction in joints: A",
+        "joints of an unknown type: strange (gearbox)",
+    )
     (loop,), q = robot.constraints, jnp.zeros(3)
     phi = lambda q, p: loop.phi(q, 0.0, p)
-    rows, slope = (jax.jit(x, compiler_options=QUICK)(q, robot.params) for x in (phi, jax.jacfwd(phi)))
+    rows, slope = (
+        jax.jit(x, compiler_options=QUICK)(q, robot.params) for x in (phi, jax.jacfwd(phi))
+    )
     assert np.abs(rows).max() < 1e-15
     assert np.linalg.matrix_rank(slope) == 2
     np.testing.assert_array_equal(robot.params["damping"], [0.2, 0, 0])
 
 
-@pytest.mark.parametrize("text, name, sentence", [
-    ("<robot><link></robot>", "bad.urdf", "no XML: mismatched tag"),
-    ("<!DOCTYPE x [<!ENTITY a 'b'>]><robot/>", "bad.urdf", "declares a document type"),
-    ('<robot name="r"><link name="a"/><joint name="j" type="odd"/></robot>', "bad.urdf", "bad.urdf: "),
-    ("<mujoco><worldbody><bodi/></worldbody></mujoco>", "bad.xml", "Schema violation"),
-    ("<sdf version='1.6'></sdf>", "bad.sdf", "has 0 models"),
-    ("<sdf><model name='m'><link name='a'><pose>1 2</pose></link></model></sdf>", "bad.sdf", "expected 6 finite numbers"),
-    ("<sdf><model name='m'><link name='a'/><joint name='j' type='ball'><parent>b</parent><child>a</child></joint></model></sdf>",
-     "bad.sdf", "there is no parent link 'b'"),
-    ("", "bad.step", "no robot file"),
-    ("<sdf version='new'><model name='m'><link name='a'/></model></sdf>", "bad.sdf", "version: 'new', expected 1 finite number"),
-    ("<robot name='r'><link name='a'/></robot>", "bad.urdf", "no joint moves any of the bodies"),
-    (URDF.replace('mimic joint="j1"', 'mimic joint="j9"'), "bad.urdf", "'j2' mimics 'j9', which is no joint"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, name, sentence",
+    [
+        ("<robot><link></robot>", "bad.urdf", "no XML: mismatched tag"),
+        ("<!DOCTYPE x [<!ENTITY a 'b'>]><robot/>", "bad.urdf", "declares a document type"),
+        (
+            '<robot name="r"><link name="a"/><joint name="j" type="odd"/></robot>',
+            "bad.urdf",
+            "bad.urdf: ",
+        ),
+        ("<mujoco><worldbody><bodi/></worldbody></mujoco>", "bad.xml", "Schema violation"),
+        ("<sdf version='1.6'></sdf>", "bad.sdf", "has 0 models"),
+        (
+            "<sdf><model name='m'><link name='a'><pose>1 2</pose></link></model></sdf>",
+            "bad.sdf",
+            "expected 6 finite numbers",
+        ),
+        (
+            "<sdf><model name='m'><link name='a'/><joint name='j' type='ball'><parent>b</parent><child>a</child></joint></model></sdf>",
+            "bad.sdf",
+            "there is no parent link 'b'",
+        ),
+        ("", "bad.step", "no robot file"),
+        (
+            "<sdf version='new'><model name='m'><link name='a'/></model></sdf>",
+            "bad.sdf",
+            "version: 'new', expected 1 finite number",
+        ),
+        (
+            "<robot name='r'><link name='a'/></robot>",
+            "bad.urdf",
+            "no joint moves any of the bodies",
+        ),
+        (
+            URDF.replace('mimic joint="j1"', 'mimic joint="j9"'),
+            "bad.urdf",
+            "'j2' mimics 'j9', which is no joint",
+        ),
+    ],
+)
 def test_a_bad_file_gives_one_sentence(tmp_path, text, name, sentence):
     with pytest.raises(zw.ModelError, match=sentence) as caught:
         zw.robot(saved(tmp_path, text, name))

@@ -9,8 +9,12 @@ import zwang as zw
 from ..pseudoinverse.matrices import QUICK
 from .files import example_robot
 
-mujoco = pytest.importorskip("mujoco", reason="the extra `robots` is not installed: make test-robots")
-pin = pytest.importorskip("pinocchio", reason="the extra `robots-test` is not installed: make test-robots")
+mujoco = pytest.importorskip(
+    "mujoco", reason="the extra `robots` is not installed: make test-robots"
+)
+pin = pytest.importorskip(
+    "pinocchio", reason="the extra `robots-test` is not installed: make test-robots"
+)
 
 pytestmark = pytest.mark.robots
 FILES = {
@@ -28,7 +32,10 @@ def case(request):
     path = example_robot(file)
     robot = zw.robot(path)
     tree, random = robot.tree, np.random.default_rng(3)
-    q, v = random.uniform(-3, 3, (STATES, tree.system.nq)), random.normal(size=(STATES, tree.system.nv))
+    q, v = (
+        random.uniform(-3, 3, (STATES, tree.system.nq)),
+        random.normal(size=(STATES, tree.system.nv)),
+    )
 
     def all_three(q, v, p):
         return tree.mass_matrix(q, p), tree.bias(q, v, p), tree.frame_jacobian(q, tip, p, OFFSET)
@@ -49,7 +56,11 @@ def test_mass_matrix_bias_and_jacobian_are_those_of_mujoco(case):
     for i in range(STATES):
         state.qpos[:], state.qvel[:] = q[i], v[i]
         mujoco.mj_forward(model, state)
-        mass, linear, angular = np.zeros((model.nv, model.nv)), np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mass, linear, angular = (
+            np.zeros((model.nv, model.nv)),
+            np.zeros((3, model.nv)),
+            np.zeros((3, model.nv)),
+        )
         mujoco.mj_fullM(model, state, mass)
         point = state.xpos[body] + state.xmat[body].reshape(3, 3) @ OFFSET
         mujoco.mj_jac(model, state, linear, angular, point, body)
@@ -69,8 +80,14 @@ def test_mass_matrix_bias_and_jacobian_are_those_of_pinocchio(case):
         mass = pin.crba(model, state, q[i][order])
         mass = np.triu(mass) + np.triu(mass, 1).T
         np.testing.assert_allclose(M[i][mine], mass, **TOLERANCE)
-        np.testing.assert_allclose(h[i][order], pin.rnea(model, state, q[i][order], v[i][order], np.zeros(model.nv)), **TOLERANCE)
-        jacobian = pin.computeFrameJacobian(model, state, q[i][order], frame, pin.LOCAL_WORLD_ALIGNED)
+        np.testing.assert_allclose(
+            h[i][order],
+            pin.rnea(model, state, q[i][order], v[i][order], np.zeros(model.nv)),
+            **TOLERANCE,
+        )
+        jacobian = pin.computeFrameJacobian(
+            model, state, q[i][order], frame, pin.LOCAL_WORLD_ALIGNED
+        )
         pin.framesForwardKinematics(model, state, q[i][order])
         arm = state.oMf[frame].rotation @ OFFSET
         moved = jacobian[:3] + np.cross(jacobian[3:].T, arm).T

@@ -11,8 +11,10 @@ from .files import example_robot, gripper
 pytestmark = [pytest.mark.robots, pytest.mark.slow]
 VIOLATION = 1e-12
 ROUNDED = 2e-11
-"""Cassie's file rounds angles to five digits, which leaves hinges that are meant to be parallel 5e-11 rad apart: a plane linkage of links
-of 0.5 m closes no better [m]."""
+"""Cassie's file rounds angles to five digits, which leaves hinges that are meant to be parallel
+5e-11 rad apart: a plane linkage of links
+of 0.5 m closes no better [m].
+"""
 
 
 def finger_law(q, v, t, p):
@@ -32,9 +34,15 @@ def test_a_gripper_with_redundant_loops_closes_and_opens():
     assert float(data["violation"].max()) <= VIOLATION
     driver = data["q"].sel(coordinate="right_driver_joint")
     assert abs(driver[100] - 0.8) < 0.01 and abs(driver[-1]) < 0.01
-    np.testing.assert_allclose(driver, data["q"].sel(coordinate="left_driver_joint"), atol=VIOLATION)
-    across = [row for row in data["row"].values if row.startswith("connect") and row.endswith("[0]")]
-    assert len(across) == 2  # rows along the hinges, which the linkage keeps by itself: the least force is none
+    np.testing.assert_allclose(
+        driver, data["q"].sel(coordinate="left_driver_joint"), atol=VIOLATION
+    )
+    across = [
+        row for row in data["row"].values if row.startswith("connect") and row.endswith("[0]")
+    ]
+    assert (
+        len(across) == 2
+    )  # rows along the hinges, which the linkage keeps by itself: the least force is none
     assert float(abs(data["multipliers"].sel(row=across)).max()) == 0.0
     assert float(abs(data["multipliers"]).max()) > 1.0
 

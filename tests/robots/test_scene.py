@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'")
+pytest.importorskip(
+    "mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'"
+)
 
 import zwang as zw
 from zwang.robots.scene import scene
@@ -25,7 +27,9 @@ def test_bodies_and_joints_are_where_they_are(tmp_path):
     robot = zw.robot(tmp_path / "arm.urdf")
     drawn = scene(robot)
     assert [(j.name, j.symbol) for j in drawn.joints] == [("shoulder", "pin"), ("slide", "slide")]
-    assert [s.kind for s in drawn.bodies["upper"]] == ["box"] and drawn.bodies["lower"] == ()  # its mesh is not there
+    assert [s.kind for s in drawn.bodies["upper"]] == ["box"] and drawn.bodies[
+        "lower"
+    ] == ()  # its mesh is not there
     angle, way = 0.3, 0.2
     seen = drawn.at(np.array([[0.0, 0.0], [angle, way]]))
     c, s = np.cos(angle), np.sin(angle)
@@ -33,4 +37,6 @@ def test_bodies_and_joints_are_where_they_are(tmp_path):
     lower = drawn.points.index("lower")
     assert np.allclose(seen.places[1, lower], [-s + way * c, 0, -c - way * s], atol=1e-14)
     upper = list(drawn.bodies).index("upper")
-    assert np.allclose(seen.poses[1, upper], [0, 0, 0, np.cos(angle / 2), 0, np.sin(angle / 2), 0], atol=1e-14)
+    assert np.allclose(
+        seen.poses[1, upper], [0, 0, 0, np.cos(angle / 2), 0, np.sin(angle / 2), 0], atol=1e-14
+    )

@@ -13,7 +13,9 @@ from zwang import Servo
 
 def closed(model: zw.Model, servo: Servo) -> zw.Model:
     """The closed loop of a passive model."""
-    return zw.Model(model.system, model.constraints.members, model.params, servo=servo, name=model.name)
+    return zw.Model(
+        model.system, model.constraints.members, model.params, servo=servo, name=model.name
+    )
 
 
 @functools.cache
@@ -24,7 +26,13 @@ def two_masses() -> zw.Model:
         tension = p["k"] * (q[1] - q[0] - p["l"])
         return jnp.stack([tension, -tension])
 
-    system = zw.System(2, lambda q, t, p: jnp.stack([p["m1"], p["m2"]]), force, coordinates=("x1", "x2"), units=("m", "m"))
+    system = zw.System(
+        2,
+        lambda q, t, p: jnp.stack([p["m1"], p["m2"]]),
+        force,
+        coordinates=("x1", "x2"),
+        units=("m", "m"),
+    )
     return zw.Model(system, params={"m1": 1.0, "m2": 2.0, "k": 10.0, "l": 1.0}, name="two masses")
 
 
@@ -40,7 +48,9 @@ def distance_servo(**options) -> Servo:
 
 @functools.cache
 def robots() -> zw.Model:
-    """Two planar robots that carry one object: a chain of five bars hinged to the ground at both ends (servo paper, section VI)."""
+    """Two planar robots that carry one object: a chain of five bars hinged to the ground at both
+    ends (servo paper, section VI).
+    """
 
     def centers(theta):
         x, y = jnp.cumsum(jnp.cos(theta)), jnp.cumsum(jnp.sin(theta))
@@ -52,12 +62,23 @@ def robots() -> zw.Model:
         return 0.5 * p["m"] * (x @ x + y @ y) + 0.5 * p["I"] * v @ v
 
     system = zw.Lagrangian(kinetic, lambda q, t, p: p["m"] * p["g"] * jnp.sum(centers(q)[1]), nq=5)
-    hinge = zw.Holonomic(lambda q, t, p: jnp.stack([jnp.sum(jnp.cos(q)) - p["L"], jnp.sum(jnp.sin(q))]), name="hinge")
-    return zw.Model(system, [hinge], {"m": 1.0, "I": 1.0, "g": 9.8, "L": 3.0}, name="coordinated robots")
+    hinge = zw.Holonomic(
+        lambda q, t, p: jnp.stack([jnp.sum(jnp.cos(q)) - p["L"], jnp.sum(jnp.sin(q))]), name="hinge"
+    )
+    return zw.Model(
+        system, [hinge], {"m": 1.0, "I": 1.0, "g": 9.8, "L": 3.0}, name="coordinated robots"
+    )
 
 
 ROBOTS_B = np.array(
-    [[1, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, -1, 1, 0], [0, 0, 0, 0, -1, 1]], float
+    [
+        [1, -1, 0, 0, 0, 0],
+        [0, 1, -1, 0, 0, 0],
+        [0, 0, 1, 1, 0, 0],
+        [0, 0, 0, -1, 1, 0],
+        [0, 0, 0, 0, -1, 1],
+    ],
+    float,
 )
 """Actuation matrix, eq. (70)."""
 
@@ -86,17 +107,26 @@ def flexible_arm() -> zw.Model:
 
     def mass_matrix(q, t, p):
         c = jnp.cos(q[1])
-        links = jnp.stack([jnp.stack([3.5 + c, 1.25 + 0.5 * c]), jnp.stack([1.25 + 0.5 * c, jnp.asarray(1.25)])])
+        links = jnp.stack(
+            [jnp.stack([3.5 + c, 1.25 + 0.5 * c]), jnp.stack([1.25 + 0.5 * c, jnp.asarray(1.25)])]
+        )
         return jnp.eye(4).at[:2, :2].set(links)
 
     def force(q, v, t, p):
         h = 0.5 * jnp.sin(q[1])
         lower = 0.5 * 9.81 * jnp.sin(q[0] + q[1])
-        links = jnp.stack([h * (2 * v[0] * v[1] + v[1] ** 2) - 1.5 * 9.81 * jnp.sin(q[0]) - lower, -h * v[0] ** 2 - lower])
+        links = jnp.stack(
+            [
+                h * (2 * v[0] * v[1] + v[1] ** 2) - 1.5 * 9.81 * jnp.sin(q[0]) - lower,
+                -h * v[0] ** 2 - lower,
+            ]
+        )
         spring = p["K"] * (q[:2] - q[2:])
         return jnp.concatenate([links - spring, spring])
 
-    system = zw.System(4, mass_matrix, force, coordinates=("link 1", "link 2", "motor 1", "motor 2"))
+    system = zw.System(
+        4, mass_matrix, force, coordinates=("link 1", "link 2", "motor 1", "motor 2")
+    )
     return zw.Model(system, params={"K": 1.0}, name="flexible arm")
 
 

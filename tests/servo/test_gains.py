@@ -29,12 +29,21 @@ def test_a_matrix_of_rates_couples_the_rows():
     ("gain", "exact"),
     [
         (Poles(1.5, 4.0), lambda t: (4 * np.exp(-1.5 * t) - 1.5 * np.exp(-4 * t)) / 2.5),
-        (SecondOrder(4.0, 0.25), lambda t: np.exp(-t) * (np.cos(15**0.5 * t) + np.sin(15**0.5 * t) / 15**0.5)),
+        (
+            SecondOrder(4.0, 0.25),
+            lambda t: np.exp(-t) * (np.cos(15**0.5 * t) + np.sin(15**0.5 * t) / 15**0.5),
+        ),
     ],
     ids=["poles", "oscillating"],
 )
 def test_wrong_start_decays_at_position_level(gain, exact):
-    run = zw.simulate(closed(two_masses(), distance_servo(gains={"distance": gain})), [0, 2.3], [0, 0], times=T, rtol=1e-10)
+    run = zw.simulate(
+        closed(two_masses(), distance_servo(gains={"distance": gain})),
+        [0, 2.3],
+        [0, 0],
+        times=T,
+        rtol=1e-10,
+    )
     error = (run.dataset.q[:, 1] - run.dataset.q[:, 0] - 2).values
     np.testing.assert_allclose(error, 0.3 * exact(T), atol=1e-8)
     if isinstance(gain, Poles):  # the slow pole alone is left: its rate within 2 %
@@ -58,18 +67,24 @@ def test_a_gain_is_tuned_by_gradient_through_the_closed_loop():
         def step(y, _):
             half = y + 0.005 * rate(y)
             slope = rate(half)
-            return y + 0.01 * slope, 0.01 * ((half[1] - half[0] - 2) ** 2 + 1e-4 * (slope[3] - slope[2]) ** 2)
+            return y + 0.01 * slope, 0.01 * (
+                (half[1] - half[0] - 2) ** 2 + 1e-4 * (slope[3] - slope[2]) ** 2
+            )
 
         return jnp.sum(jax.lax.scan(step, jnp.array([0.0, 2.3, 0.0, 0.0]), None, length=200)[1])
 
     slope = jax.jit(jax.value_and_grad(cost))
     gain = 6.0
     first, derivative = slope(gain)
-    assert float(derivative) == pytest.approx(float(slope(gain + 1e-5)[0] - slope(gain - 1e-5)[0]) / 2e-5, rel=1e-6)
+    assert float(derivative) == pytest.approx(
+        float(slope(gain + 1e-5)[0] - slope(gain - 1e-5)[0]) / 2e-5, rel=1e-6
+    )
     for _ in range(20):
         gain = gain - 1000.0 * float(slope(gain)[1])
     # critically damped: ∫ = 0.3² (5/(4w) + 1e-4 · w³/4), least at w = (5/3e-4)^(1/4)
-    assert gain == pytest.approx((5 / 3e-4) ** 0.25, rel=0.02) and float(slope(gain)[0]) < float(first)
+    assert gain == pytest.approx((5 / 3e-4) ** 0.25, rel=0.02) and float(slope(gain)[0]) < float(
+        first
+    )
 
 
 def test_a_gain_of_the_wrong_order_or_name_is_refused():

@@ -23,17 +23,23 @@ def test_what_cannot_be_achieved_is_named():
     q, v, a = EXACT[1.0]
     with pytest.raises(ModelError, match="violates passive constraints.*'hinge' by"):
         inverse_dynamics(robots(), q, v, np.asarray(a) + [0.1, 0, 0, 0, 0], ROBOTS_B)
-    with pytest.raises(ModelError, match="cannot meet all servo constraints together .*'acceleration of q"):
+    with pytest.raises(
+        ModelError, match="cannot meet all servo constraints together .*'acceleration of q"
+    ):
         inverse_dynamics(robots(), q, v, a, ROBOTS_B * np.array([0, 0, 0, 0, 0, 1.0]))
 
 
 def test_friction_that_grows_with_the_hinge_force_is_overcome():
-    """A bead on a rough hoop: the actuator that pushes it sideways changes the friction that it must overcome."""
+    """A bead on a rough hoop: the actuator that pushes it sideways changes the friction that it
+    must overcome.
+    """
     friction = lambda q, v, t, p, ideal: -0.4 * jnp.linalg.norm(ideal) * v / jnp.linalg.norm(v)
     hoop = zw.Holonomic(lambda q, t, p: q @ q - 1, name="hoop", nonideal=friction)
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
     model = zw.Model(system, [hoop], name="bead")
-    climb = zw.Nonholonomic(lambda q, v, t, p: v[1] - 2.0 * q[0], name="climb")  # angular velocity 2 rad/s
+    climb = zw.Nonholonomic(
+        lambda q, v, t, p: v[1] - 2.0 * q[0], name="climb"
+    )  # angular velocity 2 rad/s
     servo = Servo([climb], np.array([[0.6], [0.8]]))
     q, v = np.array([np.cos(0.3), np.sin(0.3)]), 2 * np.array([-np.sin(0.3), np.cos(0.3)])
     c = control(model, servo, q, v)
@@ -43,4 +49,6 @@ def test_friction_that_grows_with_the_hinge_force_is_overcome():
     normal = (c.passive_force @ q, c.passive_force @ tangent)
     np.testing.assert_allclose(normal[1], -0.4 * abs(normal[0]), rtol=1e-12)
     np.testing.assert_allclose((push + np.array([0, -9.81])) @ tangent + normal[1], 0, atol=1e-12)
-    assert zw.motion(zw.Model(system, [hoop], servo=servo), q, v).acceleration == pytest.approx(-4 * q, abs=1e-11)
+    assert zw.motion(zw.Model(system, [hoop], servo=servo), q, v).acceleration == pytest.approx(
+        -4 * q, abs=1e-11
+    )

@@ -1,4 +1,6 @@
-"""Limits of the actuators: kept, passive constraints untouched, and as little of the servo constraints given up as possible."""
+"""Limits of the actuators: kept, passive constraints untouched, and as little of the servo
+constraints given up as possible.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +44,9 @@ def problem(seed: int):
 
 @pytest.mark.parametrize("start", range(0, 300, 100))
 def test_limited_control_leaves_the_least_residual_and_then_changes_least(solve, start):
-    """Against SciPy's bounded least squares with the choice as a small second term, 1e-5 of the first."""
+    """Against SciPy's bounded least squares with the choice as a small second term, 1e-5 of the
+    first.
+    """
     for seed in range(start, start + 100):
         G, r, weights, lower, upper = problem(seed)
         u, wanted = map(np.asarray, solve(G, r, weights, lower, upper))
@@ -50,9 +54,17 @@ def test_limited_control_leaves_the_least_residual_and_then_changes_least(solve,
         least = lsq_linear(G, r, (lower, upper), method="bvls", tol=1e-14)
         assert np.linalg.norm(G @ u - r) <= np.sqrt(2 * least.cost) + 1e-8
         second = 1e-5 * np.diag(np.sqrt(weights))
-        both = lsq_linear(np.vstack([G, second]), np.concatenate([r, second @ wanted]), (lower, upper), method="bvls", tol=1e-15)
+        both = lsq_linear(
+            np.vstack([G, second]),
+            np.concatenate([r, second @ wanted]),
+            (lower, upper),
+            method="bvls",
+            tol=1e-15,
+        )
         change, other = (np.linalg.norm(np.sqrt(weights) * (x - wanted)) for x in (u, both.x))
-        assert change <= other * (1 + 1e-3) + 1e-6  # the second term trades 1e-10 of residual for some of the change
+        assert (
+            change <= other * (1 + 1e-3) + 1e-6
+        )  # the second term trades 1e-10 of residual for some of the change
 
 
 def test_control_inside_its_limits_is_the_unlimited_one(solve):
@@ -75,25 +87,40 @@ def test_redundant_actuators_take_over_from_one_at_its_limit():
 @pytest.mark.slow
 def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tmp_path):
     servo = object_servo(gains=5.0, limits=zw.Limits(-7.0, 7.0))
-    run = zw.simulate(closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=1.0, samples=21, rtol=1e-9)
+    run = zw.simulate(
+        closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=1.0, samples=21, rtol=1e-9
+    )
     data = run.dataset
     assert float(data.violation.max()) < 1e-12 and float(data.velocity_violation.max()) < 1e-12
     assert float(np.abs(data.control).max()) == 7.0
     missed = data.missed.values[:, 0]
-    assert missed.max() > 1e-3 and np.all((missed > 1e-8) == (data.control_result.values == int(Result.AT_LIMIT)))
+    assert missed.max() > 1e-3 and np.all(
+        (missed > 1e-8) == (data.control_result.values == int(Result.AT_LIMIT))
+    )
     told = summarize(run)
     assert "'object' could not be met at" in told.unmet and "limits of the actuators" in told.unmet
-    assert told.servo_error.value == float(data.servo_violation.max()) and told.servo_residual.value == missed.max()
+    assert (
+        told.servo_error.value == float(data.servo_violation.max())
+        and told.servo_residual.value == missed.max()
+    )
     assert write_report(run, tmp_path / "report.html", summary=told) == []
     page = (tmp_path / "report.html").read_text()
-    assert all(text in page for text in ("Tracking error", "Control u of each actuator", "could not be met at", "u5"))
-    assert [axes.get_ylabel() for axes in run.plot().axes][-2:] == ["control [SI]", "servo violation [SI]"]
+    assert all(
+        text in page
+        for text in ("Tracking error", "Control u of each actuator", "could not be met at", "u5")
+    )
+    assert [axes.get_ylabel() for axes in run.plot().axes][-2:] == [
+        "control [SI]",
+        "servo violation [SI]",
+    ]
 
 
 @pytest.mark.slow
 def test_derivative_follows_the_actuators_that_are_free():
     model = two_masses()
-    u = lambda gain, limit: zw.control(model, distance_servo(gains=gain, limits=zw.Limits(-limit, limit)), [0, 2.3], [0, 0]).u[0]
+    u = lambda gain, limit: zw.control(
+        model, distance_servo(gains=gain, limits=zw.Limits(-limit, limit)), [0, 2.3], [0, 0]
+    ).u[0]
     slope = jax.jit(jax.grad(u, argnums=(0, 1)), compiler_options=QUICK)
     free, held = (slope(5.0, limit) for limit in (100.0, 4.0))  # without limits u = -19.5 + 7.5
     np.testing.assert_allclose(free, [2 * 5 * 0.3, 0], atol=1e-12)
@@ -104,7 +131,10 @@ def test_derivative_follows_the_actuators_that_are_free():
 
 def test_other_limits_compile_nothing():
     run = lambda limit: zw.simulate(
-        closed(two_masses(), distance_servo(gains=5.0, limits=zw.Limits(-limit, limit))), [0, 2.3], [0, 0], times=[0.5]
+        closed(two_masses(), distance_servo(gains=5.0, limits=zw.Limits(-limit, limit))),
+        [0, 2.3],
+        [0, 0],
+        times=[0.5],
     )
     run(12.0)
     from tests.servo.test_loop import compilations
@@ -122,4 +152,9 @@ def test_limits_are_checked_in_one_sentence():
     with pytest.raises(ModelError, match="expected zw.Limits"):
         distance_servo(limits=(-1, 1))
     with pytest.raises(ModelError, match="a limit of the rate needs a controller that remembers"):
-        zw.simulate(closed(two_masses(), distance_servo(limits=zw.Limits(rate=1.0))), [0, 2.3], [0, 0], duration=1.0)
+        zw.simulate(
+            closed(two_masses(), distance_servo(limits=zw.Limits(rate=1.0))),
+            [0, 2.3],
+            [0, 0],
+            duration=1.0,
+        )

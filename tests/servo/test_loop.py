@@ -1,4 +1,6 @@
-"""Closed loops that are not ideal: sampled, delayed, noisy, with limits of the rate, and with a wrong model."""
+"""Closed loops that are not ideal: sampled, delayed, noisy, with limits of the rate, and with a
+wrong model.
+"""
 
 import contextlib
 import functools
@@ -20,7 +22,9 @@ START = ([0.0, 2.3], [0.0, 0.0])
 def compilations():
     """Names of the programs that are compiled inside."""
     seen: list = []
-    listener = lambda event, duration, **_: seen.append(event) if "backend_compile" in event else None
+    listener = lambda event, duration, **_: (
+        seen.append(event) if "backend_compile" in event else None
+    )
     jax.monitoring.register_event_duration_secs_listener(listener)
     try:
         yield seen
@@ -33,7 +37,9 @@ def follower(limits: bool = False) -> zw.Model:
     """A mass that is pulled to x = 1 by its own motor."""
     system = zw.System(1, lambda q, t, p: jnp.stack([p["m"]]), lambda q, v, t, p: -p["c"] * v)
     at = zw.Holonomic(lambda q, t, p: q[0] - 1.0, name="at")
-    servo = zw.Servo([at], np.array([[1.0]]), gains=3.0, limits=zw.Limits(rate=60.0) if limits else None)
+    servo = zw.Servo(
+        [at], np.array([[1.0]]), gains=3.0, limits=zw.Limits(rate=60.0) if limits else None
+    )
     return zw.Model(system, params={"m": 2.0, "c": 0.5}, servo=servo, name="follower")
 
 
@@ -50,7 +56,9 @@ def exact(steps: int, T: float, late: int = 0, believed_m: float = 2.0):
     return np.array(states), np.array(applied)
 
 
-@pytest.mark.parametrize(("late", "believed"), [(0, 2.0), (3, 1.5)], ids=["sampled", "delayed, wrong mass"])
+@pytest.mark.parametrize(
+    ("late", "believed"), [(0, 2.0), (3, 1.5)], ids=["sampled", "delayed, wrong mass"]
+)
 def test_sampled_loop_is_that_of_the_matrix_exponential(late, believed):
     """rtol 1e-11 per step; samples between the controller's instants see the same motion."""
     T = 0.05
@@ -62,26 +70,40 @@ def test_sampled_loop_is_that_of_the_matrix_exponential(late, believed):
     np.testing.assert_allclose(np.column_stack([run.q, run.v])[own], states, atol=1e-9)
     np.testing.assert_allclose(run.dataset.control.values[own][:-1, 0], u[:-1], atol=1e-8)
     between = zw.simulate(follower(), [0.0], [0.0], times=[0.511], rtol=1e-11, loop=loop)
-    np.testing.assert_allclose(run.at(0.511)[0], between.q[-1], atol=1e-9)  # across a jump of the control
+    np.testing.assert_allclose(
+        run.at(0.511)[0], between.q[-1], atol=1e-9
+    )  # across a jump of the control
 
 
 @pytest.mark.slow
 def test_noise_is_that_of_its_seed_and_size():
     def run(seed, level):
         loop = zw.Loop(sample_time=0.05, noise_v=level, seed=seed)
-        return zw.simulate(follower(), [1.0], [0.0], duration=20.0, samples=401, loop=loop).dataset.control.values[1:-1, 0]
+        return zw.simulate(
+            follower(), [1.0], [0.0], duration=20.0, samples=401, loop=loop
+        ).dataset.control.values[1:-1, 0]
 
     first, again, other, louder = run(1, 1e-3), run(1, 1e-3), run(2, 1e-3), run(1, 2e-3)
     np.testing.assert_array_equal(first, again)
     assert abs(np.corrcoef(first, other)[0, 1]) < 0.2
-    np.testing.assert_allclose(louder, 2 * first, rtol=1e-3, atol=1e-7)  # the loop is linear; rtol of the run 1e-8
+    np.testing.assert_allclose(
+        louder, 2 * first, rtol=1e-3, atol=1e-7
+    )  # the loop is linear; rtol of the run 1e-8
     # u = -(2·6 - 0.5) (v + n) - 18 (q - 1), and the motion is slow against the noise
     assert np.std(first) == pytest.approx(11.5e-3, rel=0.15)
 
 
 @pytest.mark.slow
 def test_rate_of_the_control_is_limited_from_sample_to_sample():
-    run = zw.simulate(follower(True), [0.0], [0.0], duration=4.0, samples=81, rtol=1e-9, loop=zw.Loop(sample_time=0.05))
+    run = zw.simulate(
+        follower(True),
+        [0.0],
+        [0.0],
+        duration=4.0,
+        samples=81,
+        rtol=1e-9,
+        loop=zw.Loop(sample_time=0.05),
+    )
     u = run.dataset.control.values[:, 0]
     assert np.abs(np.diff(u)).max() == pytest.approx(60 * 0.05, rel=1e-12)  # both used and kept
     assert u[0] == pytest.approx(18.0) and abs(run.q[-1, 0] - 1) < 0.02
@@ -91,12 +113,18 @@ def test_other_settings_of_a_loop_compile_nothing():
     run = lambda loop: zw.simulate(follower(), [0.0], [0.0], duration=1.0, loop=loop).dataset
     run(zw.Loop(sample_time=0.05, params={"m": 1.9}))
     with compilations() as seen:
-        run(zw.Loop(sample_time=0.02, delay=0.03, noise_q=1e-3, noise_v=0.1, seed=5, params={"m": 2.2}))
+        run(
+            zw.Loop(
+                sample_time=0.02, delay=0.03, noise_q=1e-3, noise_v=0.1, seed=5, params={"m": 2.2}
+            )
+        )
     assert not seen
 
 
 def test_controller_that_believes_other_parameters_leaves_the_error_that_it_must():
-    """The controller takes the spring for softer by Δk: y¨ + 2w y˙ + w² y = d with d = −1.5 Δk (l + y), so y tends to a constant."""
+    """The controller takes the spring for softer by Δk: y¨ + 2w y˙ + w² y = d with d = −1.5 Δk (l +
+    y), so y tends to a constant.
+    """
     w, dk = 5.0, 2.0
     model = closed(two_masses(), distance_servo(gains=w))
     run = zw.simulate(model, *START, times=[6.0], rtol=1e-10, loop=zw.Loop(params={"k": 10.0 - dk}))
@@ -107,8 +135,12 @@ def test_controller_that_believes_other_parameters_leaves_the_error_that_it_must
 
 @pytest.mark.slow
 def test_plant_may_have_friction_that_the_controller_does_not_know():
-    """A bead on a wire: the controller believes the same wire without friction; the error is the friction over the gains."""
-    friction = lambda q, v, t, p, ideal: -0.2 * jnp.abs(ideal[1]) * jnp.tanh(v / 1e-3) * jnp.array([1.0, 0.0])
+    """A bead on a wire: the controller believes the same wire without friction; the error is the
+    friction over the gains.
+    """
+    friction = lambda q, v, t, p, ideal: (
+        -0.2 * jnp.abs(ideal[1]) * jnp.tanh(v / 1e-3) * jnp.array([1.0, 0.0])
+    )
     wire = lambda nonideal: zw.Holonomic(lambda q, t, p: q[1], name="wire", nonideal=nonideal)
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
     along = zw.Holonomic(lambda q, t, p: q[0] - 0.5 * t, name="along")
@@ -122,13 +154,25 @@ def test_plant_may_have_friction_that_the_controller_does_not_know():
 
 
 def robust_case(gain):
-    """A mass with a motor, dry friction of 3 N and a load of up to 2 N that the controller does not know: |d₀| ≤ 5 N / 1 kg."""
-    load = lambda q, v, t, p: p["unknown"] * (jnp.stack([2.0 * jnp.sin(3 * t)]) - 3.0 * jnp.tanh(v / 1e-3))
+    """A mass with a motor, dry friction of 3 N and a load of up to 2 N that the controller does not
+    know: |d₀| ≤ 5 N / 1 kg.
+    """
+    load = lambda q, v, t, p: (
+        p["unknown"] * (jnp.stack([2.0 * jnp.sin(3 * t)]) - 3.0 * jnp.tanh(v / 1e-3))
+    )
     system = zw.System(1, lambda q, t, p: jnp.stack([p["m"]]), load)
     track = zw.Holonomic(lambda q, t, p: q[0] - 0.3 * jnp.sin(2 * t), name="track")
     servo = zw.Servo([track], np.array([[1.0]]), gains=gain)
     model = zw.Model(system, params={"m": 1.0, "unknown": 1.0}, servo=servo)
-    return zw.simulate(model, [0.0], [0.6], duration=8.0, samples=401, rtol=1e-7, loop=zw.Loop(params={"unknown": 0.0}))
+    return zw.simulate(
+        model,
+        [0.0],
+        [0.6],
+        duration=8.0,
+        samples=401,
+        rtol=1e-7,
+        loop=zw.Loop(params={"unknown": 0.0}),
+    )
 
 
 @pytest.mark.slow
@@ -139,11 +183,15 @@ def test_robust_gain_keeps_its_bound_where_the_nominal_loop_does_not():
     settled = lambda run: np.abs(run.dataset.servo_violation.values[run.t > 2.0, 0]).max()
     held, nominal = settled(robust_case(robust)), settled(robust_case(zw.Rate(4.0)))
     assert held <= limit < 0.25 * nominal
-    assert held > 0.3 * limit and nominal <= 5 / 4.0**2  # the bound says something, and the nominal one holds as well
+    assert (
+        held > 0.3 * limit and nominal <= 5 / 4.0**2
+    )  # the bound says something, and the nominal one holds as well
 
 
 def test_settings_of_a_loop_are_checked_in_one_sentence():
-    with pytest.raises(ModelError, match="delay and noise act on a controller that computes at instants"):
+    with pytest.raises(
+        ModelError, match="delay and noise act on a controller that computes at instants"
+    ):
         zw.Loop(delay=0.1)
     with pytest.raises(ModelError, match="more than 32 sample times"):
         zw.Loop(sample_time=0.01, delay=1.0)
@@ -153,7 +201,9 @@ def test_settings_of_a_loop_are_checked_in_one_sentence():
         zw.simulate(two_masses(), *START, duration=1.0, loop=zw.Loop())
     with pytest.raises(ModelError, match="unknown parameter 'kk'"):
         zw.simulate(follower(), [0], [0], duration=1.0, loop=zw.Loop(params={"kk": 1.0}))
-    with pytest.raises(ModelError, match="has 2 coordinates and 2 velocities, expected those of follower: 1 and 1"):
+    with pytest.raises(
+        ModelError, match="has 2 coordinates and 2 velocities, expected those of follower: 1 and 1"
+    ):
         zw.simulate(follower(), [0], [0], duration=1.0, loop=zw.Loop(model=two_masses()))
     with pytest.raises(ModelError, match="mismatch is 1.0, expected between 0 and 1"):
         zw.Robust(1.0, bound=1.0, layer=0.1, mismatch=1.0)
@@ -166,7 +216,8 @@ def test_settings_of_a_loop_are_checked_in_one_sentence():
 def test_a_closed_loop_runs_by_an_implicit_method_as_by_an_explicit_one():
     model = closed(two_masses(), distance_servo(gains=3.0))
     implicit, explicit = (
-        zw.simulate(model, *START, times=[0.5, 1.0], rtol=1e-8, integrator=method) for method in (zw.Kvaerno5(), zw.Dopri8())
+        zw.simulate(model, *START, times=[0.5, 1.0], rtol=1e-8, integrator=method)
+        for method in (zw.Kvaerno5(), zw.Dopri8())
     )
     assert np.max(np.abs(implicit.q - explicit.q)) < 1e-7
     assert abs(explicit.q[-1, 1] - explicit.q[-1, 0] - 2.0) < abs(2.3 - 2.0), "the servo acts"

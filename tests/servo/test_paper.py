@@ -21,21 +21,58 @@ EXACT = {  # t: angles, angular velocities and accelerations of the exact motion
     ),
 }
 LITERAL = {
-    0.0: [10.125597609561758, 2.8836653386454247, -7.995617529880485, 9.666832669322723, 0.4587649402390432, -5.111952191235067],
-    1.0: [6.01749464281047, 4.293814802669959, -7.210731067725978, 8.182004800256408, -1.9777529772828197, -3.1036734452191364],
+    0.0: [
+        10.125597609561758,
+        2.8836653386454247,
+        -7.995617529880485,
+        9.666832669322723,
+        0.4587649402390432,
+        -5.111952191235067,
+    ],
+    1.0: [
+        6.01749464281047,
+        4.293814802669959,
+        -7.210731067725978,
+        8.182004800256408,
+        -1.9777529772828197,
+        -3.1036734452191364,
+    ],
 }
 PROJECTED = {
     0.0: [8.225, 0, -8.225, 8.225, 0, -8.225],
-    1.0: [5.530819742545772, 1.761644440836918, -7.2924641833827, 7.292464183382677, -1.7616444408369423, -5.530819742545745],
+    1.0: [
+        5.530819742545772,
+        1.761644440836918,
+        -7.2924641833827,
+        7.292464183382677,
+        -1.7616444408369423,
+        -5.530819742545745,
+    ],
 }
 HINGE = {  # passive force of the hinge at t = 1
-    "literal": [11.991024186905946, 12.845192560164692, 23.70140431598867, 19.970856346135832, 2.5957355387708434],
-    "projected": [9.945528725337635, 15.295629806340974, 24.672678048519096, 18.865207192816225, 5.2389903725433316],
+    "literal": [
+        11.991024186905946,
+        12.845192560164692,
+        23.70140431598867,
+        19.970856346135832,
+        2.5957355387708434,
+    ],
+    "projected": [
+        9.945528725337635,
+        15.295629806340974,
+        24.672678048519096,
+        18.865207192816225,
+        5.2389903725433316,
+    ],
 }
 
 
 @pytest.mark.parametrize("t", EXACT)
-@pytest.mark.parametrize(("choice", "u"), [(LeastNorm(), PROJECTED), (PaperLeastNorm(), LITERAL)], ids=["projected", "literal"])
+@pytest.mark.parametrize(
+    ("choice", "u"),
+    [(LeastNorm(), PROJECTED), (PaperLeastNorm(), LITERAL)],
+    ids=["projected", "literal"],
+)
 def test_robots_are_driven_by_the_reference_torques_of_either_reading(choice, u, t):
     q, v, a = EXACT[t]
     c = control(robots(), object_servo(null_space=choice), q, v, t)
@@ -43,13 +80,17 @@ def test_robots_are_driven_by_the_reference_torques_of_either_reading(choice, u,
     np.testing.assert_allclose(c.acceleration, a, atol=1e-13)
     assert c.rank == 3 and c.residual < 1e-14 and c.passive_residual < 1e-13
     if t == 1.0:
-        np.testing.assert_allclose(c.passive_force, HINGE["projected" if u is PROJECTED else "literal"], atol=1e-12)
+        np.testing.assert_allclose(
+            c.passive_force, HINGE["projected" if u is PROJECTED else "literal"], atol=1e-12
+        )
 
 
 @pytest.mark.slow
 def test_torques_along_the_lift_have_the_ranges_of_the_reference_and_the_hinge_holds():
     servo = object_servo(null_space=PaperLeastNorm(), gains=5.0)
-    run = zw.simulate(closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=2 * np.pi, rtol=1e-10)
+    run = zw.simulate(
+        closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=2 * np.pi, rtol=1e-10
+    )
     seen = run.dataset
     # 201 samples miss an extremum between two of them by up to 1e-4
     lowest = [0.4411037891, 2.8836653386, -7.9956175299, 4.6315897858, -4.1645069346, -5.1119521912]
@@ -57,20 +98,42 @@ def test_torques_along_the_lift_have_the_ranges_of_the_reference_and_the_hinge_h
     np.testing.assert_allclose(seen.control.min("time"), lowest, atol=2e-4)
     np.testing.assert_allclose(seen.control.max("time"), highest, atol=2e-4)
     np.testing.assert_allclose(run.dataset.q[-1], EXACT[0.0][0], atol=1e-10)
-    np.testing.assert_allclose(seen.constraint_force[:, 0], run.observation.control.passive_force, atol=1e-11)
+    np.testing.assert_allclose(
+        seen.constraint_force[:, 0], run.observation.control.passive_force, atol=1e-11
+    )
     assert seen.violation.max() < 1e-12 and seen.servo_violation.max() < 1e-9
-    assert float(seen.servo_residual.max()) < 1e-13 and float(seen.missed.max()) < 1e-13 and not seen.control_result.any()
+    assert (
+        float(seen.servo_residual.max()) < 1e-13
+        and float(seen.missed.max()) < 1e-13
+        and not seen.control_result.any()
+    )
     assert (seen.control_rank == 3).all() and (seen.authority > 0.1).all()
-    assert np.abs(seen.energy_balance).max() < 1e-4  # work by a spline over the samples: 20 J with and 40 W without the control
-    assert list(seen.control.dims) == ["time", "actuator"] and list(seen.actuator.values) == ["u0", "u1", "u2", "u3", "u4", "u5"]
+    assert (
+        np.abs(seen.energy_balance).max() < 1e-4
+    )  # work by a spline over the samples: 20 J with and 40 W without the control
+    assert list(seen.control.dims) == ["time", "actuator"] and list(seen.actuator.values) == [
+        "u0",
+        "u1",
+        "u2",
+        "u3",
+        "u4",
+        "u5",
+    ]
 
 
 def test_choices_among_controls_move_the_same_and_minimize_what_they_say():
     q, v, _ = EXACT[1.0]
-    weights, wish = np.array([1.0, 4.0, 1.0, 9.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    weights, wish = (
+        np.array([1.0, 4.0, 1.0, 9.0, 1.0, 1.0]),
+        np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    )
     choices = [LeastNorm(), PaperLeastNorm(), WeightedNorm(weights), Preferred(wish)]
     u = [np.asarray(control(robots(), object_servo(null_space=c), q, v, 1.0).u) for c in choices]
-    for measure, best in ((lambda x: x @ x, 0), (lambda x: weights @ x**2, 2), (lambda x: np.sum((x - wish) ** 2), 3)):
+    for measure, best in (
+        (lambda x: x @ x, 0),
+        (lambda x: weights @ x**2, 2),
+        (lambda x: np.sum((x - wish) ** 2), 3),
+    ):
         values = [measure(x) for x in u]
         assert min(values) == values[best]
         assert all(value > values[best] + 1e-3 for i, value in enumerate(values) if i != best)
@@ -83,7 +146,11 @@ def test_force_between_two_masses_is_that_of_the_paper():
 
 def test_two_masses_with_error_dynamics_follow_the_reference():
     run = zw.simulate(
-        closed(two_masses(), distance_servo(gains={"distance": 5.0})), [0, 2.3], [0, 0], times=[0.5, 1, 2, 5], rtol=1e-12
+        closed(two_masses(), distance_servo(gains={"distance": 5.0})),
+        [0, 2.3],
+        [0, 0],
+        times=[0.5, 1, 2, 5],
+        rtol=1e-12,
     )
     states = [
         [-0.5582772981010117, 1.5279119504541099, -2.681366507017921, -2.989185251857716],
@@ -92,7 +159,9 @@ def test_two_masses_with_error_dynamics_follow_the_reference():
         [-65.0200000001316, -63.020000000023316, -25.599999999367228, -25.599999999887487],
     ]
     found = np.concatenate([run.dataset.q, run.dataset.v], axis=1)
-    np.testing.assert_allclose(found, states, rtol=1e-9, atol=1e-10)  # the loop's own tolerance times 25 m/s
+    np.testing.assert_allclose(
+        found, states, rtol=1e-9, atol=1e-10
+    )  # the loop's own tolerance times 25 m/s
     delta = run.dataset.q[:, 1] - run.dataset.q[:, 0] - 2
     t = np.array([0.5, 1, 2, 5])
     np.testing.assert_allclose(delta, 0.3 * (1 + 5 * t) * np.exp(-5 * t), atol=1e-10)
@@ -106,8 +175,14 @@ def test_control_works_inside_vmap_and_has_the_right_derivatives_in_gain_and_par
 
     # u = -(1 + m1/m2) k s + m1 (2 w psi + w² phi)
     phi, psi, s = -0.1, -0.3, 0.9
-    np.testing.assert_allclose(jax.jit(jax.grad(u, argnums=(0, 1)))(5.0, 10.0), [2 * psi + 2 * 5 * phi, -1.5 * s], rtol=1e-12)
-    np.testing.assert_allclose(jax.vmap(u, (0, None))(np.array([1.0, 2.0]), 10.0), [u(1.0, 10.0), u(2.0, 10.0)], rtol=1e-14)
+    np.testing.assert_allclose(
+        jax.jit(jax.grad(u, argnums=(0, 1)))(5.0, 10.0),
+        [2 * psi + 2 * 5 * phi, -1.5 * s],
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        jax.vmap(u, (0, None))(np.array([1.0, 2.0]), 10.0), [u(1.0, 10.0), u(2.0, 10.0)], rtol=1e-14
+    )
 
 
 def test_control_knows_the_stabilization_of_the_hinges_it_relies_on():

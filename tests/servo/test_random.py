@@ -19,7 +19,9 @@ NV, PASSIVE, SERVO, NU = 6, 2, 3, 4
 def model() -> zw.Model:
     """M, F, A and b are the parameters, so that all examples share one program."""
     system = zw.System(NV, lambda q, t, p: p["M"], lambda q, v, t, p: p["F"])
-    passive = zw.AccelerationConstraint(lambda q, v, t, p: p["A"], lambda q, v, t, p: p["b"], name="passive")
+    passive = zw.AccelerationConstraint(
+        lambda q, v, t, p: p["A"], lambda q, v, t, p: p["b"], name="passive"
+    )
     zero = lambda *shape: np.zeros(shape)
     params = {"M": np.eye(NV), "F": zero(NV), "A": zero(PASSIVE, NV), "b": zero(PASSIVE)}
     params |= {"As": zero(SERVO, NV), "bs": zero(SERVO), "B": zero(NV, NU)}
@@ -27,7 +29,9 @@ def model() -> zw.Model:
 
 
 ROWS = [
-    zw.AccelerationConstraint(lambda q, v, t, p, i=i: p["As"][i], lambda q, v, t, p, i=i: p["bs"][i], name=f"row {i}")
+    zw.AccelerationConstraint(
+        lambda q, v, t, p, i=i: p["As"][i], lambda q, v, t, p, i=i: p["bs"][i], name=f"row {i}"
+    )
     for i in range(SERVO)
 ]
 
@@ -39,14 +43,23 @@ def servo(null_space) -> Servo:
 
 
 def draw(seed: int, rank_passive: int, rank_actuation: int, rank_servo: int) -> dict:
-    """Random matrices of given ranks; b in the range of A, so that passive constraints never contradict each other."""
+    """Random matrices of given ranks; b in the range of A, so that passive constraints never
+    contradict each other.
+    """
     random = np.random.default_rng(seed)
-    matrix = lambda m, n, rank: random.standard_normal((m, rank)) @ random.standard_normal((rank, n))
+    matrix = lambda m, n, rank: (
+        random.standard_normal((m, rank)) @ random.standard_normal((rank, n))
+    )
     root, A = random.standard_normal((NV, NV)), matrix(PASSIVE, NV, rank_passive)
     return {
-        "M": root @ root.T + NV * np.eye(NV), "F": random.standard_normal(NV), "A": A, "b": A @ random.standard_normal(NV),
-        "As": matrix(SERVO, NV, rank_servo), "bs": random.standard_normal(SERVO), "B": matrix(NV, NU, rank_actuation),
-    }  # fmt: skip
+        "M": root @ root.T + NV * np.eye(NV),
+        "F": random.standard_normal(NV),
+        "A": A,
+        "b": A @ random.standard_normal(NV),
+        "As": matrix(SERVO, NV, rank_servo),
+        "bs": random.standard_normal(SERVO),
+        "B": matrix(NV, NU, rank_actuation),
+    }
 
 
 def projected(p: dict):
@@ -60,10 +73,16 @@ def projected(p: dict):
 
 @settings(max_examples=40)
 @given(
-    seed=st.integers(0, 2**32 - 1), passive=st.integers(0, PASSIVE), actuation=st.integers(0, NU),
-    rows=st.integers(0, SERVO), solvable=st.booleans(), kind=st.sampled_from(ALL_NULL_SPACES),
-)  # fmt: skip
-def test_control_meets_everything_or_says_what_it_misses(seed, passive, actuation, rows, solvable, kind):
+    seed=st.integers(0, 2**32 - 1),
+    passive=st.integers(0, PASSIVE),
+    actuation=st.integers(0, NU),
+    rows=st.integers(0, SERVO),
+    solvable=st.booleans(),
+    kind=st.sampled_from(ALL_NULL_SPACES),
+)
+def test_control_meets_everything_or_says_what_it_misses(
+    seed, passive, actuation, rows, solvable, kind
+):
     p = draw(seed, passive, actuation, rows)
     G, r = projected(p)
     if solvable:  # ask for what some control does
@@ -74,10 +93,18 @@ def test_control_meets_everything_or_says_what_it_misses(seed, passive, actuatio
     a = np.asarray(c.acceleration)
     size = 1 + np.abs(a).max()
     np.testing.assert_allclose(p["A"] @ a, p["b"], atol=1e-10 * size * (1 + np.abs(p["A"]).max()))
-    np.testing.assert_allclose(p["M"] @ a, p["F"] + np.asarray(c.passive_force + c.actuator_force), atol=1e-10 * size)
-    assert int(c.rank) == np.linalg.matrix_rank(G, rtol=1e-9) if np.abs(G).max() > 1e-9 else int(c.rank) == 0
+    np.testing.assert_allclose(
+        p["M"] @ a, p["F"] + np.asarray(c.passive_force + c.actuator_force), atol=1e-10 * size
+    )
+    assert (
+        int(c.rank) == np.linalg.matrix_rank(G, rtol=1e-9)
+        if np.abs(G).max() > 1e-9
+        else int(c.rank) == 0
+    )
     if np.abs(left).max() < 1e-10:
-        np.testing.assert_allclose(p["As"] @ a, p["bs"], atol=1e-10 * size * (1 + np.abs(p["As"]).max()))
+        np.testing.assert_allclose(
+            p["As"] @ a, p["bs"], atol=1e-10 * size * (1 + np.abs(p["As"]).max())
+        )
         assert c.result == Result.SUCCESS
     elif np.abs(left).max() > 1e-4:
         assert c.result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS)
@@ -89,13 +116,18 @@ def test_answer_names_the_constraint_without_authority():
     Mi = np.linalg.inv(p["M"])
     plus = Mi @ p["A"].T @ np.linalg.pinv(p["A"] @ Mi @ p["A"].T, rcond=1e-10)
     reach = (np.eye(NV) - plus @ p["A"]) @ Mi @ p["B"]
-    p["As"][1] -= p["As"][1] @ reach @ np.linalg.pinv(reach, rcond=1e-10)  # nothing that the actuators do changes row 1
+    p["As"][1] -= (
+        p["As"][1] @ reach @ np.linalg.pinv(reach, rcond=1e-10)
+    )  # nothing that the actuators do changes row 1
     p["As"][2] = p["As"][0]
     p["bs"][2] = p["bs"][0]
     with pytest.raises(ModelError, match="no actuator .*'row 1' without authority") as caught:
         control(model(), servo(ALL_NULL_SPACES[0]), np.zeros(NV), np.zeros(NV), params=p)
     assert "row 0" not in str(caught.value) and "row 2" not in str(caught.value)
-    p["As"][1], p["bs"][1] = p["As"][0], p["bs"][0] + 1  # two rows want different things of the same actuators
+    p["As"][1], p["bs"][1] = (
+        p["As"][0],
+        p["bs"][0] + 1,
+    )  # two rows want different things of the same actuators
     with pytest.raises(ModelError, match="cannot meet all servo constraints together") as caught:
         control(model(), servo(ALL_NULL_SPACES[0]), np.zeros(NV), np.zeros(NV), params=p)
     assert "row 0" in str(caught.value) and "row 1" in str(caught.value)
@@ -106,4 +138,9 @@ def test_shapes_and_names_are_checked_in_one_sentence():
     with pytest.raises(ModelError, match=r"shape \(5, 2\), expected \(6, actuators\)"):
         control(model(), wrong, np.zeros(NV), np.zeros(NV))
     with pytest.raises(ModelError, match="passive and of a servo constraint"):
-        control(model(), Servo(model().constraints.members, jnp.ones((NV, 1))), np.zeros(NV), np.zeros(NV))
+        control(
+            model(),
+            Servo(model().constraints.members, jnp.ones((NV, 1))),
+            np.zeros(NV),
+            np.zeros(NV),
+        )

@@ -42,20 +42,39 @@ def test_without_further_differentiation_the_control_says_that_it_has_no_authori
 
 @pytest.mark.slow
 def test_motors_bring_the_links_to_the_constraint_as_in_the_reference():
-    run = zw.simulate(closed(flexible_arm(), found()), [0, 0, 0, 0], [1, -0.1, 0, 0], times=[0.1, 0.5, 1, 2, 5], rtol=1e-11)
+    run = zw.simulate(
+        closed(flexible_arm(), found()),
+        [0, 0, 0, 0],
+        [1, -0.1, 0, 0],
+        times=[0.1, 0.5, 1, 2, 5],
+        rtol=1e-11,
+    )
     beta = run.dataset.v[:, 0] + run.dataset.v[:, 1]
-    exact = [0.8850777941053589, 0.48275539090082475, 0.10999468399768032, 0.002433374225609025, 4.118003998940097e-09]
+    exact = [
+        0.8850777941053589,
+        0.48275539090082475,
+        0.10999468399768032,
+        0.002433374225609025,
+        4.118003998940097e-09,
+    ]
     np.testing.assert_allclose(beta, exact, atol=1e-12)
     state = [-0.7905092428940076, 1.325303778590157, -1.2554619511985383, 4.540362492524274]
     state += [0.8483820137153725, -0.8483820095973679, 0.13199130257023978, 2.1226378666036103]
-    np.testing.assert_allclose(np.concatenate([run.dataset.q[-1], run.dataset.v[-1]]), state, atol=1e-8)
+    np.testing.assert_allclose(
+        np.concatenate([run.dataset.q[-1], run.dataset.v[-1]]), state, atol=1e-8
+    )
     seen = run.dataset
-    assert list(seen.actuator.values) == ["motor 1", "motor 2"] and float(seen.servo_residual.max()) < 1e-12
+    assert (
+        list(seen.actuator.values) == ["motor 1", "motor 2"]
+        and float(seen.servo_residual.max()) < 1e-12
+    )
 
 
 @pytest.mark.slow
 def test_hinges_between_motor_and_load_do_not_change_the_control():
-    """A mass on a rigid rod, turned by a motor through a spring: with the angle, and with x and y held by the rod."""
+    """A mass on a rigid rod, turned by a motor through a spring: with the angle, and with x and y
+    held by the rod.
+    """
 
     def flat(q, v, t, p):
         twist = 3.0 * (q[0] - q[1])
@@ -75,7 +94,9 @@ def test_hinges_between_motor_and_load_do_not_change_the_control():
     q = [np.sin(angle), -np.cos(angle), motor]
     v = [rate * np.cos(angle), rate * np.sin(angle), spin]
     first = Servo([turn], np.array([[0.0], [1.0]]), gains=2.0, degrees={"turn": 4})
-    second = with_found_degrees(two, Servo([height], np.array([[0.0], [0.0], [1.0]]), gains=2.0), q, v, 0.2)
+    second = with_found_degrees(
+        two, Servo([height], np.array([[0.0], [0.0], [1.0]]), gains=2.0), q, v, 0.2
+    )
     assert second.degrees == {"turn": 4}
     u = control(one, first, [angle, motor], [rate, spin], 0.2).u
     np.testing.assert_allclose(control(two, second, q, v, 0.2).u, u, rtol=1e-9)

@@ -25,8 +25,10 @@ def pins(name: str, N: int) -> list[tuple[int, int]]:
 
 @functools.cache
 def bars(name: str, N: int = 40) -> tuple[zw.Model, np.ndarray, np.ndarray]:
-    """A model of N bars of random length in random places, and a state; the rows hold it nowhere, which an acceleration does
-    not ask for."""
+    """A model of N bars of random length in random places, and a state; the rows hold it nowhere,
+    which an acceleration does
+    not ask for.
+    """
     random = np.random.default_rng(1)
     a, b = np.array(pins(name, N)).T
     half = random.uniform(0.5, 1.5, N) / 2
@@ -34,7 +36,9 @@ def bars(name: str, N: int = 40) -> tuple[zw.Model, np.ndarray, np.ndarray]:
     def end(q, bar, side):
         pose = jnp.concatenate([q.reshape(-1, 3), jnp.zeros((1, 3))])[bar]
         arm = side * np.append(half, 0.0)[bar]
-        return pose[:, :2] + arm[:, None] * jnp.stack([jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])], axis=1)
+        return pose[:, :2] + arm[:, None] * jnp.stack(
+            [jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])], axis=1
+        )
 
     mass = np.stack([0 * half + 1.0, 0 * half + 1.0, half**2 / 3], axis=1).ravel()
     system = zw.System(

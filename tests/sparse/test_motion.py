@@ -16,7 +16,9 @@ from .models import bars
 
 METHODS = (zw.Sparse(), zw.Proximal())
 SMALL = 1e-10
-"""Both factor the same matrix, of condition 1e4 at most, in another order; where rows repeat, μ = 1e-10 leaves 1e-12."""
+"""Both factor the same matrix, of condition 1e4 at most, in another order; where rows repeat, μ =
+1e-10 leaves 1e-12.
+"""
 
 
 def both(model, q, v):
@@ -24,12 +26,23 @@ def both(model, q, v):
     answers = []
     for method in METHODS:
         dynamics = model.dynamics(pseudoinverse=method)
-        answers.append(jax.jit(lambda s, d=dynamics: _shown(motion_of(d, s)), compiler_options=QUICK)(model.state(q, v)))
+        answers.append(
+            jax.jit(lambda s, d=dynamics: _shown(motion_of(d, s)), compiler_options=QUICK)(
+                model.state(q, v)
+            )
+        )
     return answers
 
 
 def _shown(m):
-    return {"v̇": m.acceleration, "Q": m.ideal_force, "λ": m.multipliers, "b": m.rhs, "rank": m.rank, "residual": m.residual}
+    return {
+        "v̇": m.acceleration,
+        "Q": m.ideal_force,
+        "λ": m.multipliers,
+        "b": m.rhs,
+        "rank": m.rank,
+        "residual": m.residual,
+    }
 
 
 def assert_equal(sparse, dense):
@@ -38,11 +51,19 @@ def assert_equal(sparse, dense):
     assert sparse["residual"] < 1e-9 and dense["residual"] < 1e-9
     for name in ("v̇", "Q", "λ", "b"):
         scale = np.max(np.abs(dense[name]))
-        np.testing.assert_allclose(sparse[name] / scale, dense[name] / scale, rtol=0, atol=SMALL, err_msg=name)
+        np.testing.assert_allclose(
+            sparse[name] / scale, dense[name] / scale, rtol=0, atol=SMALL, err_msg=name
+        )
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("chain", marks=pytest.mark.slow), pytest.param("tree", marks=pytest.mark.slow), "ladder", "redundant"]
+    "name",
+    [
+        pytest.param("chain", marks=pytest.mark.slow),
+        pytest.param("tree", marks=pytest.mark.slow),
+        "ladder",
+        "redundant",
+    ],
 )
 def test_sparse_equals_dense(name):
     model, q, v = bars(name)
@@ -55,7 +76,11 @@ def test_rows_that_touch_no_other_row():
     """Each is eliminated by itself; nothing is left to the dense rest."""
     N = 40
     rods = zw.Holonomic(lambda q, t, p: jnp.sum(q.reshape(N, 2) ** 2, axis=1) - 1.0, name="rods")
-    system = zw.System(2 * N, lambda q, t, p: jnp.ones(2 * N), lambda q, v, t, p: jnp.tile(jnp.array([0.0, -9.81]), N))
+    system = zw.System(
+        2 * N,
+        lambda q, t, p: jnp.ones(2 * N),
+        lambda q, v, t, p: jnp.tile(jnp.array([0.0, -9.81]), N),
+    )
     angle = np.random.default_rng(2).uniform(0, 6, N)
     q = np.stack([np.cos(angle), np.sin(angle)], axis=1).ravel()
     model = zw.Model(system, [rods])
@@ -70,7 +95,9 @@ def test_one_kernel_gives_the_same(compiled):
     function = lambda s: dynamics.acceleration(dynamics.equation_at(s))
     one = zw.program(function)(model.state(q, 0 * v))
     assert "xla_cpu_small_call" in compiled[0].as_text()
-    np.testing.assert_allclose(one, jax.jit(function)(model.state(q, 0 * v)), rtol=1e-9, atol=1e-9 * np.abs(one).max())
+    np.testing.assert_allclose(
+        one, jax.jit(function)(model.state(q, 0 * v)), rtol=1e-9, atol=1e-9 * np.abs(one).max()
+    )
 
 
 def test_sparse_equals_dense_at_a_singular_configuration():
@@ -123,9 +150,15 @@ def test_derivatives_of_sparse_and_dense_agree_in_both_modes(name):
     gradients = []
     for method in METHODS:
         f = functools.partial(seen, method=method)
-        reverse = jax.jit(jax.grad(f, argnums=(0, 1)), compiler_options=QUICK)(jnp.asarray(1.3), jnp.asarray(q))
-        forward = jax.jit(lambda x, f=f: jax.jvp(lambda q: f(1.3, q), (x,), (along,))[1], compiler_options=QUICK)(jnp.asarray(q))
-        np.testing.assert_allclose(reverse[1] @ along, forward, rtol=1e-7)  # round-off over μ where rows repeat
+        reverse = jax.jit(jax.grad(f, argnums=(0, 1)), compiler_options=QUICK)(
+            jnp.asarray(1.3), jnp.asarray(q)
+        )
+        forward = jax.jit(
+            lambda x, f=f: jax.jvp(lambda q: f(1.3, q), (x,), (along,))[1], compiler_options=QUICK
+        )(jnp.asarray(q))
+        np.testing.assert_allclose(
+            reverse[1] @ along, forward, rtol=1e-7
+        )  # round-off over μ where rows repeat
         gradients.append(reverse)
     (m1, q1), (m2, q2) = gradients
     np.testing.assert_allclose(q1, q2, atol=1e-7 * np.max(np.abs(q2)))

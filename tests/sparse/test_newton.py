@@ -19,8 +19,12 @@ RODS, STEP = 30, 1e-2
 
 def newton_step(chain, method, params, r):
     model, q, v = chain
-    flow = MotionFlow(model.dynamics(params, method, implicit=True), zw.Projection(), jnp.asarray(1e-15))
-    y = jnp.asarray(np.concatenate([q, v]) + 0.1 * np.random.default_rng(2).standard_normal(2 * len(q)))
+    flow = MotionFlow(
+        model.dynamics(params, method, implicit=True), zw.Projection(), jnp.asarray(1e-15)
+    )
+    y = jnp.asarray(
+        np.concatenate([q, v]) + 0.1 * np.random.default_rng(2).standard_normal(2 * len(q))
+    )
     A = flow.dynamics.matrix(flow.state(jnp.zeros(()), y))
     dy = flow.newton(jnp.zeros(()), y, jnp.asarray(STEP))(r)
     return dy, A @ (dy - r)[len(q) :]
@@ -28,7 +32,9 @@ def newton_step(chain, method, params, r):
 
 @functools.cache
 def compiled(method):
-    return jax.jit(functools.partial(newton_step, stiff_chain(RODS), method), compiler_options=QUICK)
+    return jax.jit(
+        functools.partial(newton_step, stiff_chain(RODS), method), compiler_options=QUICK
+    )
 
 
 def residual(rods=RODS):
@@ -37,9 +43,13 @@ def residual(rods=RODS):
 
 @pytest.mark.parametrize(("spin", "accuracy"), [(0.0, 1e-7), (0.1, 2e-3)])
 def test_newton_step_of_sparse_equals_dense(spin, accuracy):
-    """Round-off over μ without gyroscopic forces; with them, a tenth of the mass over the step, a tenth is left by each sweep."""
+    """Round-off over μ without gyroscopic forces; with them, a tenth of the mass over the step, a
+    tenth is left by each sweep.
+    """
     params = {"stiffness": 1e6, "damping": 1e3, "spin": spin / STEP}
-    (sparse, along), (dense, _) = (compiled(method)(params, residual()) for method in (zw.Sparse(), zw.Proximal()))
+    (sparse, along), (dense, _) = (
+        compiled(method)(params, residual()) for method in (zw.Sparse(), zw.Proximal())
+    )
     change = np.abs(dense - residual()).max()
     assert change > 1.0, "the springs must matter"
     assert np.abs(sparse - dense).max() < accuracy * change
@@ -56,7 +66,9 @@ def test_newton_step_with_a_mass_matrix_in_blocks(blocks):
     chain = (zw.Model(system, model.constraints.members, model.params), q, v)
     params = {"stiffness": 1e6, "damping": 1e3, "spin": 0.0}
     (sparse, along), (dense, _) = (
-        jax.jit(functools.partial(newton_step, chain, method), compiler_options=QUICK)(params, residual())
+        jax.jit(functools.partial(newton_step, chain, method), compiler_options=QUICK)(
+            params, residual()
+        )
         for method in (zw.Sparse(), zw.Proximal())
     )
     change = np.abs(dense - residual()).max()
@@ -66,7 +78,9 @@ def test_newton_step_with_a_mass_matrix_in_blocks(blocks):
 
 
 def test_an_indefinite_newton_matrix_is_seen_as_not_finite():
-    """Springs that push, over a step that is too long for them: the integrator then rejects the step."""
+    """Springs that push, over a step that is too long for them: the integrator then rejects the
+    step.
+    """
     step, _ = compiled(zw.Sparse())({"stiffness": -1e7, "damping": 0.0, "spin": 0.0}, residual())
     assert not np.all(np.isfinite(step))
 
@@ -75,7 +89,9 @@ def test_nothing_of_a_sparse_newton_step_is_velocities_by_velocities():
     rods = 60
     chain = stiff_chain(rods)
     seen = {
-        method: str(jax.make_jaxpr(functools.partial(newton_step, chain, method, None))(residual(rods)))
+        method: str(
+            jax.make_jaxpr(functools.partial(newton_step, chain, method, None))(residual(rods))
+        )
         for method in (zw.Sparse(), zw.Proximal())
     }
     assert f"f64[{3 * rods},{3 * rods}]" in seen[zw.Proximal()], "the dense path is recognized"
@@ -93,7 +109,16 @@ def test_forces_between_all_bodies_leave_the_newton_step_dense():
 def test_a_stiff_run_is_the_same_by_sparse_and_dense_newton_steps():
     model, q, v = stiff_chain(12)
     sparse, dense = (
-        zw.simulate(model, q, v, duration=0.5, samples=2, rtol=1e-6, integrator=zw.Kvaerno5(), pseudoinverse=method)
+        zw.simulate(
+            model,
+            q,
+            v,
+            duration=0.5,
+            samples=2,
+            rtol=1e-6,
+            integrator=zw.Kvaerno5(),
+            pseudoinverse=method,
+        )
         for method in (zw.Sparse(), zw.Proximal())
     )
     assert abs(sparse.attrs["steps_accepted"] - dense.attrs["steps_accepted"]) <= 3

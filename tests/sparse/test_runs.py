@@ -1,4 +1,6 @@
-"""Runs on the sparse path: the same motion as on the dense one, at a cost in proportion to the number of bodies."""
+"""Runs on the sparse path: the same motion as on the dense one, at a cost in proportion to the
+number of bodies.
+"""
 
 import numpy as np
 import pytest
@@ -11,8 +13,13 @@ from zwang import gallery
 def test_a_linkage_crosses_its_singular_configurations_alike_on_both_paths():
     """Twenty four-bar loops, which lose twenty ranks at once; exact motion known."""
     example = gallery.load("n-four-bar", N=20)
-    runs = [example.run(duration=2.5, samples=11, rtol=1e-8, pseudoinverse=method) for method in (zw.Sparse(), zw.Proximal())]
-    assert all(float(example.error(run)) < 1e-6 and run.steps.violation.max() < 1e-12 for run in runs)
+    runs = [
+        example.run(duration=2.5, samples=11, rtol=1e-8, pseudoinverse=method)
+        for method in (zw.Sparse(), zw.Proximal())
+    ]
+    assert all(
+        float(example.error(run)) < 1e-6 and run.steps.violation.max() < 1e-12 for run in runs
+    )
     np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-6)
     passed = [[(c.rank_before, c.rank, c.rank_after) for c in run.crossings] for run in runs]
     assert passed[0] == passed[1] and passed[0]

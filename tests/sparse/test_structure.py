@@ -12,7 +12,9 @@ from zwang.sparse.pattern import detect
 from .models import bars
 
 
-@pytest.mark.parametrize("m, blocks, size", [(1, 1, 1), (7, 1, 3), (30, 17, 1), (60, 40, 6), (200, 333, 2)])
+@pytest.mark.parametrize(
+    "m, blocks, size", [(1, 1, 1), (7, 1, 3), (30, 17, 1), (60, 40, 6), (200, 333, 2)]
+)
 def test_entries_are_found_from_products_alone(m, blocks, size):
     random = np.random.default_rng(m)
     full = random.random((m, blocks)) < 3 / blocks
@@ -42,12 +44,16 @@ def test_rounds_eliminate_nodes_that_do_not_touch_and_keep_the_schur_complements
     blocks = Blocks.of(50, i, j)
     chosen = independent(blocks)
     assert len(chosen) > 10
-    touching = np.isin(blocks.high, chosen) & np.isin(blocks.low, chosen) & (blocks.high != blocks.low)
+    touching = (
+        np.isin(blocks.high, chosen) & np.isin(blocks.low, chosen) & (blocks.high != blocks.low)
+    )
     assert not np.any(touching)
     _, left, _ = eliminate(blocks, chosen)
     full = full | full.T | np.eye(50, dtype=bool)
     kept = np.setdiff1d(np.arange(50), chosen)
-    through = (full[kept][:, chosen].astype(int) @ full[chosen][:, kept].astype(int) > 0) | full[np.ix_(kept, kept)]
+    through = (full[kept][:, chosen].astype(int) @ full[chosen][:, kept].astype(int) > 0) | full[
+        np.ix_(kept, kept)
+    ]
     seen = np.zeros_like(through)
     seen[left.high, left.low] = seen[left.low, left.high] = True
     assert np.array_equal(seen, through)
@@ -76,8 +82,12 @@ def test_a_dense_mass_matrix_has_no_structure_and_the_error_says_what_to_do():
 def test_an_entry_that_appears_elsewhere_is_noticed():
     """Rows couple to the last coordinate only where q0 < −1, where nobody looked."""
     system = zw.System(4, lambda q, t, p: jnp.ones(4), lambda q, v, t, p: jnp.zeros(4))
-    hidden = zw.Holonomic(lambda q, t, p: jnp.where(q[0] < -1, q[1] + q[3], q[1] + q[2]), name="hidden")
+    hidden = zw.Holonomic(
+        lambda q, t, p: jnp.where(q[0] < -1, q[1] + q[3], q[1] + q[2]), name="hidden"
+    )
     model = zw.Model(system, [hidden])
     with pytest.raises(zw.ModelError, match="did not depend on"):
         zw.motion(model, [-2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.Sparse())
-    assert zw.motion(model, [2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.Sparse()).result == 0
+    assert (
+        zw.motion(model, [2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.Sparse()).result == 0
+    )

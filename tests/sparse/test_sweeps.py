@@ -23,9 +23,15 @@ def test_sweeps_end_at_round_off():
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
         r = A @ w
         size = jnp.sqrt(w @ weighted.mass.apply(w))
-        swept = [dataclasses.replace(weighted.sweeps, **change).solve(weighted.scale * r)[1] for change in settings]
+        swept = [
+            dataclasses.replace(weighted.sweeps, **change).solve(weighted.scale * r)[1]
+            for change in settings
+        ]
         refined = [weighted.refine(r * factor, w) for factor in (1.0, 1e-6)]
-        left = [jnp.linalg.norm(weighted.scale * (r - weighted.A @ x)) / size for x in (weighted.estimate(r), refined[0])]
+        left = [
+            jnp.linalg.norm(weighted.scale * (r - weighted.A @ x)) / size
+            for x in (weighted.estimate(r), refined[0])
+        ]
         return [*(weighted._unweigh(y) for y in swept), weighted.estimate(r), *refined], left
 
     w = np.random.default_rng(3).standard_normal(example.model.system.nv)

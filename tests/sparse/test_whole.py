@@ -12,7 +12,8 @@ from .models import bars
 
 
 @pytest.mark.parametrize(
-    ("name", "N", "rank"), [("rod-chain", 100, 200), pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow)]
+    ("name", "N", "rank"),
+    [("rod-chain", 100, 200), pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow)],
 )
 def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
     example = gallery.load(name, N=N)
@@ -31,7 +32,10 @@ def test_the_public_checks_take_a_model_of_the_sparse_path():
 
 def test_a_sparse_matrix_becomes_an_array_when_asked_and_never_by_a_product():
     model, q, v = bars("chain", 12)
-    A, whole = (eqx.filter_jit(model.dynamics(pseudoinverse=m).matrix)(model.state(q, v)) for m in (zw.Sparse(), zw.Proximal()))
+    A, whole = (
+        eqx.filter_jit(model.dynamics(pseudoinverse=m).matrix)(model.state(q, v))
+        for m in (zw.Sparse(), zw.Proximal())
+    )
     np.testing.assert_allclose(np.asarray(A), whole, atol=1e-14)
     with pytest.raises(TypeError):
         np.ones(A.shape[0]) @ A
@@ -39,6 +43,9 @@ def test_a_sparse_matrix_becomes_an_array_when_asked_and_never_by_a_product():
 
 @pytest.mark.slow
 def test_the_command_line_runs_reports_and_checks_a_model_of_the_sparse_path(tmp_path):
-    assert main(["run", "rod-chain", "--set", "N=100", "--duration", "0.05", "--out", str(tmp_path)]) == 0
+    assert (
+        main(["run", "rod-chain", "--set", "N=100", "--duration", "0.05", "--out", str(tmp_path)])
+        == 0
+    )
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert main(["check", "rod-chain", "--set", "N=100"]) == 0

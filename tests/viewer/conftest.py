@@ -1,4 +1,6 @@
-"""A browser without a window, a run with a scene, and programs that compile quickly because they run for milliseconds."""
+"""A browser without a window, a run with a scene, and programs that compile quickly because they
+run for milliseconds.
+"""
 
 import shutil
 
@@ -9,15 +11,24 @@ import pytest
 import zwang as zw
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SOFTWARE = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+SOFTWARE = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
 """WebGL without a graphics card."""
 
 
 @pytest.fixture(scope="session")
 def browser():
     if CHROMIUM is None:
-        pytest.skip("there is no Chromium here that could open the page; `make setup` installs Debian's")
+        pytest.skip(
+            "there is no Chromium here that could open the page; `make setup` installs Debian's"
+        )
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -42,10 +53,19 @@ def pendulum():
         coordinates=["x", "y"],
         units=["m", "m"],
     )
-    model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], name="<pendulum>")
+    model = zw.Model(
+        system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], name="<pendulum>"
+    )
     scene = Scene(
-        ("pivot", "mass", "aside"), swung, (Bar(("pivot", "mass"), "rod"), Bar(("pivot", "aside"), kind="spring")),
-        (Plate(("pivot", "mass", "aside"), "rod"),), (Mark("hinge", "pivot", grounded=True), Mark("rod", "mass", "ball")), traces=("mass",),
-        forces=lambda run: np.stack([sign * run.dataset["constraint_force"].sel(constraint="rod") for sign in (-1, 1)], axis=1),
-    )  # fmt: skip
+        ("pivot", "mass", "aside"),
+        swung,
+        (Bar(("pivot", "mass"), "rod"), Bar(("pivot", "aside"), kind="spring")),
+        (Plate(("pivot", "mass", "aside"), "rod"),),
+        (Mark("hinge", "pivot", grounded=True), Mark("rod", "mass", "ball")),
+        traces=("mass",),
+        forces=lambda run: np.stack(
+            [sign * run.dataset["constraint_force"].sel(constraint="rod") for sign in (-1, 1)],
+            axis=1,
+        ),
+    )
     return zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=2.0, rtol=1e-8, samples=41), scene

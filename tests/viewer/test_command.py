@@ -34,12 +34,20 @@ def fetched(address, **headers):
 def test_a_run_is_served_on_this_computer_until_it_is_interrupted(folder):
     command = [sys.executable, "-m", "zwang", "view", str(folder), "--port", "0", "--no-open"]
     server = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ, preexec_fn=_as_in_a_terminal
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+        preexec_fn=_as_in_a_terminal,
     )
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/view\.html", server.stdout.readline())[0]
         assert fetched(address) == "<p>the page</p>"
-        for wrong, headers in ((address.replace("view.html", "secret.txt"), {}), (address, {"Host": "elsewhere.example"})):
+        for wrong, headers in (
+            (address.replace("view.html", "secret.txt"), {}),
+            (address, {"Host": "elsewhere.example"}),
+        ):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 fetched(wrong, **headers)
         server.send_signal(signal.SIGINT)
@@ -53,7 +61,10 @@ def test_what_cannot_be_viewed_is_told_in_a_sentence(tmp_path):
     answer = zwang("view", tmp_path / "nowhere")
     assert answer.code == 2 and "there is no run" in answer.err and "zwang run MODEL" in answer.err
     answer = zwang("view", tmp_path)
-    assert answer.code == 2 and "has no view.html: expected the folder that `zwang run MODEL` has written" in answer.err
+    assert (
+        answer.code == 2
+        and "has no view.html: expected the folder that `zwang run MODEL` has written" in answer.err
+    )
     (tmp_path / "run.nc").touch()
     answer = zwang("view", tmp_path)
     assert answer.code == 2 and "define scene, a zw.Scene" in answer.err

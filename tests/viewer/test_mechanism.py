@@ -53,8 +53,13 @@ def test_every_joint_is_marked_where_it_is(world):
     assert np.allclose(at["ground.p"][: m.d], (0.3, 0.2, 0.1)[: m.d])
     assert np.allclose(at["free.p"][: m.d], (0.4, 0.3, 0.2)[: m.d])
     axes = dict(zip([mark.name for mark in made.joints], seen.axes[0], strict=True))
-    assert np.allclose(axes["prismatic"], [1, 0, 0] if world == "plane" else [0, 0, 1])  # along which it slides
-    assert Bar(("ground", "free"), kind="spring") in made.bars and Bar(("ground", "rod.p"), kind="rod") in made.bars
+    assert np.allclose(
+        axes["prismatic"], [1, 0, 0] if world == "plane" else [0, 0, 1]
+    )  # along which it slides
+    assert (
+        Bar(("ground", "free"), kind="spring") in made.bars
+        and Bar(("ground", "rod.p"), kind="rod") in made.bars
+    )
 
 
 @pytest.mark.slow
@@ -74,10 +79,15 @@ def test_a_newcomers_four_bar_opens_in_the_browser(browser, tmp_path):
     page.wait_for_timeout(500)
     assert not complaints and all(url.startswith(("file:", "data:")) for url in asked)
     assert page.locator("#time").text_content().endswith("of 1 s")
-    data = json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "out" / "view.html").read_text())[1])
+    data = json.loads(
+        re.search(r'id="data">(.*?)</script>', (tmp_path / "out" / "view.html").read_text())[1]
+    )
     assert [joint["name"] for joint in data["joints"]] == ["A", "B", "C", "D"]
     report = (tmp_path / "out" / "report.html").read_text()
-    assert all(f'id="{key}"' in report for key in ("joints", "phase2", "own0", "own1")) and 'href="view.html"' in report
+    assert (
+        all(f'id="{key}"' in report for key in ("joints", "phase2", "own0", "own1"))
+        and 'href="view.html"' in report
+    )
 
 
 @pytest.mark.slow
@@ -92,7 +102,9 @@ def test_forces_in_space_move_the_coupler(coordinates, tmp_path):
     ahead = 1e-4
     speeds = [m.body_state(*run.at(run.t[5] + h)).v.reshape(3, 3)[1, :2] for h in (ahead, -ahead)]
     acceleration = np.asarray(speeds[0] - speeds[1]) / (2 * ahead)
-    assert np.allclose(forces[5, 0] - forces[5, 1], 3.0 * (acceleration + [0.0, 9.81]), atol=1e-5)  # of the difference, O(ahead²)
+    assert np.allclose(
+        forces[5, 0] - forces[5, 1], 3.0 * (acceleration + [0.0, 9.81]), atol=1e-5
+    )  # of the difference, O(ahead²)
 
 
 def test_a_belt_touches_its_wheels():
@@ -104,5 +116,9 @@ def test_a_belt_touches_its_wheels():
     assert len(strands) == 2
     for first, second in strands:
         way = at[second] - at[first]
-        assert np.isclose(np.linalg.norm(at[first] - at["c"]), 0.4) and np.isclose(np.linalg.norm(at[second] - at["a"]), 0.1)
-        assert abs(way @ (at[first] - at["c"])) < 1e-14 and abs(way @ (at[second] - at["a"])) < 1e-14  # along a tangent of both
+        assert np.isclose(np.linalg.norm(at[first] - at["c"]), 0.4) and np.isclose(
+            np.linalg.norm(at[second] - at["a"]), 0.1
+        )
+        assert (
+            abs(way @ (at[first] - at["c"])) < 1e-14 and abs(way @ (at[second] - at["a"])) < 1e-14
+        )  # along a tangent of both

@@ -25,7 +25,10 @@ def opened(browser, written):
     page.asked, page.complaints = [], []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
+    )
     page.goto(written.as_uri())
     shows(page, r"t = 0\.000")
     yield page
@@ -43,7 +46,9 @@ def shows(page, time):
 def pixels(page):
     from PIL import Image
 
-    return np.asarray(Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB"), float)
+    return np.asarray(
+        Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB"), float
+    )
 
 
 def time_of(page):
@@ -70,19 +75,28 @@ def test_keys_move_through_the_run(opened):
     opened.keyboard.press("Home")
     shows(opened, r"t = 0\.000")
     opened.keyboard.press("+")
-    assert opened.eval_on_selector("#speed", "x => x.selectedOptions[0].text") == "1 ×"  # two seconds start at half speed
+    assert (
+        opened.eval_on_selector("#speed", "x => x.selectedOptions[0].text") == "1 ×"
+    )  # two seconds start at half speed
 
 
 def test_it_says_its_units_and_colors_the_violation(opened):
     assert opened.locator("#scale").text_content() == "grid 0.2 m"
-    assert opened.locator("#arrows").text_content().startswith("longest arrow 29.4")  # three times the weight, at the bottom
+    assert (
+        opened.locator("#arrows").text_content().startswith("longest arrow 29.4")
+    )  # three times the weight, at the bottom
     dark = pixels(opened)
     opened.keyboard.press("v")
     opened.wait_for_timeout(150)
     assert opened.locator("#colors").is_visible()
     green = pixels(opened) - dark
-    assert np.sum((green[..., 1] > 60) & (green[..., 0] < 30)) > 20  # joints turn from gray to green
-    assert opened.locator("h1").text_content() == "<pendulum>" and "it <swings>" in opened.locator("header").text_content()
+    assert (
+        np.sum((green[..., 1] > 60) & (green[..., 0] < 30)) > 20
+    )  # joints turn from gray to green
+    assert (
+        opened.locator("h1").text_content() == "<pendulum>"
+        and "it <swings>" in opened.locator("header").text_content()
+    )
 
 
 def test_a_phone_sees_the_whole_page(opened):

@@ -1,4 +1,5 @@
-"""Rigid bodies as ready parts: mass matrix, rate map, retraction, gravity and gyroscopic force, written once.
+"""Rigid bodies as ready parts: mass matrix, rate map, retraction, gravity and gyroscopic force,
+written once.
 
 | class | coordinates per body | velocities per body | file |
 |---|---|---|---|
@@ -7,9 +8,10 @@
 | `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
 | `BodyTree` | an angle, a distance, a unit quaternion per joint | their rates | `tree/` |
 
-`Body` is one body in the first two, `Link` one in a chain, `Branch` one in a tree; `shape.py` says what a body looks like,
-`rotation.py` holds the algebra of unit quaternions, `screws/` that of twists. All classes have `.system` and `.params` for `zw.Model`,
-and accessors (`point`, `velocity`, …) that make a constraint one line.
+`Body` is one body in the first two, `Link` one in a chain, `Branch` one in a tree; `shape.py` says
+what a body looks like, `rotation.py` holds the algebra of unit quaternions, `screws/` that of
+twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`,
+…) that make a constraint one line.
 """
 
 from zwang.bodies.body import Body as Body

@@ -18,8 +18,9 @@ class Body:
     Attributes:
         name: prefix of its coordinates' names, e.g. "crank" gives "crank.x".
         mass: mass [kg].
-        inertia: about the center of mass [kg·m²]: a number in the plane; in space the three principal moments along the body's
-            own axes, or the full symmetric (3, 3) matrix in these axes.
+        inertia: about the center of mass [kg·m²]: a number in the plane; in space the three
+            principal moments along the body's own axes, or the full symmetric (3, 3) matrix in
+            these axes.
     """
 
     name: str
@@ -46,15 +47,20 @@ def by_name(bodies: Sequence[Massive]) -> dict[str, int]:
     """
     names = [body.name for body in bodies]
     if not names:
-        raise ModelError("no bodies given; expected a list such as [Body('rod', mass=1.0, inertia=0.1)].")
+        raise ModelError(
+            "no bodies given; expected a list such as [Body('rod', mass=1.0, inertia=0.1)]."
+        )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ModelError(f"body name {repeated[0]!r} is used {names.count(repeated[0])} times; give each body its own.")
+        raise ModelError(
+            f"body name {repeated[0]!r} is used {names.count(repeated[0])} times; give each body its own."
+        )
     return {name: i for i, name in enumerate(names)}
 
 
 def entry(index: dict[str, int], body):
-    """`body` as something that indexes the axis of bodies: a name is looked up, an integer, slice or array stays.
+    """`body` as something that indexes the axis of bodies: a name is looked up, an integer, slice
+    or array stays.
 
     Raises:
         ModelError: for an unknown name.
@@ -79,6 +85,8 @@ def stacked(bodies: Sequence[Massive], shape: tuple[int, ...]) -> tuple[np.ndarr
             value = np.diag(value)
         if value.shape != shape:
             expected = "one number" if shape == () else "three principal moments or a (3, 3) matrix"
-            raise ModelError(f"body {body.name!r} has an inertia of shape {value.shape}, expected {expected}.")
+            raise ModelError(
+                f"body {body.name!r} has an inertia of shape {value.shape}, expected {expected}."
+            )
         inertia.append(value)
     return np.array([float(body.mass) for body in bodies]), np.array(inertia)

@@ -18,19 +18,24 @@ class PlanarBodies:
 
         M = diag(m, m, J) per body,    F = (m g, 0) + wrench − ∂V/∂q
 
-    Masses and inertias are parameters, arrays with one entry per body, so that a run with other values compiles nothing:
-    `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb,); `p["gravity"]` [m/s²], shape (2,).
+    Masses and inertias are parameters, arrays with one entry per body, so that a run with other
+    values compiles nothing: `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb,);
+    `p["gravity"]` [m/s²], shape (2,).
 
     Args:
         bodies: the bodies.
         gravity: acceleration of gravity [m/s²], shape (2,).
-        wrench: `(q, v, t, p)` → further force and torque of each body [N, N, N·m], shape (nb, 3); none unless given.
-        potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is derived; none unless given.
-        length_unit, energy_unit: units of x and y and of energy in results; with others, give all parameters in consistent units.
+        wrench: `(q, v, t, p)` → further force and torque of each body [N, N, N·m], shape (nb, 3);
+            none unless given.
+        potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is
+            derived; none unless given.
+        length_unit, energy_unit: units of x and y and of energy in results; with others, give all
+            parameters in consistent units.
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if it has any).
+        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
+            it has any).
 
     Example:
         >>> bars = PlanarBodies([Body("crank", 1.0, 0.1), Body("coupler", 2.0, 0.2)])
@@ -63,25 +68,33 @@ class PlanarBodies:
             energy_unit=energy_unit,
         )
 
-    # --- where the bodies are ------------------------------------------------------------------------------------
+    # --- where the bodies are
+    # ------------------------------------------------------------------------------------
 
     def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
-        """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by slice or index array."""
+        """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by
+        slice or index array.
+        """
         return q.reshape(-1, 3)[entry(self._index, body)]
 
     def point(self, q: Float[Array, " nq"], body, offset=(0.0, 0.0)) -> Float[Array, "... 2"]:
-        """Place in the plane [m] of the point at `offset` [m] in the body's own axes; `body` as in `pose`."""
+        """Place in the plane [m] of the point at `offset` [m] in the body's own axes; `body` as in
+        `pose`.
+        """
         pose, offset = self.pose(q, body), jnp.asarray(offset)
         c, s = jnp.cos(pose[..., 2]), jnp.sin(pose[..., 2])
         a, b = offset[..., 0], offset[..., 1]
         return pose[..., :2] + jnp.stack([c * a - s * b, s * a + c * b], axis=-1)
 
-    def velocity(self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0)) -> Float[Array, "... 2"]:
+    def velocity(
+        self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0)
+    ) -> Float[Array, "... 2"]:
         """Velocity [m/s] of the point at `offset` [m] in the body's own axes; `body` as in `pose`."""
         twist, arm = self.pose(v, body), self.point(q, body, offset) - self.pose(q, body)[..., :2]
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
 
-    # --- the free system -----------------------------------------------------------------------------------------
+    # --- the free system
+    # -----------------------------------------------------------------------------------------
 
     def _mass_matrix(self, q, t, p):
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()
@@ -90,7 +103,9 @@ class PlanarBodies:
         weight = p["mass"][:, None] * p["gravity"]
         F = jnp.concatenate([weight, jnp.zeros((len(weight), 1))], axis=1)
         F = F if self._wrench is None else F + self._wrench(q, v, t, p)
-        return F.ravel() if self._potential is None else F.ravel() - jax.grad(self._potential)(q, t, p)
+        return (
+            F.ravel() if self._potential is None else F.ravel() - jax.grad(self._potential)(q, t, p)
+        )
 
     def _energy(self, q, t, p):
         gravity = -jnp.sum(p["mass"] * (q.reshape(-1, 3)[:, :2] @ p["gravity"]))

@@ -20,25 +20,29 @@ VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")
 class RigidBodies:
     """Rigid bodies in space with unit quaternions.
 
-    Of each body in turn, q holds the center of mass (x, y, z) and the quaternion (qw, qx, qy, qz) of its attitude, v the velocity
-    (vx, vy, vz) in space and the angular velocity (wx, wy, wz) in its own axes.
+    Of each body in turn, q holds the center of mass (x, y, z) and the quaternion (qw, qx, qy, qz)
+    of its attitude, v the velocity (vx, vy, vz) in space and the angular velocity (wx, wy, wz) in
+    its own axes.
 
         M = diag(m, m, m, J),    F = (m g, −ω × J ω) + wrench − Nᵀ ∂V/∂q,    N = diag(1, ½ E(q))
 
-    Masses and inertias are parameters, arrays with one entry per body, so that a run with other values compiles nothing:
-    `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb, 3) if all bodies are given in principal axes, so that M is
-    diagonal, else (nb, 3, 3); `p["gravity"]` [m/s²], shape (3,).
+    Masses and inertias are parameters, arrays with one entry per body, so that a run with other
+    values compiles nothing: `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb, 3) if
+    all bodies are given in principal axes, so that M is diagonal, else (nb, 3, 3); `p["gravity"]`
+    [m/s²], shape (3,).
 
     Args:
         bodies: the bodies.
         gravity: acceleration of gravity [m/s²], shape (3,).
-        wrench: `(q, v, t, p)` → further force in space and torque in body axes, about the center of mass, of each body [N, N·m],
-            shape (nb, 6); none unless given.
-        potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is derived; none unless given.
+        wrench: `(q, v, t, p)` → further force in space and torque in body axes, about the center of
+            mass, of each body [N, N·m], shape (nb, 6); none unless given.
+        potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is
+            derived; none unless given.
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if it has any).
+        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
+            it has any).
 
     Example:
         >>> bodies = RigidBodies([Body("top", 1.0, (0.2, 0.2, 0.1))])
@@ -74,7 +78,8 @@ class RigidBodies:
             velocity_units=["m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s"] * len(self.bodies),
         )
 
-    # --- where the bodies are; `body` is a name or index, or a slice or index array for several with a leading axis ---
+    # --- where the bodies are; `body` is a name or index, or a slice or index array for several
+    # with a leading axis ---
 
     def position(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """Center of mass [m] in space."""
@@ -96,16 +101,21 @@ class RigidBodies:
         """Place in space [m] of the point at `offset` [m] in the body's axes."""
         return self.position(q, body) + self.direction(q, body, offset)
 
-    def angular_velocity(self, q: Float[Array, " nq"], v: Float[Array, " nv"], body) -> Float[Array, "... 3"]:
+    def angular_velocity(
+        self, q: Float[Array, " nq"], v: Float[Array, " nv"], body
+    ) -> Float[Array, "... 3"]:
         """Angular velocity [rad/s] in space; `v` itself holds it in body axes."""
         return self.direction(q, body, v.reshape(-1, 6)[entry(self._index, body), 3:])
 
-    def velocity(self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0, 0.0)) -> Float[Array, "... 3"]:
+    def velocity(
+        self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0, 0.0)
+    ) -> Float[Array, "... 3"]:
         """Velocity in space [m/s] of the point at `offset` [m] in the body's axes."""
         twist, offset = v.reshape(-1, 6)[entry(self._index, body)], jnp.asarray(offset, float)
         return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
 
-    # --- the free system -----------------------------------------------------------------------------------------
+    # --- the free system
+    # -----------------------------------------------------------------------------------------
 
     def _mass_matrix(self, q, t, p):
         mass, inertia = p["mass"], p["inertia"]
@@ -116,7 +126,11 @@ class RigidBodies:
 
     def _force(self, q, v, t, p):
         w = v.reshape(-1, 6)[:, 3:]
-        spin = p["inertia"] * w if p["inertia"].ndim == 2 else jnp.einsum("bij,bj->bi", p["inertia"], w)
+        spin = (
+            p["inertia"] * w
+            if p["inertia"].ndim == 2
+            else jnp.einsum("bij,bj->bi", p["inertia"], w)
+        )
         F = jnp.concatenate([p["mass"][:, None] * p["gravity"], -jnp.cross(w, spin)], axis=1)
         F = F if self._wrench is None else F + self._wrench(q, v, t, p)
         if self._potential is None:
@@ -131,9 +145,17 @@ class RigidBodies:
 
     def _velocity_map(self, q, t, p):
         nb = len(self.bodies)
-        blocks = jnp.zeros((nb, 7, 6)).at[:, [0, 1, 2], [0, 1, 2]].set(1.0).at[:, 3:, 3:].set(rate_map(q.reshape(nb, 7)[:, 3:]))
+        blocks = (
+            jnp.zeros((nb, 7, 6))
+            .at[:, [0, 1, 2], [0, 1, 2]]
+            .set(1.0)
+            .at[:, 3:, 3:]
+            .set(rate_map(q.reshape(nb, 7)[:, 3:]))
+        )
         return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
 
     def _retract(self, q, dv, t, p):
         poses, steps = q.reshape(-1, 7), dv.reshape(-1, 6)
-        return jnp.concatenate([poses[:, :3] + steps[:, :3], moved(poses[:, 3:], steps[:, 3:])], axis=1).ravel()
+        return jnp.concatenate(
+            [poses[:, :3] + steps[:, :3], moved(poses[:, 3:], steps[:, 3:])], axis=1
+        ).ravel()

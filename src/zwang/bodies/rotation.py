@@ -17,18 +17,28 @@ from jaxtyping import Array, Float
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of no rotation."""
 SERIES = 1e-4
-"""Squared half angle [rad²] below which sine and cosine are summed as series: exact to round-off, and so are their derivatives,
-also at zero."""
+"""Squared half angle [rad²] below which sine and cosine are summed as series: exact to round-off,
+and so are their derivatives,
+also at zero.
+"""
 
 
 def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
-    """R with x_space = R x_body; the same for every length of q, so that a step's growth of |q| does not deform bodies."""
+    """R with x_space = R x_body; the same for every length of q, so that a step's growth of |q|
+    does not deform bodies.
+    """
     w, x, y, z = jnp.moveaxis(q, -1, 0)
     R = jnp.stack(
         [
-            jnp.stack([w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1),
-            jnp.stack([2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)], axis=-1),
-            jnp.stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], axis=-1),
+            jnp.stack(
+                [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1
+            ),
+            jnp.stack(
+                [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)], axis=-1
+            ),
+            jnp.stack(
+                [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], axis=-1
+            ),
         ],
         axis=-2,
     )
@@ -36,12 +46,20 @@ def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
 
 
 def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
-    """A unit quaternion of a rotation matrix, the inverse of `rotation_matrix` up to the sign: the longest column of q qᵀ."""
+    """A unit quaternion of a rotation matrix, the inverse of `rotation_matrix` up to the sign: the
+    longest column of q qᵀ.
+    """
     trace = jnp.trace(R, axis1=-2, axis2=-1)[..., None, None]
-    axis = jnp.stack([R[..., k, j] - R[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))], axis=-1)[..., None]
+    axis = jnp.stack([R[..., k, j] - R[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))], axis=-1)[
+        ..., None
+    ]
     spatial = R + jnp.swapaxes(R, -1, -2) + (1 - trace) * jnp.eye(3)
     square = jnp.concatenate(
-        [jnp.concatenate([1 + trace, axis], axis=-2), jnp.concatenate([jnp.swapaxes(axis, -1, -2), spatial], axis=-2)], axis=-1
+        [
+            jnp.concatenate([1 + trace, axis], axis=-2),
+            jnp.concatenate([jnp.swapaxes(axis, -1, -2), spatial], axis=-2),
+        ],
+        axis=-1,
     )  # 4 q qᵀ
     longest = jnp.argmax(jnp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
     return normalized(jnp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
@@ -80,12 +98,16 @@ def exponential(w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
     small = square < SERIES
     half = jnp.sqrt(jnp.where(small, 1.0, square))
     cosine = jnp.where(small, 1 - square / 2 * (1 - square / 12 * (1 - square / 30)), jnp.cos(half))
-    ratio = jnp.where(small, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(half) / half)
+    ratio = jnp.where(
+        small, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(half) / half
+    )
     return jnp.concatenate([cosine[..., None], 0.5 * ratio[..., None] * w], axis=-1)
 
 
 def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
-    """Rotation vector [rad] of a unit quaternion, of length at most π: the inverse of `exponential`; smooth at zero."""
+    """Rotation vector [rad] of a unit quaternion, of length at most π: the inverse of
+    `exponential`; smooth at zero.
+    """
     q = jnp.where(q[..., :1] < 0, -q, q)
     square = jnp.sum(q[..., 1:] ** 2, axis=-1)
     small = square < SERIES
@@ -98,7 +120,9 @@ def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
 def from_axis_angle(axis, angle) -> Float[Array, "... 4"]:
     """Quaternion of a turn by `angle` [rad] about `axis`, of any length but zero."""
     axis = jnp.asarray(axis, float)
-    return exponential(axis / jnp.linalg.norm(axis, axis=-1, keepdims=True) * jnp.asarray(angle)[..., None])
+    return exponential(
+        axis / jnp.linalg.norm(axis, axis=-1, keepdims=True) * jnp.asarray(angle)[..., None]
+    )
 
 
 def normalized(q: Float[Array, "... 4"]) -> Float[Array, "... 4"]:

@@ -1,4 +1,6 @@
-"""What a body looks like: shapes fixed to it, for pictures and the viewer; they have no mass and touch nothing."""
+"""What a body looks like: shapes fixed to it, for pictures and the viewer; they have no mass and
+touch nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ SIZES: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length along z between the centers of its caps"),
     "mesh": ("scale along x", "scale along y", "scale along z"),
 }
-"""The kinds of shapes, and what the numbers of `Shape.size` mean for each [m; scales without unit]."""
+"""The kinds of shapes, and what the numbers of `Shape.size` mean for each [m; scales without unit].
+"""
 
 MESHES = (".stl", ".obj")
 """Formats of meshes that the viewer reads."""
@@ -59,17 +62,35 @@ class Shape:
             object.__setattr__(self, "size", (1.0, 1.0, 1.0))
         expected = SIZES[self.kind]
         size = np.asarray(self.size, float)
-        if size.shape != (len(expected),) or not np.all(np.isfinite(size)) or (self.kind != "mesh" and np.any(size <= 0)):
-            raise ModelError(f"a {self.kind} has size {self.size!r}, expected positive numbers: {', '.join(expected)}.")
+        if (
+            size.shape != (len(expected),)
+            or not np.all(np.isfinite(size))
+            or (self.kind != "mesh" and np.any(size <= 0))
+        ):
+            raise ModelError(
+                f"a {self.kind} has size {self.size!r}, expected positive numbers: {', '.join(expected)}."
+            )
         for name, length in (("position", 3), ("orientation", 4)):
-            if np.shape(getattr(self, name)) != (length,) or not np.all(np.isfinite(np.asarray(getattr(self, name), float))):
-                raise ModelError(f"a {self.kind} has {name} {getattr(self, name)!r}, expected {length} numbers.")
+            if np.shape(getattr(self, name)) != (length,) or not np.all(
+                np.isfinite(np.asarray(getattr(self, name), float))
+            ):
+                raise ModelError(
+                    f"a {self.kind} has {name} {getattr(self, name)!r}, expected {length} numbers."
+                )
         if abs(np.linalg.norm(np.asarray(self.orientation, float)) - 1.0) > UNIT:
-            raise ModelError(f"a {self.kind} has orientation {self.orientation!r}, expected a unit quaternion (w, x, y, z).")
+            raise ModelError(
+                f"a {self.kind} has orientation {self.orientation!r}, expected a unit quaternion (w, x, y, z)."
+            )
         color = self.color
-        if color is not None and (len(color) != 4 or not all(0.0 <= float(x) <= 1.0 for x in color)):
-            raise ModelError(f"a {self.kind} has color {color!r}, expected red, green, blue and opacity between 0 and 1.")
+        if color is not None and (
+            len(color) != 4 or not all(0.0 <= float(x) <= 1.0 for x in color)
+        ):
+            raise ModelError(
+                f"a {self.kind} has color {color!r}, expected red, green, blue and opacity between 0 and 1."
+            )
 
 
 UNIT = 1e-6
-"""How far a quaternion's length may be from 1; a drawing shows no difference, and files round to six digits."""
+"""How far a quaternion's length may be from 1; a drawing shows no difference, and files round to
+six digits.
+"""

@@ -1,4 +1,5 @@
-"""The command line: `zwang COMMAND …`. Nothing here imports JAX before a command runs that needs it.
+"""The command line: `zwang COMMAND …`. Nothing here imports JAX before a command runs that needs
+it.
 
 | file | what |
 |---|---|
@@ -28,7 +29,9 @@ from zwang.cli import check, listing, reproduce, run, view
 from zwang.cli.failure import explain
 
 GARBAGE = 100_000, 20, 50
-"""Thresholds of Python's search for circular garbage: with its own ones it takes a tenth of a short command, and finds nothing."""
+"""Thresholds of Python's search for circular garbage: with its own ones it takes a tenth of a short
+command, and finds nothing.
+"""
 COMMANDS = {
     "list": listing.command,
     "run": run.command,
@@ -57,12 +60,19 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the full trace of an error. May stand anywhere.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the full trace of an error. May stand anywhere.")
+    ] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
+        ),
     ] = False,
 ) -> None:
-    """Constrained motion, constraint forces and drift-free trajectories by the Udwadia-Kalaba equation."""
+    """Constrained motion, constraint forces and drift-free trajectories by the Udwadia-Kalaba
+    equation.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,17 +82,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: words after `zwang`; the process's own unless given.
 
     Returns:
-        Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130 interrupted, 1 a fault of zwang's.
+        Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130
+        interrupted, 1 a fault of zwang's.
     """
     gc.set_threshold(*GARBAGE)
-    # threads of OpenBLAS wait for each other at matrices of a few hundred rows: on a busy machine a report took four times as long
+    # threads of OpenBLAS wait for each other at matrices of a few hundred rows: on a busy machine a
+    # report took four times as long
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    atexit.register(gc.freeze)  # or Python looks through all that JAX has made before it ends, which takes a second
+    atexit.register(
+        gc.freeze
+    )  # or Python looks through all that JAX has made before it ends, which takes a second
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        return app(words, prog_name="zwang", standalone_mode=False, obj={"started": time.perf_counter(), "words": words}) or 0
+        return (
+            app(
+                words,
+                prog_name="zwang",
+                standalone_mode=False,
+                obj={"started": time.perf_counter(), "words": words},
+            )
+            or 0
+        )
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             raise

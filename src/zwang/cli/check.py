@@ -21,10 +21,14 @@ def command(
         ),
     ],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
+        ),
     ] = None,
 ) -> int:
-    """Diagnose a model at its start: rank, redundant rows, degrees of freedom, consistency, kind of each constraint.
+    """Diagnose a model at its start: rank, redundant rows, degrees of freedom, consistency, kind of
+    each constraint.
 
     Exit code 0 if the start is consistent, 2 if it is not.
 

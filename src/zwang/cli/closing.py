@@ -21,7 +21,11 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     yield "end", s.sentence
     asked = "" if s.reached >= s.asked else f" of {s.asked:.6g} s"
     yield "simulated time", f"{s.reached:.6g} s{asked}, {s.samples} samples"
-    yield "wall time", f"{seconds(wall.total)}: " + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items())
+    yield (
+        "wall time",
+        f"{seconds(wall.total)}: "
+        + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items()),
+    )
     yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
     if s.violation is not None:
         relative = f"; relative {s.relative_violation.value:.2e}" if s.relative_violation else ""
@@ -35,14 +39,20 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if s.servo_residual is not None:
         yield "servo residual", f"{_worst(s.servo_residual, 'parts of the accelerations involved')}"
     if s.energy.conserved:
-        yield "energy drift", f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})"
+        yield (
+            "energy drift",
+            f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})",
+        )
     else:
         e = s.energy
         changes = f"energy changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to {e.doubt:.1e} {e.unit}"
         yield "energy balance", f"{e.balance:.2e} {e.unit} off ({changes})"
     for error in s.errors:
         unit = error.unit or "SI"
-        yield "error", f"{error.value:.2e} {unit} against the exact solution (largest: {error.coordinate})"
+        yield (
+            "error",
+            f"{error.value:.2e} {unit} against the exact solution (largest: {error.coordinate})",
+        )
     if s.rows:
         yield "rank", f"{rank_range(s)} of {s.rows} rows"
     for i, crossing in enumerate(s.crossings[:MOST_CROSSINGS]):
@@ -66,7 +76,14 @@ def print_closing(s: Summary, wall: WallTime) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0), title=Text(s.model), title_justify="left")
+    table = Table(
+        show_header=False,
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        title=Text(s.model),
+        title_justify="left",
+    )
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for heading, content in closing_lines(s, wall):

@@ -28,7 +28,10 @@ def explain(error: BaseException) -> tuple[str, int]:
         return one_line(getattr(error, "format_message", error.__str__)()), WRONG_INPUT
     where = traceback.extract_tb(error.__traceback__)
     place = f" at {where[-1].filename}, line {where[-1].lineno}" if where else ""
-    return f"unexpected {type(error).__name__}{place}: {one_line(str(error))} (--debug shows the trace)", FAULT
+    return (
+        f"unexpected {type(error).__name__}{place}: {one_line(str(error))} (--debug shows the trace)",
+        FAULT,
+    )
 
 
 def one_line(text: str) -> str:
@@ -39,5 +42,9 @@ def one_line(text: str) -> str:
 
 def where_in(file: str, error: BaseException) -> int | None:
     """The last line of `file` that led to an error."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == file
+    ]
     return lines[-1] if lines else None

@@ -16,7 +16,12 @@ FEW = 3
 
 
 def command(
-    word: Annotated[str, typer.Argument(help="Show only models with this word in their name, summary, source or tags.")] = "",
+    word: Annotated[
+        str,
+        typer.Argument(
+            help="Show only models with this word in their name, summary, source or tags."
+        ),
+    ] = "",
 ) -> int:
     """Show the models of the gallery, with their settings and where they come from.
 
@@ -30,9 +35,15 @@ def command(
     """
     from zwang.gallery.index import ENTRIES
 
-    shown = [e for e in ENTRIES.values() if word.lower() in " ".join([e.name, e.summary, e.source, *e.tags]).lower()]
+    shown = [
+        e
+        for e in ENTRIES.values()
+        if word.lower() in " ".join([e.name, e.summary, e.source, *e.tags]).lower()
+    ]
     if not shown:
-        raise UserError(f"no model has {word!r} in its name, summary, source or tags; `zwang list` shows all.")
+        raise UserError(
+            f"no model has {word!r} in its name, summary, source or tags; `zwang list` shows all."
+        )
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -42,21 +53,31 @@ def command(
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column()
     for entry in shown:
-        about = Text.assemble(entry.summary, "\n", *settings_of(entry, detailed), (f"from {entry.source}\n", "dim"))
+        about = Text.assemble(
+            entry.summary, "\n", *settings_of(entry, detailed), (f"from {entry.source}\n", "dim")
+        )
         table.add_row(entry.name, about)
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(table)
     if not detailed:
-        explains, changes = "[bold]zwang list NAME[/]", "[bold]zwang run NAME --set SETTING=VALUE[/]"
+        explains, changes = (
+            "[bold]zwang list NAME[/]",
+            "[bold]zwang run NAME --set SETTING=VALUE[/]",
+        )
         console.print(f"{explains} says what each setting means, {changes} changes it.")
     return 0
 
 
 def settings_of(entry: Entry, detailed: bool) -> list:
-    """Settings with their defaults and units: one after another, or a line for each with its meaning."""
-    texts = {name: f"={s.default}{f' {s.unit}' if s.unit not in ('', '1') else ''}" for name, s in entry.settings.items()}
+    """Settings with their defaults and units: one after another, or a line for each with its
+    meaning.
+    """
+    texts = {
+        name: f"={s.default}{f' {s.unit}' if s.unit not in ('', '1') else ''}"
+        for name, s in entry.settings.items()
+    }
     width = max((len(name + text) for name, text in texts.items()), default=0)
     parts = []
     for name, text in texts.items():

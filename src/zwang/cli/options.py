@@ -31,10 +31,18 @@ class Pseudoinverse(enum.StrEnum):
 
 
 CLASS_NAMES = {
-    "dopri8": "Dopri8", "tsit5": "Tsit5", "kvaerno5": "Kvaerno5", "rattle": "Rattle",
-    "proximal": "Proximal", "complete-orthogonal": "CompleteOrthogonal", "svd": "SVD", "varga": "Varga", "greville": "Greville",
-    "householder": "Householder", "gram-schmidt": "GramSchmidt",
-}  # fmt: skip
+    "dopri8": "Dopri8",
+    "tsit5": "Tsit5",
+    "kvaerno5": "Kvaerno5",
+    "rattle": "Rattle",
+    "proximal": "Proximal",
+    "complete-orthogonal": "CompleteOrthogonal",
+    "svd": "SVD",
+    "varga": "Varga",
+    "greville": "Greville",
+    "householder": "Householder",
+    "gram-schmidt": "GramSchmidt",
+}
 
 
 def method(choice: enum.StrEnum | None):
@@ -47,13 +55,17 @@ def method(choice: enum.StrEnum | None):
 
 
 def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | None):
-    """The drift treatment; with `projection`, alpha and beta add a Baumgarte term at the stages; None for None of all.
+    """The drift treatment; with `projection`, alpha and beta add a Baumgarte term at the stages;
+    None for None of all.
 
     Raises:
-        UserError: for alpha without beta or the reverse, `baumgarte` without either, `none` with them.
+        UserError: for alpha without beta or the reverse, `baumgarte` without either, `none` with
+            them.
     """
     if (alpha is None) != (beta is None):
-        raise UserError(f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is missing.")
+        raise UserError(
+            f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is missing."
+        )
     if choice is Drift.none and alpha is not None:
         raise UserError("--drift none takes no --alpha and --beta.")
     if choice is Drift.baumgarte and alpha is None:
@@ -66,4 +78,8 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
         return NoStabilization()
     if alpha is None or beta is None:
         return Projection()
-    return Baumgarte(alpha, beta) if choice is Drift.baumgarte else Projection(stabilization=BaumgarteRates(alpha, beta))
+    return (
+        Baumgarte(alpha, beta)
+        if choice is Drift.baumgarte
+        else Projection(stabilization=BaumgarteRates(alpha, beta))
+    )

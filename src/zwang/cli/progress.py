@@ -12,7 +12,8 @@ DELAY = 1.0
 class Bar:
     """Says what is going on, and how far it is; nothing where stderr is no terminal.
 
-    Use as a context manager. The bar is drawn by its own thread, so that it moves while the main one compiles.
+    Use as a context manager. The bar is drawn by its own thread, so that it moves while the main
+    one compiles.
     """
 
     def __init__(self, wanted: bool):
@@ -21,10 +22,23 @@ class Bar:
         self._progress = None
         if wanted and sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                SpinnerColumn,
+                TextColumn,
+                TimeElapsedColumn,
+            )
 
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[reached]}"))
-            self._progress = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[reached]}"),
+            )
+            self._progress = Progress(
+                *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
+            )
             self._task = self._progress.add_task("loading", total=None, reached="")
             self._timer = threading.Timer(DELAY, self._show)
             self._timer.daemon = True
@@ -51,7 +65,9 @@ class Bar:
     def reaches(self, fraction: float, text: str) -> None:
         """Part of something is done."""
         if self._progress is not None:
-            self._progress.update(self._task, description="running", total=1.0, completed=fraction, reached=text)
+            self._progress.update(
+                self._task, description="running", total=1.0, completed=fraction, reached=text
+            )
 
     def _show(self) -> None:
         with self._lock:

@@ -20,9 +20,15 @@ CHANGED = 4
 
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS)}, or all.")] = "all",
-    out: Annotated[Path, typer.Option(help="Folder for the pages.", metavar="DIR")] = Path("results/papers"),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what has changed.")] = False,
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS)}, or all.")
+    ] = "all",
+    out: Annotated[Path, typer.Option(help="Folder for the pages.", metavar="DIR")] = Path(
+        "results/papers"
+    ),
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only what has changed.")
+    ] = False,
 ) -> int:
     """Recompute what a paper prints: for each claim the printed value, ours, a verdict and why.
 
@@ -34,16 +40,20 @@ def command(
 
     [cyan]zwang reproduce all --out results/papers[/]
 
-    Exit code: 0 every claim has its expected verdict, 2 wrong input, 4 a verdict changed (each is named).
+    Exit code: 0 every claim has its expected verdict, 2 wrong input, 4 a verdict changed (each is
+    named).
     """
     if paper != "all" and paper not in PAPERS:
-        raise UserError(f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)} There are: {', '.join(PAPERS)}, all.")
+        raise UserError(
+            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)} There are: {', '.join(PAPERS)}, all."
+        )
     names = list(PAPERS) if paper == "all" else [paper]
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the folder {out}: {error.strerror}.") from None
-    # Threads of OpenBLAS that wait for each other cost more than a 12 × 12 factorization; it reads this once, when NumPy loads.
+    # Threads of OpenBLAS that wait for each other cost more than a 12 × 12 factorization; it reads
+    # this once, when NumPy loads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with Bar(not quiet) as bar:
         from zwang.cli.startup import start_jax

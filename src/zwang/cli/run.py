@@ -32,22 +32,37 @@ def command(
         ),
     ],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
+        ),
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S")
+        float | None,
+        typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S"),
     ] = None,
     rtol: Annotated[
-        float | None, typer.Option(help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R")
+        float | None,
+        typer.Option(
+            help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R"
+        ),
     ] = None,
     atol: Annotated[
         str | None,
-        typer.Option(help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. Default: rtol.", metavar="A"),
+        typer.Option(
+            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. Default: rtol.",
+            metavar="A",
+        ),
     ] = None,
-    samples: Annotated[int | None, typer.Option(help="Number of saved instants. Default: 201.", metavar="N")] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Number of saved instants. Default: 201.", metavar="N")
+    ] = None,
     start_tolerance: Annotated[
         float | None,
-        typer.Option(help="Largest relative violation of the start that is projected away. Default: 1e-6.", metavar="X"),
+        typer.Option(
+            help="Largest relative violation of the start that is projected away. Default: 1e-6.",
+            metavar="X",
+        ),
     ] = None,
     integrator: Annotated[
         Integrator | None,
@@ -57,29 +72,58 @@ def command(
         ),
     ] = None,
     step: Annotated[
-        float | None, typer.Option(help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS)
+        float | None,
+        typer.Option(
+            help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS
+        ),
     ] = None,
-    drift: Annotated[Drift | None, typer.Option(help="Default: projection.", rich_help_panel=METHODS)] = None,
+    drift: Annotated[
+        Drift | None, typer.Option(help="Default: projection.", rich_help_panel=METHODS)
+    ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Baumgarte: b − 2α ψ − β² φ \\[1/s].", metavar="α", rich_help_panel=METHODS)
+        float | None,
+        typer.Option(
+            help="Baumgarte: b − 2α ψ − β² φ \\[1/s].", metavar="α", rich_help_panel=METHODS
+        ),
     ] = None,
-    beta: Annotated[float | None, typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS)] = None,
-    pseudoinverse: Annotated[Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS),
+    ] = None,
+    pseudoinverse: Annotated[
+        Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for what is written. Default: results/MODEL.", metavar="DIR", rich_help_panel=OUTPUT),
+        typer.Option(
+            help="Folder for what is written. Default: results/MODEL.",
+            metavar="DIR",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)
+    ] = False,
     phase: Annotated[
         list[str] | None,
-        typer.Option(help="Draw a coordinate's rate over it; repeat for more.", metavar="COORDINATE", rich_help_panel=OUTPUT),
+        typer.Option(
+            help="Draw a coordinate's rate over it; repeat for more.",
+            metavar="COORDINATE",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT)] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
 ) -> int:
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
 
-    A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/], [bold]rtol[/], [bold]atol[/],
-    [bold]samples[/], [bold]stop[/], [bold]switches[/], [bold]integrator[/], [bold]figures[/], [bold]scene[/].
+    A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/],
+    [bold]rtol[/], [bold]atol[/], [bold]samples[/], [bold]stop[/], [bold]switches[/],
+    [bold]integrator[/], [bold]figures[/], [bold]scene[/].
 
     Examples:
 
@@ -89,12 +133,19 @@ def command(
 
     [cyan]zwang run my_model.py --set length=2 --out results/long[/]
 
-    Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted (likewise).
+    Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted
+    (likewise).
     """
     given = assignments(set_ or [])
     locate(model)
     wall = WallTime(ctx.obj["started"])
-    asked = {"duration": duration, "rtol": rtol, "samples": samples, "step": step, "start_tolerance": start_tolerance}
+    asked = {
+        "duration": duration,
+        "rtol": rtol,
+        "samples": samples,
+        "step": step,
+        "start_tolerance": start_tolerance,
+    }
     asked["atol"] = None if atol is None else number_or_list(atol, "--atol")
     with Bar(not quiet) as bar, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
@@ -105,9 +156,14 @@ def command(
         warnings += target.warnings
         asked |= {"integrator": method(integrator), "pseudoinverse": method(pseudoinverse)}
         asked["drift"] = drift_treatment(drift, alpha, beta)
-        options = {**target.options, **{name: value for name, value in asked.items() if value is not None}}
+        options = {
+            **target.options,
+            **{name: value for name, value in asked.items() if value is not None},
+        }
         if "duration" not in options:
-            raise UserError(f"{target.name} does not say how long to run: give --duration S, or define duration in the file.")
+            raise UserError(
+                f"{target.name} does not say how long to run: give --duration S, or define duration in the file."
+            )
         folder = _folder(out, target.name)
         phases = [_known_coordinate(target, name) for name in phase or ()]
         run = _simulated(target, options, bar, wall)
@@ -118,7 +174,10 @@ def command(
     if not run.result.is_failure:
         return 0
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
-    print(f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in {folder}.", file=sys.stderr)
+    print(
+        f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in {folder}.",
+        file=sys.stderr,
+    )
     return INTERRUPTED if run.result.name == "INTERRUPTED" else RUN_FAILED
 
 
@@ -129,14 +188,34 @@ def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime
     bar.says("compiling")
 
     def reached(fraction: float) -> None:
-        bar.reaches(fraction, f"t = {fraction * options['duration']:.4g} of {options['duration']:.4g} s")
+        bar.reaches(
+            fraction, f"t = {fraction * options['duration']:.4g} of {options['duration']:.4g} s"
+        )
 
-    run = simulate(target.model, target.q0, target.v0, params=target.params or None, progress=reached, throw=False, **options)
+    run = simulate(
+        target.model,
+        target.q0,
+        target.v0,
+        params=target.params or None,
+        progress=reached,
+        throw=False,
+        **options,
+    )
     wall.ends("integration")
     return run
 
 
-def _write(run, target: Target, options, folder: Path, wanted: bool, phases, bar: Bar, wall: WallTime, warnings: list[str]):
+def _write(
+    run,
+    target: Target,
+    options,
+    folder: Path,
+    wanted: bool,
+    phases,
+    bar: Bar,
+    wall: WallTime,
+    warnings: list[str],
+):
     """Write run.nc and, if wanted, the report and the view."""
     bar.says("writing results")
     from zwang.report import summarize, write_report
@@ -147,19 +226,38 @@ def _write(run, target: Target, options, folder: Path, wanted: bool, phases, bar
     wall.ends("results")
     if wanted:
         settings = {
-            "Model": {n: f"{_shown(x)} {target.units.get(n, '')}" for n, x in target.settings.items()},
-            "Run": {n.replace("_", " "): f"{_shown(x)}{UNITS.get(n, '')}" for n, x in options.items()},
+            "Model": {
+                n: f"{_shown(x)} {target.units.get(n, '')}" for n, x in target.settings.items()
+            },
+            "Run": {
+                n.replace("_", " "): f"{_shown(x)}{UNITS.get(n, '')}" for n, x in options.items()
+            },
         }
         warnings += write_report(
-            run, folder / "report.html", summary=summary, figures=target.figures, exact=target.exact,
-            description=target.description, settings=settings, command=run.attrs["command"], wall_time=wall.phases,
-            reactions=target.reactions, phases=phases, view="" if target.scene is None else "view.html",
-        )  # fmt: skip
+            run,
+            folder / "report.html",
+            summary=summary,
+            figures=target.figures,
+            exact=target.exact,
+            description=target.description,
+            settings=settings,
+            command=run.attrs["command"],
+            wall_time=wall.phases,
+            reactions=target.reactions,
+            phases=phases,
+            view="" if target.scene is None else "view.html",
+        )
         wall.ends("report")
         if target.scene is not None:
             from zwang.viewer import write_view
 
-            write_view(run, target.scene, folder / "view.html", description=target.description, report="report.html")
+            write_view(
+                run,
+                target.scene,
+                folder / "view.html",
+                description=target.description,
+                report="report.html",
+            )
             wall.ends("view")
     return summary
 
@@ -173,7 +271,9 @@ def _known_coordinate(target: Target, name: str) -> str:
     return name
 
 
-def _say(summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warnings: list[str]) -> None:
+def _say(
+    summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warnings: list[str]
+) -> None:
     for warning in filter(None, warnings):
         print(f"zwang: warning: {warning}", file=sys.stderr)
     if quiet:
@@ -182,13 +282,19 @@ def _say(summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warni
 
     print_closing(summary, wall)
     written = [
-        folder / name for name in ("run.nc", *(("report.html", "view.html") if report else ())) if (folder / name).is_file()
+        folder / name
+        for name in ("run.nc", *(("report.html", "view.html") if report else ()))
+        if (folder / name).is_file()
     ]
     print(f"\nwritten: {', '.join(map(str, written))}")
 
 
 def _folder(out: Path | None, name: str) -> Path:
-    folder = Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model") if out is None else out
+    folder = (
+        Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model")
+        if out is None
+        else out
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

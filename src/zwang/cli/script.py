@@ -30,7 +30,9 @@ def load_script(path: Path) -> Target:
     names = _run(path)
     for name, line in NEEDED.items():
         if name not in names:
-            raise UserError(f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}.")
+            raise UserError(
+                f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}."
+            )
     from zwang.model import Model
     from zwang.scene import Scene
     from zwang.switching import Switch
@@ -49,7 +51,16 @@ def load_script(path: Path) -> Target:
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
     figures = names.get("figures") or {}
-    return Target(name, model, names["q0"], names["v0"], options, description=description, figures=figures, scene=scene)
+    return Target(
+        name,
+        model,
+        names["q0"],
+        names["v0"],
+        options,
+        description=description,
+        figures=figures,
+        scene=scene,
+    )
 
 
 def _run(path: Path) -> dict[str, Any]:
@@ -59,11 +70,17 @@ def _run(path: Path) -> dict[str, Any]:
     try:
         return runpy.run_path(str(path), run_name="zwang_model")
     except SyntaxError as error:
-        raise UserError(f"{error.filename}, line {error.lineno}: syntax error: {error.msg}.") from error
+        raise UserError(
+            f"{error.filename}, line {error.lineno}: syntax error: {error.msg}."
+        ) from error
     except (Exception, SystemExit) as error:
         line = where_in(str(path), error)
         place = f"{path}, line {line}" if line else str(path)
-        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}".rstrip(": ")
+        what = (
+            str(error)
+            if isinstance(error, ModelError)
+            else f"{type(error).__name__}: {error}".rstrip(": ")
+        )
         raise UserError(f"{place}: {what}") from error
 
 

@@ -9,7 +9,8 @@ def start_jax(task: str = "") -> str:
     """Switch float64 on and the compile cache too.
 
     Args:
-        task: what is going to be done: the programs that the last process of the same task took are read ahead.
+        task: what is going to be done: the programs that the last process of the same task took are
+            read ahead.
 
     Returns:
         A sentence if there is no cache, which costs nothing but time; empty otherwise.

@@ -1,4 +1,6 @@
-"""MODEL on the command line: a gallery name, a user's `.py` file, a mechanism or a robot file, with its `--set` values."""
+"""MODEL on the command line: a gallery name, a user's `.py` file, a mechanism or a robot file, with
+its `--set` values.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from zwang.cli.failure import UserError
 from zwang.cli.values import did_you_mean, like, number_or_list
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
-"""Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before JAX is imported."""
+"""Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before
+JAX is imported.
+"""
 FILES = (".py", ".toml", *ROBOTS)
 ROBOT_DURATION = 2.0
 """Length of the run of a robot file, which names none [s]."""
@@ -51,7 +55,8 @@ class Target:
 
 
 def locate(model: str) -> Path | None:
-    """The file that MODEL is, or None for a gallery name; needs no JAX, so that a misspelling is told at once.
+    """The file that MODEL is, or None for a gallery name; needs no JAX, so that a misspelling is
+    told at once.
 
     Raises:
         UserError: for a missing file, a file of another kind, or an unknown name.
@@ -109,16 +114,27 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
 
     entry = ENTRIES[name]
     known = entry.settings
-    chosen = {key: like(text, known[key].default, f"--set {key}") for key, text in given.items() if key in known}
+    chosen = {
+        key: like(text, known[key].default, f"--set {key}")
+        for key, text in given.items()
+        if key in known
+    }
     example = zwang.gallery.load(name, **chosen)
     options = {"duration": example.duration, "rtol": example.rtol, **(example.simulate or {})}
     target = Target(
-        name, example.model, example.q0, example.v0, {k: x for k, x in options.items() if x is not None},
+        name,
+        example.model,
+        example.q0,
+        example.v0,
+        {k: x for k, x in options.items() if x is not None},
         settings={**{key: setting.default for key, setting in known.items()}, **chosen},
         units={key: setting.unit for key, setting in known.items()},
-        description=example.description or entry.summary, figures=example.figures or {}, exact=example.exact, scene=example.scene,
+        description=example.description or entry.summary,
+        figures=example.figures or {},
+        exact=example.exact,
+        scene=example.scene,
         reactions=example.reactions,
-    )  # fmt: skip
+    )
     return target, known, {key: text for key, text in given.items() if key not in known}
 
 
@@ -129,7 +145,10 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
     from zwang.mechanism.drawing import picture
 
     known = read(path).parameters
-    mechanism = read(path, **{key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known})  # type: ignore
+    mechanism = read(
+        path,
+        **{key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known},  # type: ignore
+    )
     try:
         example = assembled(mechanism)
     except AssemblyError as error:
@@ -137,11 +156,17 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
         picture(mechanism, error.q, broken=error.joint).save(drawn)
         raise UserError(f"{error} Its picture is in {drawn}.") from error
     target = Target(
-        mechanism.name, example.model, example.q0, example.v0,
+        mechanism.name,
+        example.model,
+        example.q0,
+        example.v0,
         {"duration": example.duration, "rtol": example.rtol, **example.simulate},
-        settings=dict(mechanism.parameters), description=example.description, figures=example.figures, scene=example.scene,
+        settings=dict(mechanism.parameters),
+        description=example.description,
+        figures=example.figures,
+        scene=example.scene,
         reactions=example.reactions,
-    )  # fmt: skip
+    )
     return target, known, {key: text for key, text in given.items() if key not in known}
 
 
@@ -152,8 +177,18 @@ def _from_robot(path: Path) -> Target:
 
     robot = read(path)
     start = robot.start_state
-    told = tuple(f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported)
-    return Target(robot.name, robot.model, start.q, start.v, {"duration": ROBOT_DURATION}, warnings=told, scene=scene(robot))
+    told = tuple(
+        f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported
+    )
+    return Target(
+        robot.name,
+        robot.model,
+        start.q,
+        start.v,
+        {"duration": ROBOT_DURATION},
+        warnings=told,
+        scene=scene(robot),
+    )
 
 
 def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:

@@ -20,7 +20,9 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
         name, equals, value = word.partition("=")
         name, value = name.strip(), value.strip()
         if not (equals and name and value):
-            raise UserError(f"--set {word!r} is not of the form name=value, for example --set length=2.5")
+            raise UserError(
+                f"--set {word!r} is not of the form name=value, for example --set length=2.5"
+            )
         if name in given:
             raise UserError(f"--set {name} is given twice.")
         given[name] = value

@@ -13,13 +13,23 @@ PAGE = "view.html"
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, such as results/four-bar, or its view.html.")],
-    port: Annotated[int, typer.Option(help="Port to serve on; 0 takes one that is free.", min=0, max=65535)] = 8000,
-    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Folder of a run, such as results/four-bar, or its view.html."
+        ),
+    ],
+    port: Annotated[
+        int, typer.Option(help="Port to serve on; 0 takes one that is free.", min=0, max=65535)
+    ] = 8000,
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
 ) -> int:
     """Play a run in the browser, served on this computer only; Ctrl-C ends it.
 
-    The page, view.html in the run's folder, also opens by itself, without this command and without a network.
+    The page, view.html in the run's folder, also opens by itself, without this command and without
+    a network.
 
     Examples:
 
@@ -34,7 +44,9 @@ def command(
 
     try:
         with serving(folder, port) as (server, address):
-            print(f"serving {folder} at {address} on this computer only; Ctrl-C ends it", flush=True)
+            print(
+                f"serving {folder} at {address} on this computer only; Ctrl-C ends it", flush=True
+            )
             if open_:
                 import webbrowser
 

@@ -26,7 +26,14 @@ class AccelerationConstraint(AbstractConstraint):
     name: str
     nonideal: Callable | None
 
-    def __init__(self, A: Callable, b: Callable, *, name: str = "acceleration", nonideal: Callable | None = None):
+    def __init__(
+        self,
+        A: Callable,
+        b: Callable,
+        *,
+        name: str = "acceleration",
+        nonideal: Callable | None = None,
+    ):
         self.A, self.b, self.name, self.nonideal = A, b, name, nonideal
 
     @property

@@ -4,10 +4,11 @@ With ψ = φ̇ for a holonomic constraint and ψ itself for a nonholonomic one,
 
     A = ∂ψ/∂v,    b = −(dψ/dt at fixed v) = −(∂ψ/∂q · N v + ∂ψ/∂t),
 
-one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as they are. Rows keep the order of the constraints.
+one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as they are. Rows keep
+the order of the constraints.
 
-A row may be switched off along a run (`zw.Switch`): it stays where it is with A, b, φ and ψ all zero, which every part treats as
-absent, so that one compiled program serves all topologies.
+A row may be switched off along a run (`zw.Switch`): it stays where it is with A, b, φ and ψ all
+zero, which every part treats as absent, so that one compiled program serves all topologies.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Constraints(eqx.Module):
         counted = Counter(self.names)
         repeated = sorted(name for name, count in counted.items() if count > 1)
         if repeated:
-            raise ModelError(f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give each its own name=.")
+            raise ModelError(
+                f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give each its own name=."
+            )
         self.sizes = tuple(_rows(c, system, p) for c in self.members)
         self.entries = Entries(self, p)
 
@@ -72,11 +75,20 @@ class Constraints(eqx.Module):
     @property
     def row_slices(self) -> dict[str, slice]:
         """Rows of each constraint, or of each of its parts, by name."""
-        sizes = [size // len(c.parts) for c, size in zip(self.members, self.sizes, strict=True) for _ in c.parts]
+        sizes = [
+            size // len(c.parts)
+            for c, size in zip(self.members, self.sizes, strict=True)
+            for _ in c.parts
+        ]
         ends = np.cumsum((0, *sizes))
-        return {name: slice(int(i), int(j)) for name, i, j in zip(self.names, ends, ends[1:], strict=False)}
+        return {
+            name: slice(int(i), int(j))
+            for name, i, j in zip(self.names, ends, ends[1:], strict=False)
+        }
 
-    def ideal_forces(self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]) -> Float[Array, "parts nv"]:
+    def ideal_forces(
+        self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
+    ) -> Float[Array, "parts nv"]:
         """`Aᵢᵀ λᵢ` of each part of one constraint."""
         rows = self.row_slices
         return jnp.stack([A[rows[part]].T @ multipliers[rows[part]] for part in c.parts])
@@ -84,7 +96,11 @@ class Constraints(eqx.Module):
     def rows_at(self, *levels: str) -> np.ndarray:
         """Indices of the rows whose constraint is given at one of `levels`."""
         owners = self.owners
-        keep = [np.arange(s.start, s.stop) for name, s in self.row_slices.items() if owners[name].level in levels]
+        keep = [
+            np.arange(s.start, s.stop)
+            for name, s in self.row_slices.items()
+            if owners[name].level in levels
+        ]
         return np.concatenate([np.zeros(0, int), *keep])
 
     @property
@@ -104,7 +120,9 @@ class Constraints(eqx.Module):
         return self._residual("velocity_residual", ("position", "velocity"), q, v, t, p)
 
     def _residual(self, method: str, levels: tuple[str, ...], *state) -> Float[Array, " rows"]:
-        residuals = [getattr(c, method)(self.system, *state) for c in self.members if c.level in levels]
+        residuals = [
+            getattr(c, method)(self.system, *state) for c in self.members if c.level in levels
+        ]
         return self._present(jnp.concatenate([jnp.zeros(0), *residuals]), self.rows_at(*levels))
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
@@ -136,7 +154,11 @@ class Constraints(eqx.Module):
         return self._stack(-drift, [b for _, b in self._outright(q, v, t, p)])
 
     def _outright(self, q, v, t, p):
-        given = [c.acceleration_rows(self.system, q, v, t, p) for c in self.members if c.level == "acceleration"]
+        given = [
+            c.acceleration_rows(self.system, q, v, t, p)
+            for c in self.members
+            if c.level == "acceleration"
+        ]
         if not given:
             return []
         rows = self.rows_at("acceleration")
@@ -157,9 +179,11 @@ class Constraints(eqx.Module):
 
 
 class Entries:
-    """Where `∂ψ/∂v` has entries, and which of its columns are found together; worked out when first asked for.
+    """Where `∂ψ/∂v` has entries, and which of its columns are found together; worked out when first
+    asked for.
 
-    It follows from the members and the system, so that it says nothing new to a compiled program that knows these: all are equal.
+    It follows from the members and the system, so that it says nothing new to a compiled program
+    that knows these: all are equal.
     """
 
     def __init__(self, constraints: Constraints, p):
@@ -177,6 +201,8 @@ class Entries:
         try:
             with jax.enable_x64(True):
                 return dependencies(along, system.nv, q, v, t, self._p)
+        # an operation of the user's that cannot be followed costs speed only; its own errors come
+        # an operation of the user's that cannot be followed costs speed only; its own errors come
         except Exception:  # an operation of the user's that cannot be followed costs speed only; its own errors come again
             return np.ones((len(c.velocity_rows), system.nv), bool)
 
@@ -197,13 +223,17 @@ class Entries:
 
 
 def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows nv"]:
-    """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of columns.
+    """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of
+    columns.
 
-    What all rows or groups need, and what they give, is held by barriers, or the compiler computes it again for each entry. A loop whose
-    length is not known cannot be reversed; that, and anything else that reverse mode does not take, goes by columns.
+    What all rows or groups need, and what they give, is held by barriers, or the compiler computes
+    it again for each entry. A loop whose length is not known cannot be reversed; that, and anything
+    else that reverse mode does not take, goes by columns.
     """
     rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
-    if 3 * rows <= 2 * groups:  # a row costs about half as much again as a column, and longer to compile
+    if (
+        3 * rows <= 2 * groups
+    ):  # a row costs about half as much again as a column, and longer to compile
         try:
             _, pull = jax.vjp(f, v)
             (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))
@@ -213,10 +243,17 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
     along = jax.make_jaxpr(jax.linearize(f, v)[1])(v)
     held = jax.lax.optimization_barrier(along.consts)
     columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
-    found = jax.lax.optimization_barrier(jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns))
+    found = jax.lax.optimization_barrier(
+        jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns)
+    )
     i, j = np.nonzero(entries.pattern)
-    # written entry by entry, which the compiler does not merge with what comes next and compute again for each use of an entry
-    return jnp.zeros((rows, len(v)), found.dtype).at[i, j].set(found[entries.group[j], i], unique_indices=True)
+    # written entry by entry, which the compiler does not merge with what comes next and compute
+    # again for each use of an entry
+    return (
+        jnp.zeros((rows, len(v)), found.dtype)
+        .at[i, j]
+        .set(found[entries.group[j], i], unique_indices=True)
+    )
 
 
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
@@ -224,15 +261,23 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
     q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
     name, signature = (
         constraint.name,
-        {"position": "phi(q, t, p)", "velocity": "psi(q, v, t, p)", "acceleration": "A, b(q, v, t, p)"},
+        {
+            "position": "phi(q, t, p)",
+            "velocity": "psi(q, v, t, p)",
+            "acceleration": "A, b(q, v, t, p)",
+        },
     )
     try:
         if constraint.level == "position":
             out = jax.eval_shape(lambda q, t: constraint.position_residual(system, q, t, p), q, t)
         elif constraint.level == "velocity":
-            out = jax.eval_shape(lambda q, v, t: constraint.velocity_residual(system, q, v, t, p), q, v, t)
+            out = jax.eval_shape(
+                lambda q, v, t: constraint.velocity_residual(system, q, v, t, p), q, v, t
+            )
         else:
-            A, out = jax.eval_shape(lambda q, v, t: constraint.acceleration_rows(system, q, v, t, p), q, v, t)
+            A, out = jax.eval_shape(
+                lambda q, v, t: constraint.acceleration_rows(system, q, v, t, p), q, v, t
+            )
             if A.shape != (*out.shape, system.nv):
                 raise ModelError(
                     f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected (rows, {system.nv}) and (rows,)."
@@ -249,7 +294,9 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
             f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} parts, expected as many each."
         )
     if len(out.shape) != 1:
-        raise ModelError(f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals.")
+        raise ModelError(
+            f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals."
+        )
     return out.shape[0]
 
 

@@ -16,11 +16,12 @@ class Holonomic(AbstractConstraint):
         φ(q, t, p) = 0,    ψ = φ̇ = φ_q N v + φ_t
 
     Args:
-        phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may repeat or depend on each other.
+        phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may repeat or
+            depend on each other.
         name: name in results; "holonomic" unless given.
         nonideal: see `AbstractConstraint`.
-        parts: names of like constraints whose rows `phi` returns one after another, as many each: many joints cost one
-            function, and results still know them by name; none unless given.
+        parts: names of like constraints whose rows `phi` returns one after another, as many each:
+            many joints cost one function, and results still know them by name; none unless given.
 
     Example:
         >>> rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
@@ -31,7 +32,14 @@ class Holonomic(AbstractConstraint):
     nonideal: Callable | None
     labels: tuple[str, ...]
 
-    def __init__(self, phi: Callable, *, name: str = "holonomic", nonideal: Callable | None = None, parts: Sequence[str] = ()):
+    def __init__(
+        self,
+        phi: Callable,
+        *,
+        name: str = "holonomic",
+        nonideal: Callable | None = None,
+        parts: Sequence[str] = (),
+    ):
         self.phi, self.name, self.nonideal, self.labels = phi, name, nonideal, tuple(parts)
 
     @property

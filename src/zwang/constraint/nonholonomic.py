@@ -18,8 +18,8 @@ class Nonholonomic(AbstractConstraint):
         psi: `(q, v, t, p)` → residual, a scalar or shape (rows,).
         name: name in results; "nonholonomic" unless given.
         nonideal: see `AbstractConstraint`.
-        parts: names of like constraints whose rows `psi` returns one after another, as many each: many joints cost one
-            function, and results still know them by name; none unless given.
+        parts: names of like constraints whose rows `psi` returns one after another, as many each:
+            many joints cost one function, and results still know them by name; none unless given.
 
     Example:
         >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
@@ -30,7 +30,14 @@ class Nonholonomic(AbstractConstraint):
     nonideal: Callable | None
     labels: tuple[str, ...]
 
-    def __init__(self, psi: Callable, *, name: str = "nonholonomic", nonideal: Callable | None = None, parts: Sequence[str] = ()):
+    def __init__(
+        self,
+        psi: Callable,
+        *,
+        name: str = "nonholonomic",
+        nonideal: Callable | None = None,
+        parts: Sequence[str] = (),
+    ):
         self.psi, self.name, self.nonideal, self.labels = psi, name, nonideal, tuple(parts)
 
     @property

@@ -13,20 +13,23 @@ def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -
 
         c = −μ |Q_id| v / |v|
 
-    Q_id is the ideal force of that constraint alone, so that friction follows the normal force. It is sliding friction: a
-    particle exactly at rest feels none, and there is no sticking. End a run where the particle comes to rest by a `zw.Stop` on
-    its velocity along the way, or give a `rest_speed`.
+    Q_id is the ideal force of that constraint alone, so that friction follows the normal force. It
+    is sliding friction: a particle exactly at rest feels none, and there is no sticking. End a run
+    where the particle comes to rest by a `zw.Stop` on its velocity along the way, or give a
+    `rest_speed`.
 
     Args:
         mu: coefficient of friction μ [1], or the name of a parameter that holds it.
-        particle: what of q are the particle's Cartesian coordinates [m], e.g. `slice(0, 3)`; all unless given.
-        rest_speed: speed ε [m/s] below which friction fades: v/√(|v|² + ε²) takes the place of v/|v|. With 0 the direction
-            jumps where the velocity turns round.
+        particle: what of q are the particle's Cartesian coordinates [m], e.g. `slice(0, 3)`; all
+            unless given.
+        rest_speed: speed ε [m/s] below which friction fades: v/√(|v|² + ε²) takes the place of
+            v/|v|. With 0 the direction jumps where the velocity turns round.
 
     Returns:
         The function `(q, v, t, p, ideal_force)` → c [N], shape (nv,).
 
-    Reference: servo paper, eq. (12)-(13); Udwadia and Kalaba (2002), Int. J. Non-Linear Mech. 37, 1079-1090.
+    Reference: servo paper, eq. (12)-(13); Udwadia and Kalaba (2002), Int. J. Non-Linear Mech. 37,
+        1079-1090.
 
     Example:
         >>> incline = zw.Holonomic(lambda q, t, p: q[0] + 2 * q[1], name="incline", nonideal=coulomb("mu"))

@@ -45,8 +45,12 @@ class AbstractStabilization(eqx.Module):
         velocity_gain, position_gain = self.gains()
         constraints = dynamics.constraints
         term = jnp.zeros(constraints.m)
-        term = term.at[constraints.velocity_rows].add(-velocity_gain * dynamics.velocity_residual(state))
-        return term.at[constraints.position_rows].add(-position_gain * dynamics.position_residual(state))
+        term = term.at[constraints.velocity_rows].add(
+            -velocity_gain * dynamics.velocity_residual(state)
+        )
+        return term.at[constraints.position_rows].add(
+            -position_gain * dynamics.position_residual(state)
+        )
 
 
 class AbstractDrift(eqx.Module):
@@ -65,7 +69,9 @@ class AbstractDrift(eqx.Module):
         return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
-    def rate(self, dynamics: Dynamics, state: State) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+    def rate(
+        self, dynamics: Dynamics, state: State
+    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         """`q̇, v̇` at a state that may be off the constraints."""
 
     @abc.abstractmethod
@@ -74,20 +80,26 @@ class AbstractDrift(eqx.Module):
 
 
 def renormalized(dynamics: Dynamics, state: State) -> State:
-    """The state with its coordinates back on their manifold (unit quaternions), by an empty retraction."""
+    """The state with its coordinates back on their manifold (unit quaternions), by an empty
+    retraction.
+    """
     system = dynamics.system
     if system.retract is None:
         return state
     return State(system.move(state.q, 0 * state.v, state.t, dynamics.p), state.v, state.t)
 
 
-def corrections(dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], velocity, position):
-    """A⊕ of residuals at the velocity level and at the position level; one factor for all where every constraint is holonomic.
+def corrections(
+    dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], velocity, position
+):
+    """A⊕ of residuals at the velocity level and at the position level; one factor for all where
+    every constraint is holonomic.
 
     Args:
         moving: A⊕ of the velocity-level rows of A.
         velocity: residuals of the velocity-level rows, a list.
-        position: residuals of the holonomic rows, a list; they are corrected by the holonomic rows alone.
+        position: residuals of the holonomic rows, a list; they are corrected by the holonomic rows
+            alone.
 
     Returns:
         Two lists, each entry of shape (nv,).

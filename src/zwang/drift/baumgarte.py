@@ -46,12 +46,12 @@ class BaumgarteRates(AbstractStabilization):
 class Stabilized(AbstractDrift):
     """Residuals are pulled towards zero by a term in b, and the state is left as integrated.
 
-    Violations stay at the size of the integrator's error. For an unconverged or singular case use `Projection`, which takes the
-    same `stabilization` as a combination of both.
+    Violations stay at the size of the integrator's error. For an unconverged or singular case use
+    `Projection`, which takes the same `stabilization` as a combination of both.
 
     Attributes:
-        stabilization: `BaumgarteGains` or `BaumgarteRates`; None enforces only `φ̈ = 0`, so that round-off and the start's
-            violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
+        stabilization: `BaumgarteGains` or `BaumgarteRates`; None enforces only `φ̈ = 0`, so that
+            round-off and the start's violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
     """
 
     stabilization: AbstractStabilization | None = None
@@ -59,14 +59,22 @@ class Stabilized(AbstractDrift):
     def rate(self, dynamics: Dynamics, state: State):
         A = dynamics.matrix(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
-        acceleration = dynamics.acceleration(dynamics.equation(state, weighted, self.term(dynamics, state)))
+        acceleration = dynamics.acceleration(
+            dynamics.equation(state, weighted, self.term(dynamics, state))
+        )
         return dynamics.system.rate(state.q, state.v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
         state = renormalized(dynamics, state)
         size = dynamics.violation(dynamics.position_residual(state))
         A = dynamics.matrix(state)
-        return Settled(state, error, size, jnp.asarray(True), dynamics.weighted(dynamics.mass(state, A), A).volume())
+        return Settled(
+            state,
+            error,
+            size,
+            jnp.asarray(True),
+            dynamics.weighted(dynamics.mass(state, A), A).volume(),
+        )
 
 
 def Baumgarte(alpha, beta) -> Stabilized:

@@ -1,4 +1,6 @@
-"""The mass metric on the host, before a run: `W Wᵀ = M⁻¹`, and A⊕ by a rank decision or, where A has few entries, by damping."""
+"""The mass metric on the host, before a run: `W Wᵀ = M⁻¹`, and A⊕ by a rank decision or, where A
+has few entries, by damping.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,14 @@ from zwang.kernel import ROUND_OFF
 from zwang.sparse import SparseMatrix
 
 RANK_THRESHOLD = 1e-10
-"""Singular values of the rows at unit length, relative to the largest, that a placement treats as zero."""
+"""Singular values of the rows at unit length, relative to the largest, that a placement treats as
+zero.
+"""
 DAMPING = 1e-12
-"""μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are resolved at once, those above 1e-7 by
-`SWEEPS`."""
+"""μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
+resolved at once, those above 1e-7 by
+`SWEEPS`.
+"""
 SWEEPS = 50
 """Most proximal sweeps of a placement; they end when the residual stops falling."""
 
@@ -49,7 +55,11 @@ class AbstractMetric(abc.ABC):
             return np.zeros(n)
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
-        scale = np.where(length > ROUND_OFF * np.max(length, initial=0.0), 1 / np.where(length > 0, length, 1.0), 0.0)
+        scale = np.where(
+            length > ROUND_OFF * np.max(length, initial=0.0),
+            1 / np.where(length > 0, length, 1.0),
+            0.0,
+        )
         C = A @ self.W
         C = C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
         return self.W @ self._least(C, scale * residual)
@@ -82,7 +92,9 @@ class SparseMetric(AbstractMetric):
         from scipy.sparse.linalg import splu
 
         Q = (C @ C.T + DAMPING * eye_array(C.shape[0])).tocsc()
-        factor = splu(Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        factor = splu(
+            Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
         y, left = np.zeros(C.shape[1]), r
         for _ in range(SWEEPS):
             tried = y + C.T @ factor.solve(left)
@@ -102,7 +114,9 @@ def rows_of(A) -> Any:
     k = A.layout.size
     data, block = np.asarray(A.data), np.asarray(A.layout.block)
     color, place, row = np.nonzero(data)  # NaN counts
-    return csr_array((data[color, place, row], (row, block[color, row] * k + place)), shape=A.layout.shape)
+    return csr_array(
+        (data[color, place, row], (row, block[color, row] * k + place)), shape=A.layout.shape
+    )
 
 
 def metric_of(dynamics, M, A) -> AbstractMetric:
@@ -116,11 +130,15 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
         except np.linalg.LinAlgError:
             roots = np.full_like(blocks, np.nan)
         if blocks.shape[1] == 1:
-            return SparseMetric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
+            return SparseMetric(
+                diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr()
+            )
         return SparseMetric(block_diag(roots, format="csr"), block_diag(blocks, format="csr"))
     M = dense_mass(np.asarray(M))
     if dynamics.singular_mass:
-        M = M + np.asarray(A).T @ (np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))[:, None] * np.asarray(A))
+        M = M + np.asarray(A).T @ (
+            np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))[:, None] * np.asarray(A)
+        )
     try:
         return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
     except np.linalg.LinAlgError:

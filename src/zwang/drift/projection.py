@@ -6,17 +6,27 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, corrections, renormalized
+from zwang.drift.base import (
+    AbstractDrift,
+    AbstractStabilization,
+    Settled,
+    corrections,
+    renormalized,
+)
 from zwang.dynamics import Dynamics
 from zwang.state import State
 
 VELOCITY_ROUND_OFF = 1e-14
-"""Velocity residual, rows at unit length and relative to the speed, that a projection may leave; if damping leaves more, it is
-repeated."""
+"""Velocity residual, rows at unit length and relative to the speed, that a projection may leave; if
+damping leaves more, it is
+repeated.
+"""
 
 
 NEAR = 10.0
-"""A violation within this factor of its target is round-off if the correction before, from ε, had to leave some ε² only."""
+"""A violation within this factor of its target is round-off if the correction before, from ε, had
+to leave some ε² only.
+"""
 
 
 class Projection(AbstractDrift):
@@ -27,13 +37,16 @@ class Projection(AbstractDrift):
         error:  e ← (I − A⊕A) e   what the projection removes is no error of the step;
                                  that of q by holonomic rows alone, as rolling holds no coordinate
 
-    Off the constraints by ε, A demands the velocity ε/σ in a direction that is about to vanish; that, and not the
-    pseudoinverse, ruins the step of an adaptive integrator near a rank drop. The rank decision at a stage is made no finer than
-    the stage's own violation (`AbstractPseudoinverse.relaxed`).
+    Off the constraints by ε, A demands the velocity ε/σ in a direction that is about to vanish;
+    that, and not the pseudoinverse, ruins the step of an adaptive integrator near a rank drop. The
+    rank decision at a stage is made no finer than the stage's own violation
+    (`AbstractPseudoinverse.relaxed`).
 
     Attributes:
-        iterations: most factors after one step, each of which corrects q once and v twice; 8, of which one is needed as a rule.
-        velocity_corrections: least velocity corrections where a constraint is nonholonomic, as it may be nonlinear in v; 3.
+        iterations: most factors after one step, each of which corrects q once and v twice; 8, of
+            which one is needed as a rule.
+        velocity_corrections: least velocity corrections where a constraint is nonholonomic, as it
+            may be nonlinear in v; 3.
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
 
@@ -48,10 +61,16 @@ class Projection(AbstractDrift):
         phi = dynamics.position_residual(state)
         weighted = dynamics.weighted(mass, A, violation=dynamics.violation(phi))
         rows = dynamics.constraints.velocity_rows
-        moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
+        moving = (
+            weighted
+            if len(rows) == len(A)
+            else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
+        )
         v = state.v - moving.refine(dynamics.velocity_residual(state), state.v)
         tangent = State(state.q, v, state.t)
-        acceleration = dynamics.acceleration(dynamics.equation(tangent, weighted, self.term(dynamics, tangent)))
+        acceleration = dynamics.acceleration(
+            dynamics.equation(tangent, weighted, self.term(dynamics, tangent))
+        )
         return dynamics.system.rate(state.q, v, state.t, dynamics.p), acceleration
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
@@ -60,34 +79,64 @@ class Projection(AbstractDrift):
         least = -(-self.velocity_corrections // 2) if nonholonomic else 1
         identity_map = system.velocity_map is None
         assert dynamics.scales is not None
-        linear = ~(dynamics.scales.curvature > 0)  # constraints, which may move: no size of φ, but one correction is exact
+        linear = ~(
+            dynamics.scales.curvature > 0
+        )  # constraints, which may move: no size of φ, but one correction is exact
 
         def correct(carry):
             state, (error_q, error_v), _, i, _, _ = carry
-            A, phi, psi = dynamics.matrix(state), dynamics.position_residual(state), dynamics.velocity_residual(state)
+            A, phi, psi = (
+                dynamics.matrix(state),
+                dynamics.position_residual(state),
+                dynamics.velocity_residual(state),
+            )
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             before = dynamics.violation(phi)
             held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
-            (dv, forbidden_v), (dq, *forbidden_q) = corrections(dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held])
+            (dv, forbidden_v), (dq, *forbidden_q) = corrections(
+                dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held]
+            )
             needed = (before > target) | (linear & (i == 0))
             q = jnp.where(needed, system.move(state.q, -dq, state.t, dynamics.p), state.q)
 
-            # the move has turned A by the angle `before`, which leaves that much of ψ; the same factor takes it, but for its square
+            # the move has turned A by the angle `before`, which leaves that much of ψ; the same
+            # factor takes it, but for its square
             moved = State(q, state.v - dv, state.t)
-            size, psi = dynamics.violation(dynamics.position_residual(moved)), dynamics.velocity_residual(moved)
+            size, psi = (
+                dynamics.violation(dynamics.position_residual(moved)),
+                dynamics.velocity_residual(moved),
+            )
             dv = moving.correct(psi)
-            slip, allowed = moving.scale * (psi - moving.A @ dv), jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
-            slip = jnp.linalg.norm(slip) + before * jnp.linalg.norm(moving.scale * psi)  # damping near a rank drop; the square
+            slip, allowed = (
+                moving.scale * (psi - moving.A @ dv),
+                jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v))),
+            )
+            slip = jnp.linalg.norm(slip) + before * jnp.linalg.norm(
+                moving.scale * psi
+            )  # damping near a rank drop; the square
             tangent = slip <= VELOCITY_ROUND_OFF * allowed
 
-            stagnant = ((i >= 1) & (size > 0.5 * before)) | ((before**2 <= target) & (size <= NEAR * target))
+            stagnant = ((i >= 1) & (size > 0.5 * before)) | (
+                (before**2 <= target) & (size <= NEAR * target)
+            )
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i + 1 >= self.iterations) | ~jnp.isfinite(size)
             worse = done & (size > before)
-            state = State(jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t)
+            state = State(
+                jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t
+            )
             error = error_q - sum(forbidden_q), error_v - forbidden_v
             return state, error, jnp.where(worse, before, size), i + 1, moving.volume(), done
 
-        start = (renormalized(dynamics, state), error, jnp.asarray(jnp.inf), 0, jnp.zeros(()), jnp.asarray(False))
-        state, error, size, _, volume, _ = jax.lax.while_loop(lambda carry: ~carry[-1], correct, start)
+        start = (
+            renormalized(dynamics, state),
+            error,
+            jnp.asarray(jnp.inf),
+            0,
+            jnp.zeros(()),
+            jnp.asarray(False),
+        )
+        state, error, size, _, volume, _ = jax.lax.while_loop(
+            lambda carry: ~carry[-1], correct, start
+        )
         return Settled(state, error, size, jnp.isfinite(size), volume)

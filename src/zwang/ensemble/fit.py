@@ -25,7 +25,8 @@ class Fit:
     Attributes:
         model: the model with the fitted parameters.
         parameters: name → value.
-        uncertainty: name → standard deviation (1σ), of the parameter's shape; infinite where data say nothing.
+        uncertainty: name → standard deviation (1σ), of the parameter's shape; infinite where data
+            say nothing.
         covariance: of all fitted numbers, in the order of `labels`, shape (n, n).
         labels: name of each fitted number, `mass[0]` …, then those of the start if it was fitted.
         at_bound: names that ended on a bound; their uncertainty is that of the others only.
@@ -59,9 +60,17 @@ class Fit:
     def __str__(self) -> str:
         sigma = np.sqrt(np.diag(self.covariance))
         values = np.concatenate([np.ravel(x) for x in self.parameters.values()])
-        rows = [f"{name:24s} {x: .6g} ± {s:.2g}" for name, x, s in zip(self.labels, values, sigma, strict=False)]
+        rows = [
+            f"{name:24s} {x: .6g} ± {s:.2g}"
+            for name, x, s in zip(self.labels, values, sigma, strict=False)
+        ]
         worst = float(np.sqrt(np.mean(self.residual**2)))
-        return "\n".join([*rows, f"{len(self.residual)} observations, {worst:.3g} of their noise on average; {self.message}"])
+        return "\n".join(
+            [
+                *rows,
+                f"{len(self.residual)} observations, {worst:.3g} of their noise on average; {self.message}",
+            ]
+        )
 
 
 def fit(
@@ -79,22 +88,27 @@ def fit(
     max_steps: int = 4096,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
-    """Find the parameters with which a model's trajectory is nearest to data, by nonlinear least squares.
+    """Find the parameters with which a model's trajectory is nearest to data, by nonlinear least
+    squares.
 
         min Σ ((observed − q(t; p)) / σ)²,    covariance  (JᵀJ)⁻¹,  J = ∂(q/σ)/∂p
 
-    The derivative J runs through the projections and through singular configurations (`zw.trajectory`).
+    The derivative J runs through the projections and through singular configurations
+    (`zw.trajectory`).
 
     Args:
         model: the model; `model.params` is a dictionary.
         times: instants of the data [s], the first one of the start, increasing.
-        observed: coordinate (or velocity, as `d/dt name`) → its measured values at `times`; NaN where there is none.
-        parameters: names of the parameters to be found, or name → first guess; the model's values unless given. A name may
-            lead into groups and single entries: `springs.slide.damping`, `mass[1]`.
-        q0, v0: start; moved onto the constraints for every parameter tried. The start's own data may be NaN.
+        observed: coordinate (or velocity, as `d/dt name`) → its measured values at `times`; NaN
+            where there is none.
+        parameters: names of the parameters to be found, or name → first guess; the model's values
+            unless given. A name may lead into groups and single entries: `springs.slide.damping`,
+            `mass[1]`.
+        q0, v0: start; moved onto the constraints for every parameter tried. The start's own data
+            may be NaN.
         bounds: name → (lowest, highest), numbers or arrays of the parameter's shape.
-        noise: standard deviation of the data, one for all or per coordinate; estimated from the residual of a first fit, per
-            coordinate, unless given.
+        noise: standard deviation of the data, one for all or per coordinate; estimated from the
+            residual of a first fit, per coordinate, unless given.
         fit_start: find the start as well, along the freedoms that the constraints leave at it.
         rtol, max_steps: of the integration.
         progress: called with the number of evaluations and the present mean residual.
@@ -103,11 +117,20 @@ def fit(
         A `Fit`.
 
     Raises:
-        ModelError: for unknown names, wrong shapes, a first guess outside of the bounds or from which no trajectory reaches the
-            end, or parameters that the data cannot tell apart.
+        ModelError: for unknown names, wrong shapes, a first guess outside of the bounds or from
+            which no trajectory reaches the end, or parameters that the data cannot tell apart.
     """
     problem = Problem.of(
-        model, np.asarray(times, float), observed, parameters, q0, v0, bounds or {}, fit_start, rtol=rtol, max_steps=max_steps
+        model,
+        np.asarray(times, float),
+        observed,
+        parameters,
+        q0,
+        v0,
+        bounds or {},
+        fit_start,
+        rtol=rtol,
+        max_steps=max_steps,
     )
     sigma = problem.given_noise(noise)
     weighed = np.ones(len(problem.columns)) if sigma is None else sigma
@@ -132,11 +155,22 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
     fitted, labels = numbers(best.x), problem.unknowns.labels
     model = eqx.tree_at(
-        lambda m: m.params, problem.model, write(problem.model.params, {n: jnp.asarray(x) for n, x in fitted.items()})
+        lambda m: m.params,
+        problem.model,
+        write(problem.model.params, {n: jnp.asarray(x) for n, x in fitted.items()}),
     )
     noise = {n: float(s) for n, s in zip(problem.columns, sigma, strict=True)}
     return Fit(
-        model, fitted, numbers(np.sqrt(np.diag(covariance))), covariance, labels,
-        tuple(labels[i] for i in np.flatnonzero(active)), noise, ((problem.data - y) / sigma)[known],
-        State(jnp.asarray(run.q[0]), jnp.asarray(run.v[0]), jnp.asarray(run.t[0])), run, problem.evaluations, best.message,
-    )  # fmt: skip
+        model,
+        fitted,
+        numbers(np.sqrt(np.diag(covariance))),
+        covariance,
+        labels,
+        tuple(labels[i] for i in np.flatnonzero(active)),
+        noise,
+        ((problem.data - y) / sigma)[known],
+        State(jnp.asarray(run.q[0]), jnp.asarray(run.v[0]), jnp.asarray(run.t[0])),
+        run,
+        problem.evaluations,
+        best.message,
+    )

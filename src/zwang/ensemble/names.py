@@ -21,13 +21,19 @@ def read(params: PyTree, name: str) -> Array:
     value = params
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
-            raise ModelError(f"unknown parameter {name!r}; there are: {', '.join(names(params)) or 'none'}.")
+            raise ModelError(
+                f"unknown parameter {name!r}; there are: {', '.join(names(params)) or 'none'}."
+            )
         value = value[key]
     if isinstance(value, Mapping):
         inside = ", ".join(f"{name}.{k}" for k in value)
-        raise ModelError(f"parameter {name!r} is a group; name one of its members: {inside or 'it is empty'}.")
+        raise ModelError(
+            f"parameter {name!r} is a group; name one of its members: {inside or 'it is empty'}."
+        )
     value = jnp.asarray(value)
-    if index and not (len(index) <= value.ndim and all(i < n for i, n in zip(index, value.shape, strict=False))):
+    if index and not (
+        len(index) <= value.ndim and all(i < n for i, n in zip(index, value.shape, strict=False))
+    ):
         raise ModelError(f"parameter {name!r}: {'.'.join(keys)} has shape {value.shape}.")
     return value[index]
 
@@ -44,7 +50,11 @@ def names(params: PyTree) -> list[str]:
     """Names of all numbers and arrays of a nested dictionary."""
     if not isinstance(params, Mapping):
         return []
-    return [n for k, v in params.items() for n in ([f"{k}.{m}" for m in names(v)] if isinstance(v, Mapping) else [str(k)])]
+    return [
+        n
+        for k, v in params.items()
+        for n in ([f"{k}.{m}" for m in names(v)] if isinstance(v, Mapping) else [str(k)])
+    ]
 
 
 def _replaced(params, keys, index, value):
@@ -57,5 +67,7 @@ def _parts(name: str) -> tuple[list[str], tuple[int, ...]]:
     """`a.b[0, 1]` as (["a", "b"], (0, 1))."""
     found = re.fullmatch(r"([^\[\]]+)(?:\[(\d+(?:\s*,\s*\d+)*)\])?", str(name))
     if found is None:
-        raise ModelError(f"parameter {name!r} is no name; expected one like 'length', 'mass[1]' or 'group.length'.")
+        raise ModelError(
+            f"parameter {name!r} is no name; expected one like 'length', 'mass[1]' or 'group.length'."
+        )
     return found[1].split("."), tuple(map(int, found[2].split(","))) if found[2] else ()

@@ -1,7 +1,7 @@
 """A program in 32-bit numbers, from the same program in 64-bit ones.
 
-JAX has one width of numbers per process, and everything else here needs the wide one. So the finished program is followed, operation
-by operation, and each is carried out on narrow numbers.
+JAX has one width of numbers per process, and everything else here needs the wide one. So the
+finished program is followed, operation by operation, and each is carried out on narrow numbers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ LEAST = 1e-30
 
 
 def narrowed(function: Callable) -> Callable:
-    """`function` of pytrees of arrays, with all its real numbers in float32; its results are given back in float64."""
+    """`function` of pytrees of arrays, with all its real numbers in float32; its results are given
+    back in float64.
+    """
 
     def narrow(*args):
         closed, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
         out = _Narrow()(closed.jaxpr, closed.consts, jax.tree_util.tree_leaves(args))
-        wide = [x.astype(s.dtype) for x, s in zip(out, jax.tree_util.tree_leaves(shapes), strict=True)]
+        wide = [
+            x.astype(s.dtype) for x, s in zip(out, jax.tree_util.tree_leaves(shapes), strict=True)
+        ]
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shapes), wide)
 
     return narrow

@@ -1,11 +1,14 @@
-"""A trajectory as a pure function of start, times and parameters: it passes through `jit`, `vmap`, `grad` and `jacfwd`.
+"""A trajectory as a pure function of start, times and parameters: it passes through `jit`, `vmap`,
+`grad` and `jacfwd`.
 
-`zwang.simulate` runs one motion from the host, shows progress and keeps every step; here nothing leaves the compiled program, so
-that a thousand motions can run side by side (`zwang.batch`) and a motion can be differentiated (`zwang.fit`).
+`zwang.simulate` runs one motion from the host, shows progress and keeps every step; here nothing
+leaves the compiled program, so that a thousand motions can run side by side (`zwang.batch`) and a
+motion can be differentiated (`zwang.fit`).
 
-A step is differentiated as it was taken, its length held fixed. Its projection, an iteration, is differentiated as what it
-converges to: one more correction at the state found, `q ⊖ A⊕φ`, `v − A⊕ψ`, moves nothing and carries the derivative, because φ
-and ψ are zero there and only their change counts.
+A step is differentiated as it was taken, its length held fixed. Its projection, an iteration, is
+differentiated as what it converges to: one more correction at the state found, `q ⊖ A⊕φ`, `v −
+A⊕ψ`, moves nothing and carries the derivative, because φ and ψ are zero there and only their change
+counts.
 """
 
 from __future__ import annotations
@@ -37,11 +40,15 @@ from zwang.state import State
 
 Gradient = Literal["forward", "reverse"]
 FIXED_CORRECTIONS = 2
-"""Projections after a step of fixed length; the second leaves round-off, as Newton's iteration squares the violation."""
+"""Projections after a step of fixed length; the second leaves round-off, as Newton's iteration
+squares the violation.
+"""
 
 
 TARGET = 1e-14
-"""Violation [dimensionless] at which a projection stops early; it also stops where round-off keeps it from improving."""
+"""Violation [dimensionless] at which a projection stops early; it also stops where round-off keeps
+it from improving.
+"""
 
 
 class Trajectory(eqx.Module):
@@ -50,8 +57,10 @@ class Trajectory(eqx.Module):
     Attributes:
         t: sample times [s], shape (samples,).
         q, v: shapes (samples, nq) and (samples, nv).
-        violation: largest absolute φ over the rows, dimensionless (`Scales`), at each sample, shape (samples,).
-        start_violation: the same of the start as given; position, or velocity relative to the speed.
+        violation: largest absolute φ over the rows, dimensionless (`Scales`), at each sample, shape
+            (samples,).
+        start_violation: the same of the start as given; position, or velocity relative to the
+            speed.
         steps, rejected: number of steps, and of those repeated.
         result: a `Result` code.
     """
@@ -67,7 +76,9 @@ class Trajectory(eqx.Module):
 
 
 class _Progress(eqx.Module):
-    """Where the loop is: state, next step, ratio of the last error, counts, next sample, and the samples so far."""
+    """Where the loop is: state, next step, ratio of the last error, counts, next sample, and the
+    samples so far.
+    """
 
     t: Float[Array, ""]
     y: Float[Array, " n"]
@@ -99,8 +110,9 @@ def trajectory(
 ) -> Trajectory:
     """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
-    The start is moved onto the constraints, least in the mass metric; the derivative is that of the moved start. For many calls compile
-    it whole by `zw.program(f, often=True)`, or where `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
+    The start is moved onto the constraints, least in the mass metric; the derivative is that of the
+    moved start. For many calls compile it whole by `zw.program(f, often=True)`, or where `jax.jit`
+    is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
 
     Args:
         model: the model.
@@ -108,10 +120,12 @@ def trajectory(
         times: increasing sample times [s]; the first is the start.
         params: parameters that differ from the model's.
         rtol, atol: error of one step, as in `zw.simulate`; `atol` is `rtol` unless given.
-        step: a step of fixed length [s], shortened to end on samples, in place of error control: then the program has no
-            data-dependent control flow, as accelerators like it, and `times` must be known when it is compiled.
-        gradient: "reverse" to differentiate a number by many parameters (`jax.grad`), with memory for `√max_steps` steps and
-            the rest computed again; "forward" for few (`jax.jacfwd`). Not needed with `step`, which allows both.
+        step: a step of fixed length [s], shortened to end on samples, in place of error control:
+            then the program has no data-dependent control flow, as accelerators like it, and
+            `times` must be known when it is compiled.
+        gradient: "reverse" to differentiate a number by many parameters (`jax.grad`), with memory
+            for `√max_steps` steps and the rest computed again; "forward" for few (`jax.jacfwd`).
+            Not needed with `step`, which allows both.
         integrator, drift, pseudoinverse: as in `zw.simulate`.
         start_tolerance: largest violation of the start [dimensionless]; beyond it `result` says so.
         max_steps: limit of attempted steps.
@@ -131,15 +145,27 @@ def trajectory(
     given = model.state(q0, v0, instants[0])
     drift = Projection() if drift is None else drift
     integrator = Dopri8() if integrator is None else integrator
-    flow = MotionFlow(model.dynamics(params, pseudoinverse, implicit=integrator.implicit), drift, jnp.asarray(TARGET))
-    tolerances = tuple(jnp.asarray(x, jnp.float64) for x in (rtol, rtol if atol is None else atol, start_tolerance))
+    flow = MotionFlow(
+        model.dynamics(params, pseudoinverse, implicit=integrator.implicit),
+        drift,
+        jnp.asarray(TARGET),
+    )
+    tolerances = tuple(
+        jnp.asarray(x, jnp.float64) for x in (rtol, rtol if atol is None else atol, start_tolerance)
+    )
     grid = None if step is None else _grid(instants, step)
-    return _trajectory(flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps)
+    return _trajectory(
+        flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
+    )
 
 
 @program
-def _trajectory(flow: MotionFlow, integrator, given: State, times, grid, tolerances, gradient, max_steps) -> Trajectory:
-    dynamics = dataclasses.replace(flow.dynamics, scales=jax.lax.stop_gradient(_scales(flow.dynamics, given)))
+def _trajectory(
+    flow: MotionFlow, integrator, given: State, times, grid, tolerances, gradient, max_steps
+) -> Trajectory:
+    dynamics = dataclasses.replace(
+        flow.dynamics, scales=jax.lax.stop_gradient(_scales(flow.dynamics, given))
+    )
     flow = dataclasses.replace(flow, dynamics=dynamics)
     start, before = _placed(dynamics, given)
     if grid is not None:
@@ -147,7 +173,9 @@ def _trajectory(flow: MotionFlow, integrator, given: State, times, grid, toleran
     return _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_steps)
 
 
-def _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_steps) -> Trajectory:
+def _adaptive(
+    flow, integrator, start, before, times, tolerances, gradient, max_steps
+) -> Trajectory:
     dynamics, n = flow.dynamics, len(times)
     rtol, atol, start_tolerance = tolerances
     duration = times[-1] - times[0]
@@ -170,24 +198,38 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_
         growth = step_growth(integrator.order, ratio, p.ratio, kept, ratio <= 1)
         h_next = jnp.where(ok & hit, jnp.maximum(p.h, h * growth), h * growth)
         stuck = ~ok & (h_next <= SMALLEST * (jnp.abs(p.t) + duration))
-        reason = jnp.where(finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE)
+        reason = jnp.where(
+            finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
+        )
         result = jnp.where(stuck, reason, Result.SUCCESS)
         full = p.steps + p.rejected + 1 >= max_steps
         sampled = ok & hit
-        result = jnp.where(full & ~(sampled & (p.k + 1 >= n)) & ~stuck, Result.TOO_MANY_STEPS, result)
+        result = jnp.where(
+            full & ~(sampled & (p.k + 1 >= n)) & ~stuck, Result.TOO_MANY_STEPS, result
+        )
         row = jnp.append(y, _held(violation))
         return _Progress(
-            jnp.where(ok, t, p.t), jnp.where(ok, y, p.y), _held(h_next), jnp.where(ok, jnp.maximum(ratio, 1e-10), p.ratio),
-            p.steps + ok, p.rejected + ~ok, p.k + sampled, jnp.asarray(result, p.result.dtype),
+            jnp.where(ok, t, p.t),
+            jnp.where(ok, y, p.y),
+            _held(h_next),
+            jnp.where(ok, jnp.maximum(ratio, 1e-10), p.ratio),
+            p.steps + ok,
+            p.rejected + ~ok,
+            p.k + sampled,
+            jnp.asarray(result, p.result.dtype),
             p.saved.at[p.k].set(row, pred=sampled),  # type: ignore[call-arg]  (a buffer of equinox)
-        )  # fmt: skip
+        )
 
     y0 = jnp.concatenate([start.q, start.v])
     first = 1e-4 * duration / max(n - 1, 100)
     result = jnp.where(before <= start_tolerance, Result.SUCCESS, Result.OFF_CONSTRAINTS)
     zero = jnp.asarray(0)
-    saved = jnp.full((n, len(y0) + 1), jnp.nan).at[0].set(jnp.append(y0, _violation(dynamics, start)))
-    p = _Progress(times[0], y0, first, jnp.ones(()), zero, zero, jnp.asarray(1), jnp.asarray(result), saved)
+    saved = (
+        jnp.full((n, len(y0) + 1), jnp.nan).at[0].set(jnp.append(y0, _violation(dynamics, start)))
+    )
+    p = _Progress(
+        times[0], y0, first, jnp.ones(()), zero, zero, jnp.asarray(1), jnp.asarray(result), saved
+    )
     kind = "checkpointed" if gradient == "reverse" else "lax"
     p = while_loop(running, attempt, p, max_steps=max_steps, buffers=lambda p: p.saved, kind=kind)
     q, v = flow.split(p.saved[:, :-1].T)
@@ -195,19 +237,27 @@ def _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_
 
 
 def _grid(times, step) -> tuple[np.ndarray, np.ndarray]:
-    """Begin and length of each step, shape (intervals, steps of the longest); a shorter interval ends with steps of no length."""
+    """Begin and length of each step, shape (intervals, steps of the longest); a shorter interval
+    ends with steps of no length.
+    """
     if not (is_concrete(times) and is_concrete(step)):
-        raise ModelError("a fixed step needs times and step that are known when the program is compiled, not traced ones.")
+        raise ModelError(
+            "a fixed step needs times and step that are known when the program is compiled, not traced ones."
+        )
     if not float(step) > 0:
         raise ModelError(f"step is {step}, expected a positive number of seconds.")
     spans = np.diff(times)
     counts = np.maximum(np.ceil(spans * (1 - 1e-12) / float(step)).astype(int), 1)[:, None]
     parts, length = np.arange(counts.max())[None, :], spans[:, None] / counts
-    return times[:-1, None] + np.minimum(parts, counts) * length, np.where(parts < counts, length, 0.0)
+    return times[:-1, None] + np.minimum(parts, counts) * length, np.where(
+        parts < counts, length, 0.0
+    )
 
 
 def _fixed(flow, integrator, start, before, times, grid, tolerances) -> Trajectory:
-    """Steps of one length, `FIXED_CORRECTIONS` projections after each, and no decision that depends on data."""
+    """Steps of one length, `FIXED_CORRECTIONS` projections after each, and no decision that depends
+    on data.
+    """
     weight = jnp.ones(len(start.q) + len(start.v))
 
     def one(y, at):
@@ -230,17 +280,27 @@ def _fixed(flow, integrator, start, before, times, grid, tolerances) -> Trajecto
     q, v = flow.split(rows[:, :-1].T)
     result = jnp.where(jnp.all(jnp.isfinite(rows)), Result.SUCCESS, Result.NON_FINITE)
     result = jnp.where(before <= tolerances[2], result, Result.OFF_CONSTRAINTS)
-    return Trajectory(times, q.T, v.T, rows[:, -1], before, jnp.sum(grid[1] > 0), jnp.asarray(0), result)
+    return Trajectory(
+        times, q.T, v.T, rows[:, -1], before, jnp.sum(grid[1] > 0), jnp.asarray(0), result
+    )
 
 
-def _settled(flow: MotionFlow, t, y, error, gradient) -> tuple[Array, Array, Array, Bool[Array, ""]]:
-    """The step after its projection, its error, the violation left, and whether the projection converged."""
+def _settled(
+    flow: MotionFlow, t, y, error, gradient
+) -> tuple[Array, Array, Array, Bool[Array, ""]]:
+    """The step after its projection, its error, the violation left, and whether the projection
+    converged.
+    """
     if gradient is None:
         landing = flow.settle(t, y, error)
         return landing.y, landing.error, landing.violation, landing.converged
     landing = _held(flow).settle(t, _held(y), error)
     y = y + _held(landing.y - y)
-    s = corrected(flow.dynamics, flow.state(t, y)) if isinstance(flow.drift, Projection) else flow.state(t, y)
+    s = (
+        corrected(flow.dynamics, flow.state(t, y))
+        if isinstance(flow.drift, Projection)
+        else flow.state(t, y)
+    )
     return jnp.concatenate([s.q, s.v]), landing.error, landing.violation, landing.converged
 
 
@@ -250,19 +310,29 @@ def corrected(dynamics: Dynamics, s: State) -> State:
         return s
     A = dynamics.matrix(s)
     moving = dynamics.weighted(dynamics.mass(s, A), A, dynamics.constraints.velocity_rows)
-    (dv,), (dq,) = corrections(dynamics, moving, A, [dynamics.velocity_residual(s)], [dynamics.position_residual(s)])
+    (dv,), (dq,) = corrections(
+        dynamics, moving, A, [dynamics.velocity_residual(s)], [dynamics.position_residual(s)]
+    )
     return State(dynamics.system.move(s.q, -dq, s.t, dynamics.p), s.v - dv, s.t)
 
 
 def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
-    """The start on its constraints, and the violation that it had: of position, or of velocity relative to the speed."""
+    """The start on its constraints, and the violation that it had: of position, or of velocity
+    relative to the speed.
+    """
     if not dynamics.constraints.m:
         return given, jnp.zeros(())
     fixed, at = _held(dynamics), _held(given)
     A = fixed.matrix(at)
     moving = fixed.weighted(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
-    slip, speed = jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)), jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v)))
-    before = jnp.maximum(_violation_of_start(fixed, at, moving), jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0))
+    slip, speed = (
+        jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)),
+        jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v))),
+    )
+    before = jnp.maximum(
+        _violation_of_start(fixed, at, moving),
+        jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0),
+    )
     nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
     found = Projection().settle(fixed, at, nothing, jnp.asarray(TARGET)).state
     s = State(given.q + _held(found.q - given.q), given.v + _held(found.v - given.v), given.t)
@@ -270,20 +340,29 @@ def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
 
 
 def _violation_of_start(dynamics: Dynamics, s: State, weighted) -> Float[Array, ""]:
-    """Violation of a position [dimensionless]; where all constraints are linear, which gives them no length, beside q itself."""
+    """Violation of a position [dimensionless]; where all constraints are linear, which gives them
+    no length, beside q itself.
+    """
     assert dynamics.scales is not None
     phi = dynamics.position_residual(s)
     distance = dynamics.distance(phi)
     alike = len(s.q) == len(s.v)
-    own = jnp.sqrt(jnp.abs(s.q @ weighted.mass.apply(s.q))) if alike else jnp.max(jnp.abs(s.q)) * jnp.sqrt(
-        jnp.max(jax.vmap(lambda e: e @ weighted.mass.apply(e))(jnp.eye(len(s.v))))
-    )  # fmt: skip
-    beside_q = jnp.where(distance > 0, distance / (own + jnp.where(distance > 0, distance, 1.0)), 0.0)
+    own = (
+        jnp.sqrt(jnp.abs(s.q @ weighted.mass.apply(s.q)))
+        if alike
+        else jnp.max(jnp.abs(s.q))
+        * jnp.sqrt(jnp.max(jax.vmap(lambda e: e @ weighted.mass.apply(e))(jnp.eye(len(s.v)))))
+    )
+    beside_q = jnp.where(
+        distance > 0, distance / (own + jnp.where(distance > 0, distance, 1.0)), 0.0
+    )
     return jnp.where(dynamics.scales.curvature > 0, dynamics.violation(phi), beside_q)
 
 
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:
-    """Position violation of a trajectory's samples [dimensionless], with the rows' lengths at its start."""
+    """Position violation of a trajectory's samples [dimensionless], with the rows' lengths at its
+    start.
+    """
     dynamics = model.dynamics(params)
     start = State(jnp.asarray(q0), jnp.asarray(v0), found.t[0])
     scaled = dataclasses.replace(dynamics, scales=_scales(dynamics, start))
@@ -301,21 +380,29 @@ def _scales(dynamics: Dynamics, s: State) -> Scales:
     mass = dynamics.mass(s, A)
     length = dynamics.row_lengths(mass, A)
     directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
-    b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(jnp.concatenate([directions, -directions, 0 * directions[:1]]))
+    b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(
+        jnp.concatenate([directions, -directions, 0 * directions[:1]])
+    )
     half = len(directions)
     return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1])
 
 
 def _held(tree):
     """The same without a derivative."""
-    return jax.tree_util.tree_map(lambda x: jax.lax.stop_gradient(x) if eqx.is_array(x) else x, tree)
+    return jax.tree_util.tree_map(
+        lambda x: jax.lax.stop_gradient(x) if eqx.is_array(x) else x, tree
+    )
 
 
 def _checked_times(times) -> Any:
     """Sample times, as they are if traced and as NumPy's if known, which a fixed step needs."""
     times = times if not is_concrete(times) else np.asarray(times, float)
     if times.ndim != 1 or len(times) < 2:
-        raise ModelError(f"times has shape {times.shape}, expected at least two instants: the start and a sample.")
+        raise ModelError(
+            f"times has shape {times.shape}, expected at least two instants: the start and a sample."
+        )
     if is_concrete(times) and not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
-        raise ModelError(f"times must be finite and increasing; got {np.array2string(times, threshold=6)}.")
+        raise ModelError(
+            f"times must be finite and increasing; got {np.array2string(times, threshold=6)}."
+        )
     return times

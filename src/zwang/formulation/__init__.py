@@ -1,4 +1,5 @@
-"""Equations for the acceleration of a constrained system, interchangeable, each with any pseudoinverse.
+"""Equations for the acceleration of a constrained system, interchangeable, each with any
+pseudoinverse.
 
 | member | equation | singular M | redundant rows | pseudoinverse of | flops, m = n | file |
 |---|---|---|---|---|---|---|
@@ -9,9 +10,10 @@
 | `LagrangeMultipliers` | pseudoinverse (23) | yes | yes | [M Aᵀ; A 0], (n + m, n + m) | 168 n³ | `lagrange_multipliers.py` |
 | `Nullspace` | recursive (3.4) | yes | yes | A, (m, n), and [SᵀM; A], (n + m, n) | 69 n³ | `nullspace.py` |
 
-Singular M: as long as [M; A] has full column rank. Flops are those of the paper's tables, corrected (`operations`), leading
-terms. The kernel of the library, `zwang.kernel`, is (31) with rows brought to unit length and one factor for many uses; the
-members here are the equations as the papers state them, to compare and to check with.
+Singular M: as long as [M; A] has full column rank. Flops are those of the paper's tables, corrected
+(`operations`), leading terms. The kernel of the library, `zwang.kernel`, is (31) with rows brought
+to unit length and one factor for many uses; the members here are the equations as the papers state
+them, to compare and to check with.
 """
 
 from zwang.formulation.base import AbstractFormulation as AbstractFormulation

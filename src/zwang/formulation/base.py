@@ -37,22 +37,26 @@ class AbstractFormulation(eqx.Module):
         """`v̇` [unit of v per s], shape (n,).
 
         Args:
-            M: mass matrix [kg, kg·m² …], shape (n, n), symmetric; singular only where the formulation allows it.
+            M: mass matrix [kg, kg·m² …], shape (n, n), symmetric; singular only where the
+                formulation allows it.
             F: generalized force, all but constraint forces [N, N·m …], shape (n,).
             A: constraint matrix, shape (m, n).
             b: right-hand side of `A v̇ = b`, shape (m,), in the range of A.
             pseudoinverse: how matrices are pseudoinverted, with its rank threshold.
 
-        Nothing is raised, so that it runs inside compiled programs: where M is singular and must not be, the result is not
-        finite. Rows of A are taken as they are: equal units and lengths are up to the caller.
+        Nothing is raised, so that it runs inside compiled programs: where M is singular and must
+        not be, the result is not finite. Rows of A are taken as they are: equal units and lengths
+        are up to the caller.
         """
 
     @abc.abstractmethod
     def operations(self, m: int, n: int) -> dict[str, float]:
-        """Floating-point operations of each step for A of shape (m, n), M being diagonal where it is inverted.
+        """Floating-point operations of each step for A of shape (m, n), M being diagonal where it
+        is inverted.
 
-        A product (m, n) by (n, p) counts `2mnp`, the pseudoinverse of an (m, n) matrix `4m²n + 8mn² + 9n³`, whatever method
-        is used (pseudoinverse paper, section on the formulation, assumptions 1-3).
+        A product (m, n) by (n, p) counts `2mnp`, the pseudoinverse of an (m, n) matrix `4m²n + 8mn²
+        + 9n³`, whatever method is used (pseudoinverse paper, section on the formulation,
+        assumptions 1-3).
         """
 
     def flops(self, m: int, n: int) -> float:
@@ -68,7 +72,8 @@ def columns(apply, X: Float[Array, "m k"]) -> Float[Array, "n k"]:
 def null_projector(pinv: Pseudoinverse) -> Float[Array, "n n"]:
     """`E = I − A⁺A`, the orthogonal projector onto the null space of A, symmetric.
 
-    Orthogonal in no metric: it adds up coordinates of unlike units. The motion does not depend on them, round-off does.
+    Orthogonal in no metric: it adds up coordinates of unlike units. The motion does not depend on
+    them, round-off does.
     """
     row_space = columns(pinv.solve, pinv.C)
     n = len(row_space)

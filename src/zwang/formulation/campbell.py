@@ -12,14 +12,15 @@ from zwang.pseudoinverse import SVD, Pseudoinverse
 
 
 class Campbell(AbstractFormulation):
-    """`v̇ = (I − H A) M⁻¹F + H b` with `Q = A M⁻¹Aᵀ`, `H = M⁻¹Aᵀ Q⁺` (pseudoinverse paper, eq. 34-36).
+    """`v̇ = (I − H A) M⁻¹F + H b` with `Q = A M⁻¹Aᵀ`, `H = M⁻¹Aᵀ Q⁺` (pseudoinverse paper, eq.
+    34-36).
 
     It is the upper half of the block pseudoinverse
 
         [M Aᵀ; A 0]⁺ = [M⁻¹ − H A M⁻¹, H; Hᵀ, −Q⁺]                                                              (33)
 
-    and evaluated as `a + H (b − A a)`, one application of Q⁺. The condition number of Q is that of `A M^-1/2` squared, and
-    so is a rank threshold: singular values of Q are squares.
+    and evaluated as `a + H (b − A a)`, one application of Q⁺. The condition number of Q is that of
+    `A M^-1/2` squared, and so is a rank threshold: singular values of Q are squares.
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
     """

@@ -11,13 +11,14 @@ from zwang.pseudoinverse import SVD, Pseudoinverse
 
 
 class LagrangeMultipliers(AbstractFormulation):
-    """`[M Aᵀ; A 0] [v̇; −λ] = [F; b]` (pseudoinverse paper, eq. 23, whose multipliers are −λ: here `Q_c = +Aᵀλ`).
+    """`[M Aᵀ; A 0] [v̇; −λ] = [F; b]` (pseudoinverse paper, eq. 23, whose multipliers are −λ: here
+    `Q_c = +Aᵀλ`).
 
-    The matrix is singular where rows of A depend on each other, so its pseudoinverse takes the place of its inverse; v̇ is
-    unique all the same, and λ is of least norm.
+    The matrix is singular where rows of A depend on each other, so its pseudoinverse takes the
+    place of its inverse; v̇ is unique all the same, and λ is of least norm.
 
-    M may be singular as long as [M; A] has full column rank. M and A stand in one matrix with one rank threshold: rows of A
-    far from the size of M lose digits, or their rank.
+    M may be singular as long as [M; A] has full column rank. M and A stand in one matrix with one
+    rank threshold: rows of A far from the size of M lose digits, or their rank.
     """
 
     equation: ClassVar[str] = "pseudoinverse (23)"

@@ -12,21 +12,26 @@ from zwang.pseudoinverse import SVD, Pseudoinverse
 from zwang.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
 
 HALFWAY = 1e-6
-"""The projector onto the null space has singular values 0 and 1; a border between round-off and 1 tells them apart."""
+"""The projector onto the null space has singular values 0 and 1; a border between round-off and 1
+tells them apart.
+"""
 
 
 class Nullspace(AbstractFormulation):
-    """`[SᵀM; A] v̇ = [SᵀF; b]`, the columns of S a basis of the null space of A (recursive paper, eq. 3.4).
+    """`[SᵀM; A] v̇ = [SᵀF; b]`, the columns of S a basis of the null space of A (recursive paper,
+    eq. 3.4).
 
-    S is orthonormal, from a QR factorization with pivoting of `I − A⁺A`, whose rank is that which the pseudoinverse has found
-    in A. It has n columns, of which those after the (n − rank)-th are zero, so that shapes do not depend on the rank; the
-    stacked matrix, (n + m) × n, is pseudoinverted. With `I − A⁺A` itself for S it would be `UdwadiaPhohomsiri`.
+    S is orthonormal, from a QR factorization with pivoting of `I − A⁺A`, whose rank is that which
+    the pseudoinverse has found in A. It has n columns, of which those after the (n − rank)-th are
+    zero, so that shapes do not depend on the rank; the stacked matrix, (n + m) × n, is
+    pseudoinverted. With `I − A⁺A` itself for S it would be `UdwadiaPhohomsiri`.
 
-    M may be singular as long as [M; A] has full column rank. Dependence on units: the stacked matrix holds rows of SᵀM [kg,
-    kg·m² …] and of A under one rank threshold, and S is orthonormal in no metric, so that in mixed units round-off can
-    reach order one.
+    M may be singular as long as [M; A] has full column rank. Dependence on units: the stacked
+    matrix holds rows of SᵀM [kg, kg·m² …] and of A under one rank threshold, and S is orthonormal
+    in no metric, so that in mixed units round-off can reach order one.
 
-    Reference: Orsino, recursive modular modelling of lumped-parameter systems, Proc. R. Soc. A, section 3.
+    Reference: Orsino, recursive modular modelling of lumped-parameter systems, Proc. R. Soc. A,
+        section 3.
     """
 
     equation: ClassVar[str] = "recursive (3.4)"
@@ -36,13 +41,18 @@ class Nullspace(AbstractFormulation):
     def acceleration(self, M, F, A, b, pseudoinverse):
         E = null_projector(Pseudoinverse(pseudoinverse, A))
         basis = pivoted_qr(jax.lax.stop_gradient(E), HALFWAY)
-        # E leaves the basis as it is, and gives it its derivative: how the basis turns within the null space is immaterial
-        S = E @ (basis.Q * (basis.keep & (jnp.trace(E) > 0.5)))  # without freedom E is round-off, trace and all
+        # E leaves the basis as it is, and gives it its derivative: how the basis turns within the
+        # null space is immaterial
+        S = E @ (
+            basis.Q * (basis.keep & (jnp.trace(E) > 0.5))
+        )  # without freedom E is round-off, trace and all
         stacked = Pseudoinverse(pseudoinverse, jnp.concatenate([S.T @ M, A]))
         return stacked.solve(jnp.concatenate([S.T @ F, b]))
 
     def operations(self, m, n):
-        """Counted here as in the paper on pseudoinverses, which has no table for it; QR with Q: `8n³/3`."""
+        """Counted here as in the paper on pseudoinverses, which has no table for it; QR with Q:
+        `8n³/3`.
+        """
         return {
             "A⁺": SVD().flops(m, n),
             "A⁺A": 2 * m * n * n,

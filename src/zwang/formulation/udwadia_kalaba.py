@@ -12,7 +12,8 @@ from zwang.pseudoinverse import SVD, Pseudoinverse
 class UdwadiaKalaba(AbstractFormulation):
     """`v̇ = a + M^-1/2 D⁺ (b − A a)`, `a = M⁻¹F`, `D = A M^-1/2` (pseudoinverse paper, eq. 31).
 
-    M^-1/2 is never formed: any W with `W Wᵀ = M⁻¹` gives the same `W (A W)⁺`, and `zwang.mass` has `W = L⁻ᵀ` of `M = L Lᵀ`.
+    M^-1/2 is never formed: any W with `W Wᵀ = M⁻¹` gives the same `W (A W)⁺`, and `zwang.mass` has
+    `W = L⁻ᵀ` of `M = L Lᵀ`.
 
     With `b − 2α ψ − β² φ` in place of b it is eq. (32).
 
@@ -30,7 +31,9 @@ class UdwadiaKalaba(AbstractFormulation):
         return a + mass.unweigh(D.solve(b - A @ a))
 
     def operations(self, m, n):
-        """Table 2. It counts `A a` as 2n²; the product takes 2mn. Table 6 is the sum of the printed rows."""
+        """Table 2. It counts `A a` as 2n²; the product takes 2mn. Table 6 is the sum of the printed
+        rows.
+        """
         return {
             "M⁻¹": n,
             "M^-1/2": n,

@@ -65,13 +65,23 @@ def load(name: str, **settings) -> Example:
     require_float64()
     if name not in ENTRIES:
         close = difflib.get_close_matches(name, NAMES, n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are: {', '.join(NAMES)}."
+        hint = (
+            f"did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else f"there are: {', '.join(NAMES)}."
+        )
         raise ModelError(f"the gallery has no model {name!r}; {hint}")
     entry = ENTRIES[name]
     for setting in settings:
         if setting not in entry.settings:
-            raise ModelError(f"{name} has no setting {setting!r}; it has: {', '.join(entry.settings)}.")
+            raise ModelError(
+                f"{name} has no setting {setting!r}; it has: {', '.join(entry.settings)}."
+            )
     defaults = {key: setting.default for key, setting in entry.settings.items()}
     built = {**defaults, **settings}
     module = importlib.import_module(entry.module)
-    return module.build(name, **built) if entry.module == "zwang.gallery.mechanisms" else module.build(**built)
+    return (
+        module.build(name, **built)
+        if entry.module == "zwang.gallery.mechanisms"
+        else module.build(**built)
+    )

@@ -3,8 +3,9 @@
     ẋ² + ẏ² = c² ż²,    F = m (−Ω ẏ, Ω ẋ, −g)
     exact:  ẋ + i ẏ = w exp(i (φ₀ + Ω t)),  ż = ± w/c,  w = w₀ ∓ g c t/(1 + c²)
 
-The force of Ω turns the path without working; with Ω = 0 it is the machine of Appell and Hamel in its simplest form. The matrix
-A = ∂ψ/∂v is Chetaev's. The constraint loses its rank at rest, where the run ends.
+The force of Ω turns the path without working; with Ω = 0 it is the machine of Appell and Hamel in
+its simplest form. The matrix A = ∂ψ/∂v is Chetaev's. The constraint loses its rank at rest, where
+the run ends.
 
 Source: Appell (1911); Hamel (1949), Theoretische Mechanik, chapter VIII. Units: m, kg, s.
 """
@@ -40,10 +41,17 @@ def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:
         coordinates=["x", "y", "z"],
         units=["m", "m", "m"],
     )
-    climb = Nonholonomic(lambda q, v, t, p: v[0] ** 2 + v[1] ** 2 - (p["ratio"] * v[2]) ** 2, name="climb")
+    climb = Nonholonomic(
+        lambda q, v, t, p: v[0] ** 2 + v[1] ** 2 - (p["ratio"] * v[2]) ** 2, name="climb"
+    )
     way = 1.0 if direction == "up" else -1.0
     gain = -way * gravity * ratio / (1 + ratio**2)
-    model = Model(system, [climb], {"ratio": ratio, "turning": turning, "mass": mass, "gravity": gravity}, name="appell-hamel")
+    model = Model(
+        system,
+        [climb],
+        {"ratio": ratio, "turning": turning, "mass": mass, "gravity": gravity},
+        name="appell-hamel",
+    )
 
     def exact(t):
         ground = speed * t + gain * t**2 / 2
@@ -59,7 +67,9 @@ def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:
         figures={"Path from above": curve("x", "y", equal=True), "Height": curve("x", "z")},
         exact=exact,
         scene=particles_scene(lambda q: q[None], ("particle",), along=("climb",)),
-        simulate={"stop": [Stop(lambda q, v, t, p: v[2] - way * 1e-6, name="the particle is at rest")]},
+        simulate={
+            "stop": [Stop(lambda q, v, t, p: v[2] - way * 1e-6, name="the particle is at rest")]
+        },
     )
 
 

@@ -2,7 +2,8 @@
 
     two pins, 4 rows on 6 coordinates; M = diag(m, m, m l²/12) per rod
 
-Two degrees of freedom, chaotic where it swings high: no exact solution. Source: textbook. Units: m, kg, s.
+Two degrees of freedom, chaotic where it swings high: no exact solution. Source: textbook. Units: m,
+kg, s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from zwang.model import Model
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example:
     """The model, released from rest at angles [deg] from hanging down."""
-    bodies = [Body("rod 1", mass1, mass1 * length1**2 / 12), Body("rod 2", mass2, mass2 * length2**2 / 12)]
+    bodies = [
+        Body("rod 1", mass1, mass1 * length1**2 / 12),
+        Body("rod 2", mass2, mass2 * length2**2 / 12),
+    ]
     rods = PlanarBodies(bodies, gravity=(0.0, -gravity))
 
     def end(q, p, rod, side):

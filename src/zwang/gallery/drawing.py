@@ -20,14 +20,21 @@ HEIGHT = 2.5
 """Height of a picture that stands beside another [inch]."""
 
 
-def one(curves: Sequence[Curve], xlabel: str, ylabel: str, *, equal: bool = False, **options) -> Picture:
-    """A picture of one panel, half a page wide; lengths to scale if `equal`; `options` are those of `Panel`."""
-    return Picture([Panel(curves, ylabel, **options)], xlabel, width=HALF, height=HEIGHT, equal=equal)
+def one(
+    curves: Sequence[Curve], xlabel: str, ylabel: str, *, equal: bool = False, **options
+) -> Picture:
+    """A picture of one panel, half a page wide; lengths to scale if `equal`; `options` are those of
+    `Panel`.
+    """
+    return Picture(
+        [Panel(curves, ylabel, **options)], xlabel, width=HALF, height=HEIGHT, equal=equal
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Linkage:
-    """A picture of bars at a few instants of a run, later ones darker, the last one heavy; the viewer draws the same bars.
+    """A picture of bars at a few instants of a run, later ones darker, the last one heavy; the
+    viewer draws the same bars.
 
     Attributes:
         bars: coordinates (nq,) → ends of all bars, shape (bars, 2 ends, 2).
@@ -41,10 +48,15 @@ class Linkage:
 
     def __call__(self, run: Run) -> Picture:
         end = run.t[-1] if self.until is None else min(self.until, run.t[-1])
-        instants = np.unique(np.searchsorted(run.t, np.linspace(run.t[0], end, SHADES)).clip(0, len(run.t) - 1))
+        instants = np.unique(
+            np.searchsorted(run.t, np.linspace(run.t[0], end, SHADES)).clip(0, len(run.t) - 1)
+        )
         *earlier, last = (np.asarray(self.bars(run.q[sample])) for sample in instants)
         shades = np.linspace(0.12, 0.72, len(instants))
-        curves = [joined(ends, color=PALETTE[0], width=1.2, alpha=a) for ends, a in zip(earlier, shades, strict=False)]
+        curves = [
+            joined(ends, color=PALETTE[0], width=1.2, alpha=a)
+            for ends, a in zip(earlier, shades, strict=False)
+        ]
         curves += [joined(last, color=PALETTE[0], width=2.4)]
         curves += [joined([last.reshape(-1, 2)], color=PALETTE[1], width=0, marker="o")]
         told = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
@@ -52,7 +64,8 @@ class Linkage:
 
 
 def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Picture]:
-    """A picture of one coordinate or velocity over another, e.g. a path or a phase portrait, with a dot at the start.
+    """A picture of one coordinate or velocity over another, e.g. a path or a phase portrait, with a
+    dot at the start.
 
     Args:
         x, y: names of coordinates, or of velocities with "d/dt " before them.
@@ -66,25 +79,32 @@ def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Picture]:
     return draw
 
 
-def paths(points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x [m]", "y [m]")) -> Callable[[Run], Picture]:
+def paths(
+    points: Callable, labels: Sequence[str], *, axes: Sequence[str] = ("x [m]", "y [m]")
+) -> Callable[[Run], Picture]:
     """A picture of the paths of points in a plane, to scale.
 
     Args:
-        points: coordinates (samples, nq) → the places (x, y) of each point, arrays; curves asked for may have fewer samples.
+        points: coordinates (samples, nq) → the places (x, y) of each point, arrays; curves asked
+            for may have fewer samples.
         labels: a name for each point.
         axes: names of the two axes.
     """
 
     def draw(run: Run) -> Picture:
         q = run.steps.y[:, : run.model.system.nq]
-        curves = [Curve(x, y, label, dot=True) for (x, y), label in zip(points(q), labels, strict=True)]
+        curves = [
+            Curve(x, y, label, dot=True) for (x, y), label in zip(points(q), labels, strict=True)
+        ]
         return one(curves, *axes, equal=True, heading="dot: start")
 
     return draw
 
 
 def _column(run: Run, name: str) -> tuple[np.ndarray, str]:
-    """Values at every accepted step, which are denser than the samples where the motion is fast, and the axis label."""
+    """Values at every accepted step, which are denser than the samples where the motion is fast,
+    and the axis label.
+    """
     system = run.model.system
     if name.startswith("d/dt "):
         i = system.velocities.index(name.removeprefix("d/dt "))

@@ -17,7 +17,9 @@ CLOSE = 1e-9
 
 
 def _means(m: float) -> list[tuple[float, float, float]]:
-    """(a, b, c) of each round: a and b the means of those before, c half of their difference; c of the first is √m."""
+    """(a, b, c) of each round: a and b the means of those before, c half of their difference; c of
+    the first is √m.
+    """
     rounds = [(1.0, np.sqrt(1 - m), np.sqrt(m))]
     while rounds[-1][2] > CLOSE * rounds[-1][0]:
         a, b, _ = rounds[-1]
@@ -37,7 +39,9 @@ def amplitude(u, m: float):
 
 
 def jacobi(u, m: float):
-    """(sn, cn, dn) at u of any shape; dn as a sum of squares, for what is left of 1 − m sin²φ near m = 1."""
+    """(sn, cn, dn) at u of any shape; dn as a sum of squares, for what is left of 1 − m sin²φ near
+    m = 1.
+    """
     phi = amplitude(u, m)
     sn, cn = np.sin(phi), np.cos(phi)
     return sn, cn, np.hypot(cn, np.sqrt(1 - m) * sn)
@@ -50,5 +54,9 @@ def first_kind(phi, m: float):
     rounds, phi = _means(m), np.asarray(phi, float)
     for a, b, _ in rounds[:-1]:
         turns = np.round(phi / np.pi)
-        phi = phi + np.arctan2(b * np.sin(phi - turns * np.pi), a * np.cos(phi - turns * np.pi)) + turns * np.pi
+        phi = (
+            phi
+            + np.arctan2(b * np.sin(phi - turns * np.pi), a * np.cos(phi - turns * np.pi))
+            + turns * np.pi
+        )
     return phi / (2.0 ** (len(rounds) - 1) * rounds[-1][0])

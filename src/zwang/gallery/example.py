@@ -27,10 +27,12 @@ class Example:
         duration: length of the run [s].
         description: a sentence or two.
         rtol: relative error of one step.
-        figures: title → function of a run that draws it, as a `zwang.picture.Picture` or as a matplotlib figure.
-        exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no solution is known. It belongs to the
-            settings, not to parameters changed afterwards.
-        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures unless given, None without one.
+        figures: title → function of a run that draws it, as a `zwang.picture.Picture` or as a
+            matplotlib figure.
+        exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no
+            solution is known. It belongs to the settings, not to parameters changed afterwards.
+        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures unless
+            given, None without one.
         reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
         simulate: further arguments of `zw.simulate`.
     """
@@ -41,7 +43,9 @@ class Example:
     duration: float
     description: str = ""
     rtol: float = 1e-10
-    figures: Mapping[str, Callable[[Run], Picture | Figure]] = dataclasses.field(default_factory=dict)
+    figures: Mapping[str, Callable[[Run], Picture | Figure]] = dataclasses.field(
+        default_factory=dict
+    )
     exact: Callable[[np.ndarray], dict[str, np.ndarray]] | None = None
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     scene: Scene | None = None
@@ -53,7 +57,9 @@ class Example:
         from zwang.gallery.drawing import Linkage  # `zwang list` imports neither
         from zwang.scene import bars_scene
 
-        drawn = next((figure for figure in self.figures.values() if isinstance(figure, Linkage)), None)
+        drawn = next(
+            (figure for figure in self.figures.values() if isinstance(figure, Linkage)), None
+        )
         if self.scene is None and drawn is not None:
             names = tuple(f"bar {i + 1}" for i in range(len(drawn.bars(np.asarray(self.q0)))))
             object.__setattr__(self, "scene", bars_scene(drawn.bars, names, unit=drawn.unit))
@@ -68,12 +74,19 @@ class Example:
         return simulate(self.model, self.q0, self.v0, **options)
 
     def errors(self, run: Run) -> dict[str, float]:
-        """Largest deviation from the exact solution over the samples, by coordinate; empty if none is known."""
+        """Largest deviation from the exact solution over the samples, by coordinate; empty if none
+        is known.
+        """
         if self.exact is None:
             return {}
         column = {name: i for i, name in enumerate(self.model.system.coordinates)}
-        return {name: float(abs(run.q[:, column[name]] - values).max()) for name, values in self.exact(run.t).items()}
+        return {
+            name: float(abs(run.q[:, column[name]] - values).max())
+            for name, values in self.exact(run.t).items()
+        }
 
     def error(self, run: Run) -> float:
-        """Largest deviation from the exact solution over samples and coordinates, in their units; NaN if none is known."""
+        """Largest deviation from the exact solution over samples and coordinates, in their units;
+        NaN if none is known.
+        """
         return max(self.errors(run).values(), default=float("nan"))

@@ -1,11 +1,14 @@
-"""Three parallel cranks on the ground joined by one coupler, with one degree of freedom although 12 rows hold 12 coordinates.
+"""Three parallel cranks on the ground joined by one coupler, with one degree of freedom although 12
+rows hold 12 coordinates.
 
-    six pins, 12 rows of rank 11; rank 10 where all bars are collinear, a true fork of the motion (parallel or crossed)
+    six pins, 12 rows of rank 11; rank 10 where all bars are collinear, a true fork of the motion
+    (parallel or crossed)
     exact:  (3 (J + m l²/4) + m₂ l²) θ̈ = −(3 m/2 + m₂) g l cos θ,   coupler angle 0,   l = 1 m
 
-With the default start it passes the collinear configuration about twice a period. Source: de Falco, Pennestrì and Vita, An
-investigation of the influence of pseudoinverse matrix calculations on multibody dynamics simulations by means of the
-Udwadia-Kalaba formulation, Figure 1 (ground pivots at 0, 1, 2 m, which the coupler's length implies). Units: m, kg, s.
+With the default start it passes the collinear configuration about twice a period. Source: de Falco,
+Pennestrì and Vita, An investigation of the influence of pseudoinverse matrix calculations on
+multibody dynamics simulations by means of the Udwadia-Kalaba formulation, Figure 1 (ground pivots
+at 0, 1, 2 m, which the coupler's length implies). Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -49,32 +52,45 @@ def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gr
     )
 
 
-def mechanism(crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity) -> tuple[PlanarBodies, list[Holonomic]]:
+def mechanism(
+    crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity
+) -> tuple[PlanarBodies, list[Holonomic]]:
     """The bars and their six pins."""
     cranks = [Body(f"crank {i}", crank_mass, crank_inertia) for i in (1, 2, 3)]
-    bars = PlanarBodies([*cranks, Body("coupler", coupler_mass, coupler_inertia)], gravity=(0.0, -gravity))
+    bars = PlanarBodies(
+        [*cranks, Body("coupler", coupler_mass, coupler_inertia)], gravity=(0.0, -gravity)
+    )
     return bars, [pin for crank in (0, 1, 2) for pin in _pins(bars, crank)]
 
 
 def parallel(angle: np.ndarray | float) -> np.ndarray:
     """Coordinates with all cranks at `angle` [rad] and the coupler level, shape (12, *angle.shape)."""
     c, s = np.cos(angle), np.sin(angle)
-    return np.stack([part for x in PIVOTS for part in (x + c / 2, s / 2, angle)] + [1 + c, s, 0 * c])
+    return np.stack(
+        [part for x in PIVOTS for part in (x + c / 2, s / 2, angle)] + [1 + c, s, 0 * c]
+    )
 
 
 def _pins(bars: PlanarBodies, crank: int) -> list[Holonomic]:
-    """The pins of one crank: to the ground, and to the coupler, whose pins are at −1, 0 and 1 m from its center."""
+    """The pins of one crank: to the ground, and to the coupler, whose pins are at −1, 0 and 1 m
+    from its center.
+    """
     pivot = np.array([PIVOTS[crank], 0.0])
     return [
-        Holonomic(lambda q, t, p: bars.point(q, crank, (-0.5, 0.0)) - pivot, name=f"ground {crank + 1}"),
         Holonomic(
-            lambda q, t, p: bars.point(q, crank, (0.5, 0.0)) - bars.point(q, 3, (crank - 1.0, 0.0)), name=f"top {crank + 1}"
+            lambda q, t, p: bars.point(q, crank, (-0.5, 0.0)) - pivot, name=f"ground {crank + 1}"
+        ),
+        Holonomic(
+            lambda q, t, p: bars.point(q, crank, (0.5, 0.0)) - bars.point(q, 3, (crank - 1.0, 0.0)),
+            name=f"top {crank + 1}",
         ),
     ]
 
 
 def drawn(q: np.ndarray) -> np.ndarray:
     """Ends of cranks and coupler, shape (4, 2, 2)."""
-    half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * np.stack([np.cos(q[2::3]), np.sin(q[2::3])], axis=1)
+    half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * np.stack(
+        [np.cos(q[2::3]), np.sin(q[2::3])], axis=1
+    )
     center = q.reshape(4, 3)[:, :2]
     return np.stack([center - half, center + half], axis=1)

@@ -4,7 +4,8 @@
 
     exact, I₁ ≤ I₂ ≤ I₃ or the reverse:  ω = (A₁ cn τ, A₂ sn τ, ± A₃ dn τ),  τ linear in time
 
-Started about its middle axis it tumbles (the tennis racket). Source: Landau and Lifshitz, Mechanics, section 37. Units: m, kg, s.
+Started about its middle axis it tumbles (the tennis racket). Source: Landau and Lifshitz,
+Mechanics, section 37. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def build(*, inertia, spin, mass) -> Example:
             f"free-body got principal moments {list(J)}; each must be positive and at most the sum of the other two."
         )
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
-    edges = np.sqrt(np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass))  # of a box with these moments
+    edges = np.sqrt(
+        np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass)
+    )  # of a box with these moments
     names = ("body.qw", "body.qx", "body.qy", "body.qz")
     return Example(
         Model(bodies.system, [], bodies.params, name="free-body"),
@@ -41,7 +44,11 @@ def build(*, inertia, spin, mass) -> Example:
         description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns freely.",
         figures={"Polhode": _polhode, "Angular velocity": _angular_velocity},
         exact=lambda t: dict(zip(names, attitude(J, start, t), strict=True)),
-        scene=bodies_scene({"body": (Shape("box", tuple(edges)),)}, {"corner": ("body", 0.5 * edges)}, traces=("corner",)),
+        scene=bodies_scene(
+            {"body": (Shape("box", tuple(edges)),)},
+            {"corner": ("body", 0.5 * edges)},
+            traces=("corner",),
+        ),
     )
 
 
@@ -62,7 +69,9 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
     parameter = (I2 - I1) * (energy2 * I3 - square) / ((I3 - I2) * (square - energy2 * I1))
     rate = np.sqrt((I3 - I2) * (square - energy2 * I1) / (I1 * I2 * I3))
     way = 1.0 if w3 >= 0 else -1.0
-    forward = way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])  # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
+    forward = (
+        way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])
+    )  # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
     phase = first_kind(np.arctan2(w2 / A2, w1 / A1), parameter)
     sn, cn, dn = jacobi(forward * rate * np.asarray(t) + phase, parameter)
     w = np.empty((3, len(t)))
@@ -71,7 +80,9 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
 
 
 def attitude(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Quaternion over time, shape (4, samples): the kinematic equation with the exact ω, by DOP853 at 1e-13."""
+    """Quaternion over time, shape (4, samples): the kinematic equation with the exact ω, by DOP853
+    at 1e-13.
+    """
 
     def slope(time, q):
         w, r = angular_velocity(J, start, np.array([time]))[:, 0], q[1:]
@@ -79,33 +90,58 @@ def attitude(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
 
     t = np.asarray(t, float)
     end = max(float(t[-1]), 1e-9)
-    return solve_ivp(slope, (0.0, end), [1.0, 0.0, 0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y
+    return solve_ivp(
+        slope, (0.0, end), [1.0, 0.0, 0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t
+    ).y
 
 
 def _polhode(run):
-    """Path of the angular velocity on the ellipsoid of inertia, seen in the body, in parallel projection."""
+    """Path of the angular velocity on the ellipsoid of inertia, seen in the body, in parallel
+    projection.
+    """
     w, J = run.v[:, 3:], np.asarray(run.model.params["inertia"])[0]
     half = np.sqrt((J @ w[0] ** 2) / J)
     around, down = np.linspace(0, 2 * np.pi, 61), np.linspace(0, np.pi, 31)
     meridians = [_on_ball(a, down) for a in around[:-1:5]]
     parallels = [_on_ball(around, b) for b in down[3:-1:3]]
-    ball = joined([_seen(half * line) for line in meridians + parallels], color=RULE, width=0.5, sketch=True)
+    ball = joined(
+        [_seen(half * line) for line in meridians + parallels], color=RULE, width=0.5, sketch=True
+    )
     ends = 1.25 * np.diag(half)
     axes = joined([_seen(np.stack([0 * end, end])) for end in ends], color=MUTED, width=0.8)
-    names = [Label(_seen(1.1 * end), f"ω{i}", MUTED, (-4.0, -3.0)) for end, i in zip(ends, "₁₂₃", strict=True)]
+    names = [
+        Label(_seen(1.1 * end), f"ω{i}", MUTED, (-4.0, -3.0))
+        for end, i in zip(ends, "₁₂₃", strict=True)
+    ]
     drawn = [ball, axes, joined([_seen(w)], color=PALETTE[0], dot=True)]
-    return one(drawn, "to the right [rad/s]", "up in the picture [rad/s]", equal=True, heading="dot: start", labels=names)
+    return one(
+        drawn,
+        "to the right [rad/s]",
+        "up in the picture [rad/s]",
+        equal=True,
+        heading="dot: start",
+        labels=names,
+    )
 
 
 def _on_ball(around, down):
-    return np.stack(np.broadcast_arrays(np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)), axis=-1)
+    return np.stack(
+        np.broadcast_arrays(
+            np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)
+        ),
+        axis=-1,
+    )
 
 
 def _seen(w):
-    """Points, shape (..., 3), as seen from 30° above and from between the first two axes, shape (..., 2)."""
+    """Points, shape (..., 3), as seen from 30° above and from between the first two axes, shape
+    (..., 2).
+    """
     return projected(w, np.pi / 4, np.pi / 6)
 
 
 def _angular_velocity(run):
-    curves = [Curve(run.t, w, label) for w, label in zip(run.v[:, 3:].T, ("ω₁", "ω₂", "ω₃"), strict=True)]
+    curves = [
+        Curve(run.t, w, label) for w, label in zip(run.v[:, 3:].T, ("ω₁", "ω₂", "ω₃"), strict=True)
+    ]
     return one(curves, "time [s]", "angular velocity in the body [rad/s]")

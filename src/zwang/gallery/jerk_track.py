@@ -1,10 +1,12 @@
-"""A tram on a circular track that moves from rest to rest by a programme of its jerk: variables of third order.
+"""A tram on a circular track that moves from rest to rest by a programme of its jerk: variables of
+third order.
 
     track       x² + y² = R², differentiated three times
     programme   s⃛ = τ·r⃛ + ṡ³/R² = j cos ωt,  ω = 2π/T: a relation between third derivatives
     free        M r⃛ = 0: the least jerk that the relations ask for
 
-Exact motion: s = D (ωt − sin ωt) / 2π, with j = D ω²/T. Source: textbook (cycloidal programme). Units: m, kg, s.
+Exact motion: s = D (ωt − sin ωt) / 2π, with j = D ω²/T. Source: textbook (cycloidal programme).
+Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -26,14 +28,20 @@ def build(*, radius, distance, time) -> Example:
     def programme(x, t, p):
         (X, vx, _, jx), (Y, vy, _, jy) = x["x"], x["y"]
         along = lambda a, b: (X * b - Y * a) / p["radius"]
-        return along(jx, jy) + along(vx, vy) ** 3 / p["radius"] ** 2 - p["jerk"] * jnp.cos(p["omega"] * t)
+        return (
+            along(jx, jy)
+            + along(vx, vy) ** 3 / p["radius"] ** 2
+            - p["jerk"] * jnp.cos(p["omega"] * t)
+        )
 
     model = HigherOrder(
         {"x": 3, "y": 3},
         mass_matrix=lambda x, t, p: jnp.ones(2),
         force=lambda x, t, p: jnp.zeros(2),
         relations=[
-            Relation(lambda x, t, p: x["x"][0] ** 2 + x["y"][0] ** 2 - p["radius"] ** 2, name="track"),
+            Relation(
+                lambda x, t, p: x["x"][0] ** 2 + x["y"][0] ** 2 - p["radius"] ** 2, name="track"
+            ),
             Relation(programme, name="programme"),
         ],
         params={"radius": radius, "jerk": distance * omega**2 / time, "omega": omega},
@@ -63,4 +71,8 @@ def _picture(run):
     t, (x, vx, y, vy, ax, ay) = run.steps.t, run.steps.y.T
     radius = np.hypot(x, y)
     speed, acceleration = (x * vy - y * vx) / radius, (x * ay - y * ax) / radius
-    return one([Curve(t, speed, "speed"), Curve(t, acceleration, "acceleration")], "time [s]", "along the track [m/s], [m/s²]")
+    return one(
+        [Curve(t, speed, "speed"), Curve(t, acceleration, "acceleration")],
+        "time [s]",
+        "along the track [m/s], [m/s²]",
+    )

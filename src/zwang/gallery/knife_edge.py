@@ -1,7 +1,8 @@
 """A blade on ice, level or inclined: a nonholonomic constraint that forbids sliding sideways.
 
-    u · n(θ) = 0,  u the velocity of the edge, n its normal; the center of mass is `offset` a ahead of the edge, I = J + m a²
-    Chaplygin's sleigh, level ice:  u = U tanh(κ t + δ),  θ̇ = W sech(κ t + δ),  U = √(2 E/m),  W = √(2 E/I),  κ = m a U/I
+    u · n(θ) = 0,  u the velocity of the edge, n its normal; the center of mass is `offset` a ahead
+    of the edge, I = J + m a² Chaplygin's sleigh, level ice:  u = U tanh(κ t + δ),  θ̇ = W sech(κ t
+    + δ),  U = √(2 E/m),  W = √(2 E/I),  κ = m a U/I
     a = 0 on a slope α:             θ = θ₀ + ω t,  u = u₀ + (g sin α/ω)(cos θ − cos θ₀)
 
 Source: Neimark and Fufaev (1972), Dynamics of Nonholonomic Systems, chapter II. Units: m, kg, s.
@@ -32,10 +33,22 @@ def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Examp
         edge = bodies.velocity(q, v, 0, jnp.stack([-p["offset"], 0.0]))
         return edge[1] * jnp.cos(q[2]) - edge[0] * jnp.sin(q[2])
 
-    model = Model(bodies.system, [Nonholonomic(sideways, name="edge")], {**bodies.params, "offset": offset}, name="knife-edge")
+    model = Model(
+        bodies.system,
+        [Nonholonomic(sideways, name="edge")],
+        {**bodies.params, "offset": offset},
+        name="knife-edge",
+    )
     heading = np.radians(angle)
-    ahead, left = np.array([np.cos(heading), np.sin(heading)]), np.array([-np.sin(heading), np.cos(heading)])
-    motion = _sleigh(offset, mass, inertia, speed, spin, heading) if pull == 0 else _inclined(pull, speed, spin, heading)
+    ahead, left = (
+        np.array([np.cos(heading), np.sin(heading)]),
+        np.array([-np.sin(heading), np.cos(heading)]),
+    )
+    motion = (
+        _sleigh(offset, mass, inertia, speed, spin, heading)
+        if pull == 0
+        else _inclined(pull, speed, spin, heading)
+    )
     exact = None if pull != 0 and offset != 0 else lambda t: _center(motion, offset, t)
     return Example(
         model,
@@ -45,7 +58,9 @@ def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Examp
         description=f"A blade that cannot slide sideways, {offset:g} m behind the center of mass, on a slope of {slope:g}°.",
         figures={"Path": paths(lambda q: _points(q, offset), ["edge", "center of mass"])},
         exact=exact,
-        scene=bars_scene(lambda q: _drawn(q, offset), ("blade", "arm"), traces=("arm.start", "arm.end")),
+        scene=bars_scene(
+            lambda q: _drawn(q, offset), ("blade", "arm"), traces=("arm.start", "arm.end")
+        ),
     )
 
 
@@ -83,11 +98,16 @@ def _inclined(pull, speed, spin, heading):
     """t → (θ, u) of an edge under its center of mass, pulled towards −y by `pull` [m/s²]."""
     if spin == 0:
         return lambda t: (heading + 0 * t, speed - pull * np.sin(heading) * t)
-    return lambda t: (heading + spin * t, speed + pull / spin * (np.cos(heading + spin * t) - np.cos(heading)))
+    return lambda t: (
+        heading + spin * t,
+        speed + pull / spin * (np.cos(heading + spin * t) - np.cos(heading)),
+    )
 
 
 def _center(motion, offset, t):
-    """Coordinates at times t: the path of the edge is the integral of u (cos θ, sin θ), by Gauss quadrature to round-off."""
+    """Coordinates at times t: the path of the edge is the integral of u (cos θ, sin θ), by Gauss
+    quadrature to round-off.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(12)
     pieces = np.linspace(0.0, 1.0, 33)
     t = np.asarray(t, float)
@@ -95,6 +115,12 @@ def _center(motion, offset, t):
     starts = (edges[:-1, None] + np.diff(edges)[:, None] * pieces[:-1])[..., None]
     width = (np.diff(edges)[:, None] / 32)[..., None]
     theta, u = motion(starts + width * (nodes + 1) / 2)
-    x, y = (np.cumsum(np.sum(u * f(theta) * weights * width / 2, axis=(1, 2))) for f in (np.cos, np.sin))
+    x, y = (
+        np.cumsum(np.sum(u * f(theta) * weights * width / 2, axis=(1, 2))) for f in (np.cos, np.sin)
+    )
     angle = motion(t)[0]
-    return {"blade.x": x + offset * np.cos(angle), "blade.y": y + offset * np.sin(angle), "blade.angle": angle}
+    return {
+        "blade.x": x + offset * np.cos(angle),
+        "blade.y": y + offset * np.sin(angle),
+        "blade.angle": angle,
+    }

@@ -1,9 +1,11 @@
-"""Two uniform rods on one pivot that latch where they meet, and let go of each other at a given time.
+"""Two uniform rods on one pivot that latch where they meet, and let go of each other at a given
+time.
 
     pins       2 rows each, always;  latch  φ = angle₁ − angle₂, switched on where φ = 0 and off at `release`
     impact     ω = (I₁ω₁ + I₂ω₂) / (I₁ + I₂),  energy lost ½ I₁I₂ / (I₁ + I₂) (ω₁ − ω₂)²
 
-A change of topology. Exact motion: pendulums, apart or together, by elliptic functions from one change to the next.
+A change of topology. Exact motion: pendulums, apart or together, by elliptic functions from one
+change to the next.
 Source: textbook (plastic impact). Units: m, kg, s.
 """
 
@@ -27,7 +29,10 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
     """The model, released from rest at angles [deg] from hanging down."""
     length, mass = np.array([length1, length2]), np.array([mass1, mass2])
     rods = PlanarBodies(
-        [Body(f"rod {i + 1}", m, m * l**2 / 12) for i, (m, l) in enumerate(zip(mass, length, strict=True))],
+        [
+            Body(f"rod {i + 1}", m, m * l**2 / 12)
+            for i, (m, l) in enumerate(zip(mass, length, strict=True))
+        ],
         gravity=(0.0, -gravity),
     )
 
@@ -50,10 +55,15 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
 
     def ends(q):
         angle = q[[2, 5]]
-        return np.stack([np.zeros((2, 2)), length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)], axis=1)
+        return np.stack(
+            [np.zeros((2, 2)), length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)],
+            axis=1,
+        )
 
     return Example(
-        Model(rods.system, constraints, {**rods.params, "length": length}, name="latching-pendulums"),
+        Model(
+            rods.system, constraints, {**rods.params, "length": length}, name="latching-pendulums"
+        ),
         q0=np.concatenate([place, start[:, None] - np.pi / 2], axis=1).ravel(),
         v0=np.zeros(6),
         duration=5.0,
@@ -84,7 +94,9 @@ def _angles(t: np.ndarray, angle, inertia, moment, release: float) -> np.ndarray
             cross = np.flatnonzero(apart[:-1] * apart[1:] < 0)
             meet = lambda when, at=at: float(np.subtract(*at(np.array([when])))[0])
             around = [grid[cross[0]], grid[cross[0] + 1]] if len(cross) else []
-            following = float(root_scalar(meet, bracket=around, xtol=1e-15).root) if around else np.inf
+            following = (
+                float(root_scalar(meet, bracket=around, xtol=1e-15).root) if around else np.inf
+            )
         if following > end:
             return angles
         before, step = angle, 1e-5

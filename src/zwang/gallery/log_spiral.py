@@ -3,8 +3,10 @@
     M = diag(m, m r²),  F = (m r θ̇² − m g sin θ, −2 m r ṙ θ̇ − m g r cos θ)
     r = exp(0.1 θ),  θ = 30 − t;   exact:  r = exp(3 − t/10)
 
-Source: review of the Udwadia-Kalaba approach, section 8.1. Errata: eq. (9) has M = diag(m, m) with force m (…)/r in the θ row,
-right for the accelerations but not the Lagrangian form; its force along θ is m times an angular acceleration. Units: m, kg, s.
+Source: review of the Udwadia-Kalaba approach, section 8.1. Errata: eq. (9) has M = diag(m, m) with
+    force m (…)/r in the θ row,
+right for the accelerations but not the Lagrangian form; its force along θ is m times an angular
+acceleration. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -48,13 +50,19 @@ def build(*, mass, gravity) -> Example:
         description="A particle is driven inward along a logarithmic spiral; two constraints on two coordinates fix the motion.",
         figures={"Path": _path},
         exact=lambda t: {"r": np.exp(3 - t / 10), "theta": 30 - t},
-        scene=particles_scene(lambda q: q[0] * np.array([[np.cos(q[1]), np.sin(q[1])]]), ("particle",), along=("spiral",)),
+        scene=particles_scene(
+            lambda q: q[0] * np.array([[np.cos(q[1]), np.sin(q[1])]]),
+            ("particle",),
+            along=("spiral",),
+        ),
     )
 
 
 def _path(run):
     r, theta = run.q.T
     fine = np.interp(np.linspace(0, 1, 1500), np.linspace(0, 1, len(theta)), theta)
-    spiral = Curve(np.exp(0.1 * fine) * np.cos(fine), np.exp(0.1 * fine) * np.sin(fine), "spiral", width=0.8)
+    spiral = Curve(
+        np.exp(0.1 * fine) * np.cos(fine), np.exp(0.1 * fine) * np.sin(fine), "spiral", width=0.8
+    )
     samples = Curve(r * np.cos(theta), r * np.sin(theta), "samples", width=0, marker="o", size=1.5)
     return one([spiral, samples], "x [m]", "y [m]", equal=True)

@@ -1,10 +1,13 @@
 """N four-bar loops in a row: N + 1 cranks on the ground, joined by N couplers, all of one length.
 
-    2 (N + 1) + 4 N rows hold 3 (2 N + 1) coordinates; all bars are collinear twice a turn, where N ranks are lost at once
+    2 (N + 1) + 4 N rows hold 3 (2 N + 1) coordinates; all bars are collinear twice a turn, where N
+    ranks are lost at once
     exact:  ((N + 1)/3 + N) m l² θ̈ = −((N + 1)/2 + N) m g l cos θ,   couplers horizontal
 
-Source: IFToMM library of computational benchmark problems, A02 (there N = 2 … 40, upright start, crank tips at 1 m/s); González,
-Dopico, Lugrís and Cuadrado (2006), A benchmarking system for MBS simulation software, Multibody Syst. Dyn. 16, 179-190.
+Source: IFToMM library of computational benchmark problems, A02 (there N = 2 … 40, upright start,
+    crank tips at 1 m/s); González,
+Dopico, Lugrís and Cuadrado (2006), A benchmarking system for MBS simulation software, Multibody
+Syst. Dyn. 16, 179-190.
 Units: m, kg, s; or mm, g, s, where energies are in nJ.
 """
 
@@ -28,7 +31,9 @@ UNITS = {"m-kg": (1.0, 1.0, "m", "J"), "mm-g": (1e3, 1e3, "mm", "nJ")}
 def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Example:
     """The model, started upright with its crank tips moving to the right."""
     if N < 1 or repeat < 1 or not row_factor > 0:
-        raise ModelError(f"n-four-bar got N = {N}, repeat = {repeat} and row_factor = {row_factor}; expected ≥ 1, ≥ 1 and > 0.")
+        raise ModelError(
+            f"n-four-bar got N = {N}, repeat = {repeat} and row_factor = {row_factor}; expected ≥ 1, ≥ 1 and > 0."
+        )
     if units not in UNITS:
         raise ModelError(f"n-four-bar has no units {units!r}; expected {' or '.join(UNITS)}.")
     per_meter, per_kilogram, unit, energy_unit = UNITS[units]
@@ -36,7 +41,12 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
     bodies = [Body(f"crank {i + 1}", m, m * l**2 / 12) for i in range(N + 1)]
     bodies += [Body(f"coupler {i + 1}", m, m * l**2 / 12) for i in range(N)]
     bars = PlanarBodies(bodies, gravity=(0.0, -g), length_unit=unit, energy_unit=energy_unit)
-    model = Model(bars.system, _pins(bars, N, row_factor, repeat), {**bars.params, "length": l}, name=f"n-four-bar {N}")
+    model = Model(
+        bars.system,
+        _pins(bars, N, row_factor, repeat),
+        {**bars.params, "length": l},
+        name=f"n-four-bar {N}",
+    )
     q0, v0 = _start(N, l, speed * per_meter)
 
     def exact(t):
@@ -63,7 +73,9 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
 
 
 def _pins(bars: PlanarBodies, N: int, row_factor: float, repeat: int) -> list[Holonomic]:
-    """Three groups of pins, `repeat` times; rows times factors from 1/row_factor to row_factor in a fixed disorder."""
+    """Three groups of pins, `repeat` times; rows times factors from 1/row_factor to row_factor in a
+    fixed disorder.
+    """
     cranks, couplers = slice(0, N + 1), slice(N + 1, None)
     left, right = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
     across = np.stack([np.arange(N + 1.0), np.zeros(N + 1)], axis=1)
@@ -72,10 +84,14 @@ def _pins(bars: PlanarBodies, N: int, row_factor: float, repeat: int) -> list[Ho
         return bars.point(q, cranks, p["length"] * left) - p["length"] * across
 
     def left_of_coupler(q, t, p):
-        return bars.point(q, slice(0, N), p["length"] * right) - bars.point(q, couplers, p["length"] * left)
+        return bars.point(q, slice(0, N), p["length"] * right) - bars.point(
+            q, couplers, p["length"] * left
+        )
 
     def right_of_coupler(q, t, p):
-        return bars.point(q, slice(1, N + 1), p["length"] * right) - bars.point(q, couplers, p["length"] * right)
+        return bars.point(q, slice(1, N + 1), p["length"] * right) - bars.point(
+            q, couplers, p["length"] * right
+        )
 
     groups = {
         "ground pins": (ground, N + 1),
@@ -85,7 +101,10 @@ def _pins(bars: PlanarBodies, N: int, row_factor: float, repeat: int) -> list[Ho
     rows = 2 * sum(pins for _, pins in groups.values()) * repeat
     factors = iter(row_factor ** np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, rows)))
     return [
-        Holonomic(_scaled(phi, np.array([next(factors) for _ in range(2 * pins)])), name=name if i == 0 else f"{name}, again {i}")
+        Holonomic(
+            _scaled(phi, np.array([next(factors) for _ in range(2 * pins)])),
+            name=name if i == 0 else f"{name}, again {i}",
+        )
         for i in range(repeat)
         for name, (phi, pins) in groups.items()
     ]
@@ -101,7 +120,9 @@ def _start(N: int, length: float, speed: float) -> tuple[np.ndarray, np.ndarray]
     cranks = np.stack([i * length, 0.5 * length + 0 * i, np.pi / 2 + 0 * i], axis=1)
     couplers = np.stack([k * length, length + 0 * k, 0 * k], axis=1)
     turning = np.tile([0.5 * speed, 0.0, -speed / length], (N + 1, 1))
-    return np.vstack([cranks, couplers]).ravel(), np.vstack([turning, np.tile([speed, 0.0, 0.0], (N, 1))]).ravel()
+    return np.vstack([cranks, couplers]).ravel(), np.vstack(
+        [turning, np.tile([speed, 0.0, 0.0], (N, 1))]
+    ).ravel()
 
 
 def _bars(q: np.ndarray, length: float) -> np.ndarray:

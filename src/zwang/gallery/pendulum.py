@@ -2,7 +2,8 @@
 
     m ẍ = 0,  m ÿ = −m g,    x² + y² = l²
 
-One mass, one constraint, two coordinates: the smallest constrained system. Source: textbook. Units: m, kg, s.
+One mass, one constraint, two coordinates: the smallest constrained system. Source: textbook. Units:
+m, kg, s.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def build(*, length: float, mass: float, angle: float, gravity: float) -> Exampl
         units=["m", "m"],
     )
     rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
-    model = Model(system, [rod], {"length": length, "mass": mass, "gravity": gravity}, name="pendulum")
+    model = Model(
+        system, [rod], {"length": length, "mass": mass, "gravity": gravity}, name="pendulum"
+    )
     start = np.radians(angle)
 
     def exact(t):

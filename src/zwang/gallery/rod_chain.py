@@ -2,7 +2,8 @@
 
     N pins, 2 N rows on 3 N coordinates; M = diag(m, m, m l²/12) per rod
 
-N degrees of freedom. All pins are one vectorised function, so that N may be ten thousand. No exact solution; energy is kept.
+N degrees of freedom. All pins are one vectorised function, so that N may be ten thousand. No exact
+solution; energy is kept.
 Source: textbook. Units: m, kg, s.
 """
 
@@ -22,19 +23,31 @@ from zwang.model import Model
 def build(*, N, length, mass, angle, gravity) -> Example:
     """The model, straight and released from rest."""
     if N < 1 or not length > 0 or not mass > 0:
-        raise ModelError(f"rod-chain got N = {N}, length = {length} and mass = {mass}; expected ≥ 1, > 0 and > 0.")
+        raise ModelError(
+            f"rod-chain got N = {N}, length = {length} and mass = {mass}; expected ≥ 1, > 0 and > 0."
+        )
     m, l = mass / N, length / N
-    rods = PlanarBodies([Body(f"rod {i + 1}", m, m * l**2 / 12) for i in range(N)], gravity=(0.0, -gravity))
+    rods = PlanarBodies(
+        [Body(f"rod {i + 1}", m, m * l**2 / 12) for i in range(N)], gravity=(0.0, -gravity)
+    )
     left, right = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
 
     def pins(q, t, p):
         ends = rods.point(q, slice(None), p["rod"] * right)
-        return (rods.point(q, slice(None), p["rod"] * left) - jnp.concatenate([jnp.zeros((1, 2)), ends[:-1]])).ravel()
+        return (
+            rods.point(q, slice(None), p["rod"] * left)
+            - jnp.concatenate([jnp.zeros((1, 2)), ends[:-1]])
+        ).ravel()
 
     a = np.radians(angle) - np.pi / 2
     middle = (np.arange(N) + 0.5) * l
     return Example(
-        Model(rods.system, [Holonomic(pins, name="pins")], {**rods.params, "rod": l}, name=f"rod-chain {N}"),
+        Model(
+            rods.system,
+            [Holonomic(pins, name="pins")],
+            {**rods.params, "rod": l},
+            name=f"rod-chain {N}",
+        ),
         q0=np.stack([middle * np.cos(a), middle * np.sin(a), a + 0 * middle], axis=1).ravel(),
         v0=np.zeros(3 * N),
         duration=5.0,

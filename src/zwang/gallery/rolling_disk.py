@@ -3,9 +3,11 @@
     contact:  z = r √(1 − d_z²),  d the disk's axis in space        holonomic
     rolling:  ṗ + ω × ρ = 0 horizontally,  ρ from the center to the contact point     nonholonomic
     steady motion, tilt β from upright (θ = 90° − β), precession Ω:
-        ω₃ = (J₁ Ω² sin θ cos θ − m g r cos θ)/((J₃ + m r²) Ω sin θ),  the center on a circle of radius r |ω₃/Ω|
+        ω₃ = (J₁ Ω² sin θ cos θ − m g r cos θ)/((J₃ + m r²) Ω sin θ),  the center on a circle of
+        radius r |ω₃/Ω|
 
-Six velocities under three rows. Source: Neimark and Fufaev (1972), Dynamics of Nonholonomic Systems, chapter II. Units: m, kg, s.
+Six velocities under three rows. Source: Neimark and Fufaev (1972), Dynamics of Nonholonomic
+Systems, chapter II. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -29,9 +31,13 @@ UP = np.array([0.0, 0.0, 1.0])
 def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
     """The model in steady motion, disturbed by `wobble` [rad/s], a rate of tilting."""
     if precession == 0 or abs(tilt) >= 90:
-        raise ModelError(f"rolling-disk got tilt = {tilt}° and precession = {precession} rad/s; expected below 90° and not 0.")
+        raise ModelError(
+            f"rolling-disk got tilt = {tilt}° and precession = {precession} rad/s; expected below 90° and not 0."
+        )
     diametral, axial = mass * radius**2 / 4, mass * radius**2 / 2
-    bodies = RigidBodies([Body("disk", mass, (diametral, diametral, axial))], gravity=(0.0, 0.0, -gravity))
+    bodies = RigidBodies(
+        [Body("disk", mass, (diametral, diametral, axial))], gravity=(0.0, 0.0, -gravity)
+    )
 
     def to_contact(q, p):
         axis = bodies.direction(q, "disk", UP)
@@ -42,14 +48,19 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
 
     contact = Holonomic(lambda q, t, p: q[2] + to_contact(q, p)[2], name="contact")
     model = Model(
-        bodies.system, [contact, Nonholonomic(slip, name="rolling")], {**bodies.params, "radius": radius}, name="rolling-disk"
+        bodies.system,
+        [contact, Nonholonomic(slip, name="rolling")],
+        {**bodies.params, "radius": radius},
+        name="rolling-disk",
     )
     slant = np.radians(90 - tilt)
     spin = steady_spin(mass, radius, slant, precession, gravity)
     exact = _steady(radius, slant, precession, spin)
     q0 = np.concatenate([exact(np.zeros(1))[name] for name in model.system.coordinates])
     turning = np.array([wobble, precession * np.sin(slant), spin])
-    forward = radius * (wobble * np.array([0.0, -np.sin(slant), np.cos(slant)]) - spin * np.array([1.0, 0.0, 0.0]))
+    forward = radius * (
+        wobble * np.array([0.0, -np.sin(slant), np.cos(slant)]) - spin * np.array([1.0, 0.0, 0.0])
+    )
     return Example(
         model,
         q0,
@@ -75,17 +86,24 @@ def steady_spin(mass, radius, slant, precession, gravity) -> float:
     s, c = np.sin(slant), np.cos(slant)
     diametral, axial = mass * radius**2 / 4, mass * radius**2 / 2
     weight = mass * gravity * radius * c
-    return (diametral * precession**2 * s * c - weight) / ((axial + mass * radius**2) * precession * s)
+    return (diametral * precession**2 * s * c - weight) / (
+        (axial + mass * radius**2) * precession * s
+    )
 
 
 def _steady(radius, slant, precession, spin):
-    """t → coordinates: the attitude is turned about the vertical at Ω and about the disk's axis at ω₃ − Ω cos θ."""
+    """t → coordinates: the attitude is turned about the vertical at Ω and about the disk's axis at
+    ω₃ − Ω cos θ.
+    """
     names = ("disk.qw", "disk.qx", "disk.qy", "disk.qz")
     circle = radius * spin / precession
     tilted = from_axis_angle([1.0, 0.0, 0.0], slant)
 
     def exact(t):
-        round_, own = precession * np.asarray(t), (spin - precession * np.cos(slant)) * np.asarray(t)
+        round_, own = (
+            precession * np.asarray(t),
+            (spin - precession * np.cos(slant)) * np.asarray(t),
+        )
         q = product(product(from_axis_angle(UP, round_), tilted), from_axis_angle(UP, own))
         place = {
             "disk.x": -circle * np.sin(round_),
@@ -106,4 +124,6 @@ def _tracks(q, radius):
 
 
 def _height(run):
-    return one([Curve(run.t, run.q[:, 2])], "time [s]", "height of the center [m]", limits=(0, None))
+    return one(
+        [Curve(run.t, run.q[:, 2])], "time [s]", "height of the center [m]", limits=(0, None)
+    )

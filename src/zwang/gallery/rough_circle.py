@@ -1,11 +1,14 @@
-"""A bead on a rough ring, lying flat or, with gravity, standing upright: friction that follows the normal force.
+"""A bead on a rough ring, lying flat or, with gravity, standing upright: friction that follows the
+normal force.
 
     x² + y² = R²,    c = −μ |Q_id| v/|v|
     flat:     speed = v₀/(1 + μ v₀ t/R)
-    upright:  ω² = a cos θ + b sin θ + C exp(−2 μ θ)  while the bead presses outward,  θ from the lowest point,
+    upright:  ω² = a cos θ + b sin θ + C exp(−2 μ θ)  while the bead presses outward,  θ from the
+        lowest point,
               a = 2 g (1 − 2 μ²)/(R (1 + 4 μ²)),  b = −6 g μ/(R (1 + 4 μ²))
 
-Source: Liu et al., servo constraints, eq. (12)-(13), with the ring as its textbook case. Units: m, kg, s.
+Source: Liu et al., servo constraints, eq. (12)-(13), with the ring as its textbook case. Units: m,
+    kg, s.
 """
 
 from __future__ import annotations
@@ -41,7 +44,11 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
 
     def exact(t):
         if gravity == 0:
-            theta = start + np.sign(speed) * np.log1p(mu * abs(speed) * t / radius) / mu if mu else start + speed * t / radius
+            theta = (
+                start + np.sign(speed) * np.log1p(mu * abs(speed) * t / radius) / mu
+                if mu
+                else start + speed * t / radius
+            )
         else:
             theta = _upright(radius, mu, gravity, start, speed / radius, t)
         return {"x": radius * np.sin(theta), "y": -radius * np.cos(theta)}
@@ -64,14 +71,26 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
 
 
 def _upright(radius, mu, gravity, angle, rate, t):
-    """θ(t) of the standing ring from its reduced equation `θ̈ = −(g/R) sin θ − μ sgn(θ̇) |θ̇² + (g/R) cos θ|` by DOP853 at 1e-13."""
+    """θ(t) of the standing ring from its reduced equation `θ̈ = −(g/R) sin θ − μ sgn(θ̇) |θ̇² +
+    (g/R) cos θ|` by DOP853 at 1e-13.
+    """
     k, way = gravity / radius, np.sign(rate)
 
     def slope(_, y):
         return [y[1], -k * np.sin(y[0]) - way * mu * abs(y[1] ** 2 + k * np.cos(y[0]))]
 
-    return solve_ivp(slope, (0, max(t[-1], 1e-9)), [angle, rate], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=t).y[0]
+    return solve_ivp(
+        slope,
+        (0, max(t[-1], 1e-9)),
+        [angle, rate],
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-13,
+        t_eval=t,
+    ).y[0]
 
 
 def _speed(run):
-    return one([Curve(run.t, np.linalg.norm(run.v, axis=1))], "time [s]", "speed [m/s]", limits=(0, None))
+    return one(
+        [Curve(run.t, np.linalg.norm(run.v, axis=1))], "time [s]", "speed [m/s]", limits=(0, None)
+    )

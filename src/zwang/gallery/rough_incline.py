@@ -3,7 +3,8 @@
     x sin α + y cos α = 0,    c = −μ |Q_id| v/|v|
     exact:  s̈ = g (sin α − μ cos α) downward, g (sin α + μ cos α) against upward motion
 
-Source: Liu et al., servo constraints, eq. (12)-(13), with the incline as its textbook case. Units: m, kg, s.
+Source: Liu et al., servo constraints, eq. (12)-(13), with the incline as its textbook case. Units:
+    m, kg, s.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
         units=["m", "m"],
     )
     plane = Holonomic(
-        lambda q, t, p: q @ jnp.stack([jnp.sin(p["slope"]), jnp.cos(p["slope"])]), name="plane", nonideal=coulomb("mu")
+        lambda q, t, p: q @ jnp.stack([jnp.sin(p["slope"]), jnp.cos(p["slope"])]),
+        name="plane",
+        nonideal=coulomb("mu"),
     )
     params = {"mass": mass, "mu": mu, "slope": slope, "gravity": gravity}
     way = 1.0 if speed >= 0 else -1.0
@@ -44,7 +47,10 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
         s = speed * t + gravity * (np.sin(slope) - way * mu * np.cos(slope)) * t**2 / 2
         return {"x": downhill[0] * s, "y": downhill[1] * s}
 
-    at_rest = Stop(lambda q, v, t, p: v[0] * jnp.cos(p["slope"]) - v[1] * jnp.sin(p["slope"]), name="the particle is at rest")
+    at_rest = Stop(
+        lambda q, v, t, p: v[0] * jnp.cos(p["slope"]) - v[1] * jnp.sin(p["slope"]),
+        name="the particle is at rest",
+    )
     return Example(
         Model(system, [plane], params, name="rough-incline"),
         q0=np.zeros(2),

@@ -1,7 +1,7 @@
 """A rod on a ball joint, swinging in all directions, as a rigid body with a unit quaternion.
 
-    p + R(q) (0, 0, l) = 0,  p the center of mass, l its distance from the joint;  I = J₁ + m l²,  k = m g l/I
-    exact without spin about the rod, u = z/l:
+    p + R(q) (0, 0, l) = 0,  p the center of mass, l its distance from the joint;  I = J₁ + m l²,  k
+    = m g l/I exact without spin about the rod, u = z/l:
         u̇² = 2 (e − k u)(1 − u²) − h²,   u = u₁ + (u₂ − u₁) sn²,   azimuth rate h/(1 − u²)
 
 Source: Whittaker (1937), Analytical Dynamics, section 55. Units: m, kg, s.
@@ -23,10 +23,19 @@ from zwang.scene import bars_scene
 
 
 def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) -> Example:
-    """The model, started `angle` [deg] from hanging down in the plane y = 0, moving along y at `speed` [m/s]."""
-    bodies = RigidBodies([Body("rod", mass, (inertia, inertia, axial_inertia))], gravity=(0.0, 0.0, -gravity))
-    joint = Holonomic(lambda q, t, p: bodies.point(q, "rod", p["length"] * jnp.array([0.0, 0.0, 1.0])), name="joint")
-    model = Model(bodies.system, [joint], {**bodies.params, "length": length}, name="spherical-pendulum")
+    """The model, started `angle` [deg] from hanging down in the plane y = 0, moving along y at
+    `speed` [m/s].
+    """
+    bodies = RigidBodies(
+        [Body("rod", mass, (inertia, inertia, axial_inertia))], gravity=(0.0, 0.0, -gravity)
+    )
+    joint = Holonomic(
+        lambda q, t, p: bodies.point(q, "rod", p["length"] * jnp.array([0.0, 0.0, 1.0])),
+        name="joint",
+    )
+    model = Model(
+        bodies.system, [joint], {**bodies.params, "length": length}, name="spherical-pendulum"
+    )
     start = np.radians(angle)
     u0, h = -np.cos(start), np.sin(start) * speed / length
     k = mass * gravity * length / (inertia + mass * length**2)
@@ -34,18 +43,31 @@ def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) 
     def exact(t):
         u, azimuth = _motion(k, u0, h, (speed / length) ** 2 / 2 + k * u0, np.asarray(t, float))
         around = length * np.sqrt(1 - u**2)
-        return {"rod.x": around * np.cos(azimuth), "rod.y": around * np.sin(azimuth), "rod.z": length * u}
+        return {
+            "rod.x": around * np.cos(azimuth),
+            "rod.y": around * np.sin(azimuth),
+            "rod.z": length * u,
+        }
 
-    # the body's own z axis points from the center of mass to the joint; the attitude is a turn by −angle about y
+    # the body's own z axis points from the center of mass to the joint; the attitude is a turn by
+    # −angle about y
     return Example(
         model,
-        q0=np.r_[length * np.array([np.sin(start), 0.0, u0]), np.asarray(from_axis_angle([0.0, 1.0, 0.0], -start))],
+        q0=np.r_[
+            length * np.array([np.sin(start), 0.0, u0]),
+            np.asarray(from_axis_angle([0.0, 1.0, 0.0], -start)),
+        ],
         v0=np.r_[0.0, speed, 0.0, speed / length, 0.0, spin],
         duration=10.0,
         description=f"A rod on a ball joint, started {angle:g}° from hanging down with {speed:g} m/s sideways.",
-        figures={"Path from above": curve("rod.x", "rod.y", equal=True), "Height": curve("rod.x", "rod.z", equal=True)},
+        figures={
+            "Path from above": curve("rod.x", "rod.y", equal=True),
+            "Height": curve("rod.x", "rod.z", equal=True),
+        },
         exact=exact if spin == 0 and 0 < abs(h) and k > 0 else None,
-        scene=bars_scene(lambda q: np.stack([np.zeros(3), q[:3]])[None], ("rod",), traces=("rod.end",)),
+        scene=bars_scene(
+            lambda q: np.stack([np.zeros(3), q[:3]])[None], ("rod",), traces=("rod.end",)
+        ),
     )
 
 
@@ -66,6 +88,8 @@ def _motion(k, u0, h, e, t):
     edges = np.r_[0.0, t]
     pieces = np.linspace(0.0, 1.0, 33)[:-1]
     width = np.diff(edges)[:, None, None] / 32
-    times = (edges[:-1, None] + np.diff(edges)[:, None] * pieces)[..., None] + width * (nodes + 1) / 2
+    times = (edges[:-1, None] + np.diff(edges)[:, None] * pieces)[..., None] + width * (
+        nodes + 1
+    ) / 2
     rate = h / (1 - height(times) ** 2)
     return height(t), np.cumsum(np.sum(rate * weights * width / 2, axis=(1, 2)))

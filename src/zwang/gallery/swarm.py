@@ -1,13 +1,16 @@
-"""Five robots that gather without colliding: each has to move down the slope of what it shares with the others.
+"""Five robots that gather without colliding: each has to move down the slope of what it shares with
+the others.
 
     β_i = q̇_i + Σ_j ∇_i G(q_i − q_j) = 0,    G(d) = ½ |d|² − ½ |d| + 50
 
-a nonholonomic constraint for each robot that leaves it no freedom. Robots attract each other beyond 0.5 m and repel each other
-below; they end on a regular pentagon of radius 0.1/tan(π/10) m around the center where they began. A start with β ≠ 0 violates the
-constraints, and β̇ = 0, which is all that the printed law asks for, keeps it that way: robots at rest stay at rest for ever. With
-β̇ = −k β the error decays as exp(−k t).
+a nonholonomic constraint for each robot that leaves it no freedom. Robots attract each other beyond
+0.5 m and repel each other below; they end on a regular pentagon of radius 0.1/tan(π/10) m around
+the center where they began. A start with β ≠ 0 violates the constraints, and β̇ = 0, which is all
+that the printed law asks for, keeps it that way: robots at rest stay at rest for ever. With β̇ = −k
+β the error decays as exp(−k t).
 
-Source: review of the Udwadia-Kalaba approach, section 8.2; its Table 1 of starts is lost, so places and velocities are ours.
+Source: review of the Udwadia-Kalaba approach, section 8.2; its Table 1 of starts is lost, so places
+    and velocities are ours.
 Units: m, kg, s.
 """
 
@@ -50,7 +53,12 @@ def build(*, mass, start, pull) -> Example:
         coordinates=[f"robot {i}.{x}" for i in range(1, n + 1) for x in "xy"],
         units=["m"] * (2 * n),
     )
-    robots = [Nonholonomic(lambda q, v, t, p, i=i: v[2 * i : 2 * i + 2] + slope(q)[i], name=f"robot {i + 1}") for i in range(n)]
+    robots = [
+        Nonholonomic(
+            lambda q, v, t, p, i=i: v[2 * i : 2 * i + 2] + slope(q)[i], name=f"robot {i + 1}"
+        )
+        for i in range(n)
+    ]
     downhill = -np.asarray(slope(PLACES.ravel()))
     v0 = {"rest": np.zeros((n, 2)), "consistent": downhill, "scattered": SCATTERED}[start]
     return Example(
@@ -61,11 +69,20 @@ def build(*, mass, start, pull) -> Example:
         description="Five robots are to move down the slope of a shared potential: they gather, and keep their distance. "
         f"They start {'with' if start == 'consistent' else 'off'} that velocity.",
         figures={
-            "Paths (Figure 7)": paths(lambda q: q.reshape(-1, n, 2).transpose(1, 2, 0), [f"robot {i + 1}" for i in range(n)]),
+            "Paths (Figure 7)": paths(
+                lambda q: q.reshape(-1, n, 2).transpose(1, 2, 0),
+                [f"robot {i + 1}" for i in range(n)],
+            ),
             "Error of the swarm (Figure 8)": _error,
         },
-        scene=particles_scene(lambda q: q.reshape(n, 2), tuple(c.name for c in robots), along=tuple(c.name for c in robots)),
-        simulate={} if start == "consistent" else {"drift": Stabilized(BaumgarteGains(pull, 0.0)), "start_tolerance": np.inf},
+        scene=particles_scene(
+            lambda q: q.reshape(n, 2),
+            tuple(c.name for c in robots),
+            along=tuple(c.name for c in robots),
+        ),
+        simulate={}
+        if start == "consistent"
+        else {"drift": Stabilized(BaumgarteGains(pull, 0.0)), "start_tolerance": np.inf},
     )
 
 
@@ -75,13 +92,18 @@ def slope(q):
     apart = place[:, None] - place[None]
     others = ~np.eye(len(place), dtype=bool)
     square = jnp.where(others, jnp.sum(apart**2, axis=-1), 1.0)
-    return jnp.sum(jnp.where(others, 1 - COMFORT / jnp.sqrt(square), 0.0)[:, :, None] * apart, axis=1)
+    return jnp.sum(
+        jnp.where(others, 1 - COMFORT / jnp.sqrt(square), 0.0)[:, :, None] * apart, axis=1
+    )
 
 
 def error(run):
     """`‖β‖` [m/s] at every accepted step, shape (steps,)."""
     nq = run.model.system.nq
-    beta = [v + np.asarray(slope(q)).ravel() for q, v in zip(run.steps.y[:, :nq], run.steps.y[:, nq:], strict=True)]
+    beta = [
+        v + np.asarray(slope(q)).ravel()
+        for q, v in zip(run.steps.y[:, :nq], run.steps.y[:, nq:], strict=True)
+    ]
     return np.linalg.norm(beta, axis=1)
 
 
@@ -89,4 +111,10 @@ def _error(run):
     t = run.steps.t
     paper = Curve(t, 0.01, color=MUTED, width=0.8, dash=(3.0, 1.5))
     told = Label((t[0], 0.01), "the paper's 0.01 m/s", MUTED, (0.0, 3.0))
-    return one([Curve(t, np.maximum(error(run), 1e-16)), paper], "time [s]", "‖β‖ [m/s]", logarithmic=True, labels=[told])
+    return one(
+        [Curve(t, np.maximum(error(run), 1e-16)), paper],
+        "time [s]",
+        "‖β‖ [m/s]",
+        logarithmic=True,
+        labels=[told],
+    )

@@ -8,7 +8,8 @@ from zwang.gallery.elliptic import amplitude, first_kind, jacobi
 
 
 def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
-    """Angle from the stable equilibrium, by elliptic functions of parameter μ = (½ α̇² + k (1 − cos α)) / 2k:
+    """Angle from the stable equilibrium, by elliptic functions of parameter μ = (½ α̇² + k (1 − cos
+    α)) / 2k:
 
         μ < 1, to and fro:    tan(α/2) = √μ sn(u, μ) / dn(u, μ),    u = √k t + u₀
         μ ≥ 1, round:         α/2 = ± am(u, 1/μ),                   u = √(kμ) t + u₀
@@ -21,7 +22,8 @@ def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
     Returns:
         α [rad], shape (samples,); it counts full turns.
 
-    Reference: Whittaker (1937), A Treatise on the Analytical Dynamics of Particles and Rigid Bodies, section 44.
+    Reference: Whittaker (1937), A Treatise on the Analytical Dynamics of Particles and Rigid
+        Bodies, section 44.
     """
     t = np.asarray(t, float)
     if k == 0 or (rate == 0 and np.sin(angle / 2) ** 2 in (0.0, 1.0)):

@@ -1,4 +1,6 @@
-"""Free modules side by side: M, F and N of all of them, modules of one kind evaluated once under `vmap`."""
+"""Free modules side by side: M, F and N of all of them, modules of one kind evaluated once under
+`vmap`.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,13 @@ class Node:
     def placed(self, prefix: str, q_start: int, v_start: int) -> Node:
         """The same, below a path and behind other coordinates."""
         return dataclasses.replace(
-            self, path=below(prefix, self.path), constraints=tuple(below(prefix, name) for name in self.constraints),
+            self,
+            path=below(prefix, self.path),
+            constraints=tuple(below(prefix, name) for name in self.constraints),
             modules=tuple(m.placed(prefix, q_start, v_start) for m in self.modules),
-            q=slice(self.q.start + q_start, self.q.stop + q_start), v=slice(self.v.start + v_start, self.v.stop + v_start),
-        )  # fmt: skip
+            q=slice(self.q.start + q_start, self.q.stop + q_start),
+            v=slice(self.v.start + v_start, self.v.stop + v_start),
+        )
 
     def walk(self):
         yield self
@@ -69,14 +74,18 @@ class Leaf:
         return Leaf(self.system, places)
 
     def each(self, function: Callable, t, p, *vectors):
-        """`function(*parts, t, p)` at all places, with a leading axis; `vectors` are (vector, entries)."""
+        """`function(*parts, t, p)` at all places, with a leading axis; `vectors` are (vector,
+        entries).
+        """
         own = [taken(x, entries) for x, entries in vectors]
         return self.places.each(lambda *a: jnp.asarray(function(*a[:-1], t, a[-1])), p, *own)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Interaction:
-    """Forces between the modules of assemblies of one kind, which have their own names: springs, cables, motors."""
+    """Forces between the modules of assemblies of one kind, which have their own names: springs,
+    cables, motors.
+    """
 
     names: Names
     force: Callable | None
@@ -91,20 +100,28 @@ class Interaction:
         return Interaction(self.names, self.force, self.potential, places)
 
     def added(self, F, q, v, t, p):
-        """F with the forces of all places, each given as a vector (nv,) or by name of module or velocity."""
+        """F with the forces of all places, each given as a vector (nv,) or by name of module or
+        velocity.
+        """
 
         def vector(q, v, p):
-            given = self.force(self.names.coordinates(q), self.names.velocities(v), t, self.names.parameters(p))  # type: ignore
+            given = self.force(
+                self.names.coordinates(q), self.names.velocities(v), t, self.names.parameters(p)
+            )  # type: ignore
             if not isinstance(given, Mapping):
                 return jnp.asarray(given)
             return self.names.velocities(jnp.zeros(self.names.nv)).row(given)
 
         at_v = self.places.v(self.names)
-        return F.at[at_v].add(self.places.each(vector, p, taken(q, self.places.q(self.names)), taken(v, at_v)))
+        return F.at[at_v].add(
+            self.places.each(vector, p, taken(q, self.places.q(self.names)), taken(v, at_v))
+        )
 
     def energy(self, q, t, p):
         """Potential energy of all places."""
-        one = lambda q, p: jnp.asarray(self.potential(self.names.coordinates(q), t, self.names.parameters(p)))  # type: ignore
+        one = lambda q, p: jnp.asarray(
+            self.potential(self.names.coordinates(q), t, self.names.parameters(p))  # type: ignore
+        )
         return jnp.sum(self.places.each(one, p, taken(q, self.places.q(self.names))))
 
 
@@ -114,8 +131,12 @@ class Names:
     def __init__(self, system: System, modules: Sequence[Node]):
         nodes = [node for module in modules for node in module.walk()]
         self.nq, self.nv = system.nq, system.nv
-        self._q = {n: i for i, n in enumerate(system.coordinates)} | {node.path: node.q for node in nodes}
-        self._v = {n: i for i, n in enumerate(system.velocities)} | {node.path: node.v for node in nodes}
+        self._q = {n: i for i, n in enumerate(system.coordinates)} | {
+            node.path: node.q for node in nodes
+        }
+        self._v = {n: i for i, n in enumerate(system.velocities)} | {
+            node.path: node.v for node in nodes
+        }
 
     def coordinates(self, q) -> Named:
         return Named(q, self._q, "coordinates")
@@ -130,38 +151,58 @@ class Names:
 class Assembled:
     """M, F, N, retraction and potential of leaves and interactions, as functions of `zw.System`."""
 
-    def __init__(self, leaves: Sequence[Leaf], interactions: Sequence[Interaction], nq: int, nv: int):
-        self.leaves, self.interactions, self.nq, self.nv = tuple(leaves), tuple(interactions), nq, nv
+    def __init__(
+        self, leaves: Sequence[Leaf], interactions: Sequence[Interaction], nq: int, nv: int
+    ):
+        self.leaves, self.interactions, self.nq, self.nv = (
+            tuple(leaves),
+            tuple(interactions),
+            nq,
+            nv,
+        )
         self._q = [leaf.places.q(leaf.system) for leaf in self.leaves]
         self._v = [leaf.places.v(leaf.system) for leaf in self.leaves]
         moving = any(leaf.system.velocity_map is not None for leaf in self.leaves)
         bent = moving or any(leaf.system.retract is not None for leaf in self.leaves)
-        energetic = [x.potential for x in (*self.interactions, *(leaf.system for leaf in self.leaves))]
+        energetic = [
+            x.potential for x in (*self.interactions, *(leaf.system for leaf in self.leaves))
+        ]
         self.velocity_map = self._velocity_map if moving else None
-        self.offset = self._offset if any(leaf.system.offset is not None for leaf in self.leaves) else None
+        self.offset = (
+            self._offset if any(leaf.system.offset is not None for leaf in self.leaves) else None
+        )
         self.retract = self._retract if bent else None
         self.potential = self._potential if any(f is not None for f in energetic) else None
 
-    # --- leaves of one kind at once ------------------------------------------------------------------------------
+    # --- leaves of one kind at once
+    # ------------------------------------------------------------------------------
 
     def _each(self, of: Callable, t, p, *vectors):
-        """`of(system)(*parts, t, p)` of each leaf, with a leading axis over its places; `vectors` are (vector, entries)."""
-        return [leaf.each(of(leaf.system), t, p, *((x, at[i]) for x, at in vectors)) for i, leaf in enumerate(self.leaves)]
+        """`of(system)(*parts, t, p)` of each leaf, with a leading axis over its places; `vectors`
+        are (vector, entries).
+        """
+        return [
+            leaf.each(of(leaf.system), t, p, *((x, at[i]) for x, at in vectors))
+            for i, leaf in enumerate(self.leaves)
+        ]
 
     def _gathered(self, of, entries, t, p, *vectors):
         joined = jnp.concatenate([value.ravel() for value in self._each(of, t, p, *vectors)])
         order = np.concatenate([e.ravel() for e in entries])
         return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
 
-    # --- the functions of a System -------------------------------------------------------------------------------
+    # --- the functions of a System
+    # -------------------------------------------------------------------------------
 
     def mass_matrix(self, q, t, p):
         blocks = self._each(lambda s: s.mass_matrix, t, p, (q, self._q))
         k = self._block_size([b.shape[1:] for b in blocks])
         if k == 1:
-            return jnp.zeros(self.nv).at[np.concatenate([v.ravel() for v in self._v])].set(
-                jnp.concatenate([b.ravel() for b in blocks])
-            )  # fmt: skip
+            return (
+                jnp.zeros(self.nv)
+                .at[np.concatenate([v.ravel() for v in self._v])]
+                .set(jnp.concatenate([b.ravel() for b in blocks]))
+            )
         M = jnp.zeros((self.nv // k, k, k))
         for v, b in zip(self._v, blocks, strict=True):
             rows, columns, values = _positions(v, b)
@@ -169,12 +210,18 @@ class Assembled:
         return M[0] if len(M) == 1 else M
 
     def _block_size(self, shapes) -> int:
-        """The smallest size of equal diagonal blocks that hold all blocks of the leaves; 1 if M is diagonal, nv if it is dense."""
+        """The smallest size of equal diagonal blocks that hold all blocks of the leaves; 1 if M is
+        diagonal, nv if it is dense.
+        """
         cuts = {self.nv}
         for v, shape in zip(self._v, shapes, strict=True):
             size = {1: 1, 2: shape[0], 3: shape[-1]}[len(shape)]
             cuts |= {int(start) + i for start in v[:, 0] for i in range(0, v.shape[1], size)}
-        return next(k for k in range(1, self.nv + 1) if self.nv % k == 0 and all(i in cuts for i in range(0, self.nv, k)))
+        return next(
+            k
+            for k in range(1, self.nv + 1)
+            if self.nv % k == 0 and all(i in cuts for i in range(0, self.nv, k))
+        )
 
     def force(self, q, v, t, p):
         F = self._gathered(lambda s: s.force, self._v, t, p, (q, self._q), (v, self._v))
@@ -211,7 +258,9 @@ class Assembled:
         return sum((jnp.sum(value) for value in parts), self._interaction_potential(q, t, p))
 
     def _interaction_potential(self, q, t, p):
-        return sum((x.energy(q, t, p) for x in self.interactions if x.potential is not None), jnp.zeros(()))
+        return sum(
+            (x.energy(q, t, p) for x in self.interactions if x.potential is not None), jnp.zeros(())
+        )
 
 
 def _positions(v: np.ndarray, blocks):
@@ -223,8 +272,12 @@ def _positions(v: np.ndarray, blocks):
     else:
         size = blocks.shape[-1]
         start = np.arange(0, n, size)[:, None, None]
-        rows = np.broadcast_to(start + np.arange(size)[None, :, None], (n // size, size, size)).ravel()
-        columns = np.broadcast_to(start + np.arange(size)[None, None, :], (n // size, size, size)).ravel()
+        rows = np.broadcast_to(
+            start + np.arange(size)[None, :, None], (n // size, size, size)
+        ).ravel()
+        columns = np.broadcast_to(
+            start + np.arange(size)[None, None, :], (n // size, size, size)
+        ).ravel()
         values = blocks.reshape(len(blocks), -1)
     return v[:, rows], v[:, columns], values
 
@@ -233,6 +286,10 @@ def unique_names(names: Sequence[str]) -> None:
     """Raise if a module's name is empty, has a dot, or is used twice."""
     for name, count in Counter(names).items():
         if not name or "." in name:
-            raise ModelError(f"a module is named {name!r}; expected a name without dots, which join the names of modules.")
+            raise ModelError(
+                f"a module is named {name!r}; expected a name without dots, which join the names of modules."
+            )
         if count > 1:
-            raise ModelError(f"module name {name!r} is used {count} times; give each its own name=.")
+            raise ModelError(
+                f"module name {name!r} is used {count} times; give each its own name=."
+            )

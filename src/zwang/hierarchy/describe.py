@@ -31,8 +31,12 @@ class LevelReport:
     degrees_of_freedom: int
 
 
-def level_reports(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -> tuple[LevelReport, ...]:
-    """What each level adds, from A with rows at unit length in the metric of M⁻¹; nothing for a model that is no hierarchy."""
+def level_reports(
+    model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]
+) -> tuple[LevelReport, ...]:
+    """What each level adds, from A with rows at unit length in the metric of M⁻¹; nothing for a
+    model that is no hierarchy.
+    """
     reports, rows, before = [], np.zeros(0, int), 0
     for names in model.assembly.levels if model.assembly is not None else ():
         added = _rows(model, names)
@@ -46,13 +50,17 @@ def level_reports(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]
 def level_lines(levels: tuple[LevelReport, ...]) -> Iterator[str]:
     yield "  level  rows  rank  free  constraints"
     for r, level in enumerate(levels, start=1):
-        more = f" and {len(level.constraints) - SHOWN} more" if len(level.constraints) > SHOWN else ""
+        more = (
+            f" and {len(level.constraints) - SHOWN} more" if len(level.constraints) > SHOWN else ""
+        )
         named = ", ".join(level.constraints[:SHOWN]) + more
         yield f"  {r:5d}  {level.rows:4d}  {level.rank:4d}  {level.degrees_of_freedom:4d}  {named or '–'}"
 
 
 def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -> tuple[str, ...]:
-    """The tree of modules, each with its velocities, the rows that hold it together, their rank, and what it has free by itself."""
+    """The tree of modules, each with its velocities, the rows that hold it together, their rank,
+    and what it has free by itself.
+    """
     if model.assembly is None:
         return ()
 
@@ -67,13 +75,17 @@ def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -
 
     def lines(node: Node, indent: str, title: str) -> Iterator[str]:
         own = [n[len(node.path) + 1 :] if node.path else n for n in node.constraints]
-        joined = f"; joined by {', '.join(own[:SHOWN])}{' …' if len(own) > SHOWN else ''}" if node.modules else (
-            f"; {', '.join(own)}" if own else ""
-        )  # fmt: skip
+        joined = (
+            f"; joined by {', '.join(own[:SHOWN])}{' …' if len(own) > SHOWN else ''}"
+            if node.modules
+            else (f"; {', '.join(own)}" if own else "")
+        )
         yield f"{indent}{title}  level {node.level}: {said(node)}{joined}"
         for first, last, count in _runs(node.modules):
             name = first.path.split(".")[-1]
-            span = f"{name} … {last.path.split('.')[-1]} ({count} alike, each)" if count > 1 else name
+            span = (
+                f"{name} … {last.path.split('.')[-1]} ({count} alike, each)" if count > 1 else name
+            )
             yield from lines(first, indent + "  ", span)
 
     return tuple(lines(model.assembly.top, "  ", model.name))
@@ -90,4 +102,6 @@ def _runs(modules: tuple[Node, ...]) -> Iterator[tuple[Node, Node, int]]:
 
 def _rows(model: Model, names) -> np.ndarray:
     slices = model.constraints.row_slices
-    return np.concatenate([np.zeros(0, int), *(np.arange(slices[n].start, slices[n].stop) for n in names)])
+    return np.concatenate(
+        [np.zeros(0, int), *(np.arange(slices[n].start, slices[n].stop) for n in names)]
+    )

@@ -23,15 +23,18 @@ from zwang.state import State
 
 
 class Enforced(eqx.Module):
-    """An instant with its constraints enforced up to one level; every member is an array, or the same for the level below.
+    """An instant with its constraints enforced up to one level; every member is an array, or the
+    same for the level below.
 
     Attributes:
-        acceleration: v̇ of this level, shape (nv,); NaN where M is singular and the level does not yet determine it.
+        acceleration: v̇ of this level, shape (nv,); NaN where M is singular and the level does not
+            yet determine it.
         constraint_force: what this level and those below add to F [N, N·m …], shape (nv,).
         level_force: what this level adds to the one below.
         rank: rows of this level that do not depend on those below; `total_rank`: with those below.
         matrix, rhs: Ã and b̃ of this level alone, shapes (rows, nv) and (rows,).
-        missed: `b̃ − Ã v̇`, shape (rows,): what lower levels have not left to it, or what its clearance takes up.
+        missed: `b̃ − Ã v̇`, shape (rows,): what lower levels have not left to it, or what its
+            clearance takes up.
         gave_way: which rows miss more than round-off.
         below: the level below, which costs nothing to go back to; None before the first level.
         names: the constraints of this level.
@@ -71,20 +74,28 @@ class Enforced(eqx.Module):
 
     @property
     def projector(self) -> Float[Array, "nv nv"]:
-        """P of (4.15), in coordinates weighted by the mass; with clearances the covariance (4.18) in these coordinates."""
+        """P of (4.15), in coordinates weighted by the mass; with clearances the covariance (4.18)
+        in these coordinates.
+        """
         return self._spread @ self._spread.T if self.soft else self._spread
 
     @property
     def covariance(self) -> Float[Array, "nv nv"]:
-        """`W P Wᵀ`: covariance of v̇ that the clearances leave, with M⁻¹ for that of a free system, shape (nv, nv)."""
+        """`W P Wᵀ`: covariance of v̇ that the clearances leave, with M⁻¹ for that of a free system,
+        shape (nv, nv).
+        """
         if self._instant.weights.singular:
-            raise ModelError("the covariance of the acceleration needs a positive definite mass matrix: with M⁻¹ it begins.")
+            raise ModelError(
+                "the covariance of the acceleration needs a positive definite mass matrix: with M⁻¹ it begins."
+            )
         WP = eqx.filter_vmap(self._instant.weights.unweigh, in_axes=1, out_axes=1)(self._spread)
         return WP @ WP.T
 
     @property
     def inverse(self) -> Float[Array, "nv m"]:
-        """A {1,4}-inverse of H = A W for the rows of all levels, lowest first (Corollary 3.4); Moore-Penrose if they are independent."""
+        """A {1,4}-inverse of H = A W for the rows of all levels, lowest first (Corollary 3.4);
+        Moore-Penrose if they are independent.
+        """
         if self.below is None:
             return jnp.zeros((len(self._a), 0))
         if self.soft:
@@ -96,14 +107,18 @@ class Enforced(eqx.Module):
 
     @property
     def multipliers(self) -> Float[Array, " m"]:
-        """λ with `constraint_force = Aᵀλ` for ideal constraints, rows of all levels, lowest first; dependent rows get theirs last."""
+        """λ with `constraint_force = Aᵀλ` for ideal constraints, rows of all levels, lowest first;
+        dependent rows get theirs last.
+        """
         w = self._instant.weights
         ideal = w.acceleration(self._a, self._spread, len(self._a) - self.total_rank)
         return self.inverse.T @ w.pulled(w.apply(ideal) - w.force)
 
     @property
     def conflicts(self) -> dict[str, float]:
-        """Constraints that gave way to lower levels, with the largest `|b̃ − Ã v̇|` of their rows; call it outside `jit`."""
+        """Constraints that gave way to lower levels, with the largest `|b̃ − Ã v̇|` of their rows;
+        call it outside `jit`.
+        """
         found = {}
         for level in self.levels:
             for name, (i, j) in zip(level.names, level.row_slices, strict=True):
@@ -112,26 +127,54 @@ class Enforced(eqx.Module):
         return found
 
     def __str__(self) -> str:
-        nv, lines, conflicts = len(self.acceleration), [("level", "rows", "rank", "free", "constraints")], self.conflicts
+        nv, lines, conflicts = (
+            len(self.acceleration),
+            [("level", "rows", "rank", "free", "constraints")],
+            self.conflicts,
+        )
         for r, level in enumerate(self.levels, start=1):
-            told = ", ".join(n + (f" (gave way, misses by {conflicts[n]:.3g})" if n in conflicts else "") for n in level.names)
-            lines.append((str(r), str(len(level.rhs)), str(int(level.rank)), str(nv - int(level.total_rank)), told or "–"))
+            told = ", ".join(
+                n + (f" (gave way, misses by {conflicts[n]:.3g})" if n in conflicts else "")
+                for n in level.names
+            )
+            lines.append(
+                (
+                    str(r),
+                    str(len(level.rhs)),
+                    str(int(level.rank)),
+                    str(nv - int(level.total_rank)),
+                    told or "–",
+                )
+            )
         widths = [max(len(row[i]) for row in lines) for i in range(4)]
-        return "\n".join("  ".join([*(c.rjust(w) for c, w in zip(row, widths, strict=False)), row[4]]) for row in lines)
+        return "\n".join(
+            "  ".join([*(c.rjust(w) for c, w in zip(row, widths, strict=False)), row[4]])
+            for row in lines
+        )
 
 
 class _Whole:
-    """The model and its names as one thing that is hashed by identity: a system's names alone are thousands of leaves, and
-    taking these apart would cost more than a level."""
+    """The model and its names as one thing that is hashed by identity: a system's names alone are
+    thousands of leaves, and
+    taking these apart would cost more than a level.
+    """
 
     def __init__(self, model: Model):
-        self.system, self.constraints, self.assembly = model.system, model.constraints, model.assembly
+        self.system, self.constraints, self.assembly = (
+            model.system,
+            model.constraints,
+            model.assembly,
+        )
 
     def __hash__(self):
         return id(self.constraints)
 
     def __eq__(self, other):
-        return isinstance(other, _Whole) and self.constraints is other.constraints and self.assembly is other.assembly
+        return (
+            isinstance(other, _Whole)
+            and self.constraints is other.constraints
+            and self.assembly is other.assembly
+        )
 
 
 class _Instant(eqx.Module):
@@ -158,25 +201,29 @@ def enforce(
 
         K = (H̃P)⁺,   a ← a + K (b̃ − H̃ a),   P ← (I − K H̃) P                  recursive paper (4.14)-(4.16)
 
-    The top level has the acceleration of `zw.motion` if the constraints agree. Where they do not, lower levels stay exact and higher
-    ones get what is left, which `conflicts` tells.
+    The top level has the acceleration of `zw.motion` if the constraints agree. Where they do not,
+    lower levels stay exact and higher ones get what is left, which `conflicts` tells.
 
     Args:
         model: the model, a `zw.Hierarchy` or any other.
         q, v, t: the state, taken as it is.
-        levels: names of constraints, level by level, lowest first; those of the hierarchy unless given, or each constraint of another
-            model as a level of its own. Constraints that are not named are not enforced.
-        clearance: by name of constraint, the covariance R of its right-hand side [unit of b̃, squared]: a number, one per row, or a
-            matrix. R is a compliance: the result is that of `(M + AᵀR⁻¹A) v̇ = F + AᵀR⁻¹b`, rigid for R → 0 and free for R → ∞.
+        levels: names of constraints, level by level, lowest first; those of the hierarchy unless
+            given, or each constraint of another model as a level of its own. Constraints that are
+            not named are not enforced.
+        clearance: by name of constraint, the covariance R of its right-hand side [unit of b̃,
+            squared]: a number, one per row, or a matrix. R is a compliance: the result is that of
+            `(M + AᵀR⁻¹A) v̇ = F + AᵀR⁻¹b`, rigid for R → 0 and free for R → ∞.
         params: parameters that differ from the model's.
-        throw: raise where the acceleration is not finite; otherwise read it. Inside `jit`, `vmap` and `grad` nothing is raised.
+        throw: raise where the acceleration is not finite; otherwise read it. Inside `jit`, `vmap`
+            and `grad` nothing is raised.
 
     Returns:
         The top level; `.levels` are all, lowest first, `.below` the next lower one.
 
     Raises:
-        ModelError: for names that do not exist or repeat, a mass matrix that is not positive definite and not declared singular, or a
-            direction without mass that no constraint holds.
+        ModelError: for names that do not exist or repeat, a mass matrix that is not positive
+            definite and not declared singular, or a direction without mass that no constraint
+            holds.
 
     Reference: Orsino (2017), Proc. R. Soc. A 473, section 4.
 
@@ -186,7 +233,10 @@ def enforce(
     """
     chosen = chosen_levels(model, levels)
     roots = roots_of(model, chosen, clearance or {})
-    nonideal = any(c.nonideal is not None for c in owners(model.constraints.members, [n for level in chosen for n in level]))
+    nonideal = any(
+        c.nonideal is not None
+        for c in owners(model.constraints.members, [n for level in chosen for n in level])
+    )
     if nonideal and any(root is not None for root in roots):
         raise ModelError(
             f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a force that they blur."
@@ -201,16 +251,22 @@ def enforce(
     if throw and is_concrete(top.acceleration) and not np.all(np.isfinite(top.acceleration)):
         raise ModelError(
             f"{model.name}: the acceleration is not finite: the mass matrix is not positive definite, and "
-            + ("a direction without mass is free" if model.singular_mass else "the model has no singular_mass=True")
+            + (
+                "a direction without mass is free"
+                if model.singular_mass
+                else "the model has no singular_mass=True"
+            )
             + ", or a function returns NaN at this state."
         )
     return top
 
 
 def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None) -> Enforced:
-    """One more constraint, as a level of its own, on an instant that is solved; all that was computed for the others is kept.
+    """One more constraint, as a level of its own, on an instant that is solved; all that was
+    computed for the others is kept.
 
-    Taking it away again is `.below`. At 300 coordinates it costs less than a tenth of a fresh solution (`make bench`).
+    Taking it away again is `.below`. At 300 coordinates it costs less than a tenth of a fresh
+    solution (`make bench`).
 
     Args:
         enforced: what `zw.enforce` or `impose` returned.
@@ -225,11 +281,27 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
         >>> held.conflicts, held.below is top
     """
     if any(constraint.name in level.names for level in enforced.levels):
-        raise ModelError(f"constraint name {constraint.name!r} is in use; give the new one its own name=.")
-    if clearance is not None and any(c.nonideal is not None for x in enforced.levels for c in x._constraints):
-        raise ModelError("clearances are for ideal constraints; a nonideal force depends on a force that they blur.")
-    added = _impose(enforced._instant, enforced._a, enforced._spread, enforced.total_rank, constraint, clearance, enforced.soft)
-    if constraint.nonideal is None and not any(c.nonideal is not None for level in enforced.levels for c in level._constraints):
+        raise ModelError(
+            f"constraint name {constraint.name!r} is in use; give the new one its own name=."
+        )
+    if clearance is not None and any(
+        c.nonideal is not None for x in enforced.levels for c in x._constraints
+    ):
+        raise ModelError(
+            "clearances are for ideal constraints; a nonideal force depends on a force that they blur."
+        )
+    added = _impose(
+        enforced._instant,
+        enforced._a,
+        enforced._spread,
+        enforced.total_rank,
+        constraint,
+        clearance,
+        enforced.soft,
+    )
+    if constraint.nonideal is None and not any(
+        c.nonideal is not None for level in enforced.levels for c in level._constraints
+    ):
         return _on(enforced, added)
     return _with_nonideal(_on(enforced, added))
 
@@ -255,46 +327,101 @@ def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> E
     nothing = jnp.zeros((0,))
     free = weights.acceleration(a, spread, len(a))
     instant = _Instant(weights, state, p, whole)
-    level = Enforced(free, zero, zero, jnp.zeros((0, len(a))), nothing, nothing, nothing > 0, None, (), (), False, (), a, spread,
-                     jnp.zeros((len(a), 0)), instant)  # fmt: skip
+    level = Enforced(
+        free,
+        zero,
+        zero,
+        jnp.zeros((0, len(a))),
+        nothing,
+        nothing,
+        nothing > 0,
+        None,
+        (),
+        (),
+        False,
+        (),
+        a,
+        spread,
+        jnp.zeros((len(a), 0)),
+        instant,
+    )
     rows = Rows.of(whole.constraints, state, p)
     for names, root in zip(chosen, roots, strict=True):
         level = _with_nonideal(
-            _level(level, instant, level._a, level._spread, level.total_rank, rows.of_level(names), root, level.soft)
+            _level(
+                level,
+                instant,
+                level._a,
+                level._spread,
+                level.total_rank,
+                rows.of_level(names),
+                root,
+                level.soft,
+            )
         )
     return level
 
 
 @program
-def _impose(instant: _Instant, a, spread, total_rank, constraint, clearance, soft: bool) -> Enforced:
+def _impose(
+    instant: _Instant, a, spread, total_rank, constraint, clearance, soft: bool
+) -> Enforced:
     assembly, s = instant.whole.assembly, instant.state
-    added = Constraints((constraint if assembly is None else assembly.constraint(constraint),), instant.whole.system, instant.p)
+    added = Constraints(
+        (constraint if assembly is None else assembly.constraint(constraint),),
+        instant.whole.system,
+        instant.p,
+    )
     root = None if clearance is None else root_of(clearance, added.m, constraint.name)
     return _level(None, instant, a, spread, total_rank, Rows.of(added, s, instant.p), root, soft)
 
 
-def _level(below, instant: _Instant, a, spread, total_rank, rows: Rows, root, soft: bool) -> Enforced:
+def _level(
+    below, instant: _Instant, a, spread, total_rank, rows: Rows, root, soft: bool
+) -> Enforced:
     done = step(instant.weights, a, spread, rows.A, rows.b, root, CONSISTENT, projector=not soft)
     rank = total_rank + done.rank
     acceleration = instant.weights.acceleration(done.a, done.spread, len(a) - rank)
     return Enforced(
-        acceleration, done.rank, rank, rows.A, rows.b, done.missed, done.gave_way, below, rows.names, rows.slices,
-        soft or root is not None, rows.constraints, done.a, done.spread, done.gain, instant,
-    )  # fmt: skip
+        acceleration,
+        done.rank,
+        rank,
+        rows.A,
+        rows.b,
+        done.missed,
+        done.gave_way,
+        below,
+        rows.names,
+        rows.slices,
+        soft or root is not None,
+        rows.constraints,
+        done.a,
+        done.spread,
+        done.gain,
+        instant,
+    )
 
 
 @program
 def _with_nonideal(level: Enforced) -> Enforced:
-    """The same with the forces of nonideal constraints of this level and those below; each may depend on its ideal force."""
+    """The same with the forces of nonideal constraints of this level and those below; each may
+    depend on its ideal force.
+    """
     if all(c.nonideal is None for x in level.levels for c in x._constraints):
         return level
     s, w, p = level._instant.state, level._instant.weights, level._instant.p
     multipliers, start, ideal = level.multipliers, 0, {}
     for x in level.levels:
         own = multipliers[start : start + len(x.rhs)]
-        ideal |= {name: x.matrix[i:j].T @ own[i:j] for name, (i, j) in zip(x.names, x.row_slices, strict=True)}
+        ideal |= {
+            name: x.matrix[i:j].T @ own[i:j]
+            for name, (i, j) in zip(x.names, x.row_slices, strict=True)
+        }
         start += len(x.rhs)
-    impressed, zero = {c.parts: c for x in level.levels for c in x._constraints if c.nonideal is not None}, jnp.zeros_like(s.v)
+    impressed, zero = (
+        {c.parts: c for x in level.levels for c in x._constraints if c.nonideal is not None},
+        jnp.zeros_like(s.v),
+    )
     total = zero
     for parts, c in impressed.items():
         forces = c.impressed(s.q, s.v, s.t, p, jnp.stack([ideal.get(part, zero) for part in parts]))

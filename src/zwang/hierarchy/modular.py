@@ -1,11 +1,13 @@
-"""The acceleration of a hierarchy with the modules' own factors: block diagonal below, a factor of the joints' rows above.
+"""The acceleration of a hierarchy with the modules' own factors: block diagonal below, a factor of
+the joints' rows above.
 
     modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i        one small factor per module, by `vmap`
     joints    v̇ = a + T (J T)⁺ (b̃ − J a)                                                  one factor of the joints' rows alone
 
-To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16) with the levels within the modules
-taken first and the level that joins them last; the flat model factors all rows at once. Where few rows touch few modules each,
-J T has few entries per row and its factor is sparse (`zwang.sparse`).
+To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16)
+with the levels within the modules taken first and the level that joins them last; the flat model
+factors all rows at once. Where few rows touch few modules each, J T has few entries per row and its
+factor is sparse (`zwang.sparse`).
 """
 
 from __future__ import annotations
@@ -37,8 +39,10 @@ from zwang.sparse.pattern import detect
 from zwang.sparse.structure import GAIN, SPARSE_ROWS
 
 PASSES = 2
-"""How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first correction leaves the round-off of a, and
-the second one that of v̇."""
+"""How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
+correction leaves the round-off of a, and
+the second one that of v̇.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,7 +62,8 @@ class Block:
 
 
 class Modular:
-    """A hierarchy prepared for `acceleration`: which modules are one definition, and which joint rows touch which module.
+    """A hierarchy prepared for `acceleration`: which modules are one definition, and which joint
+    rows touch which module.
 
     Args:
         model: of `zw.Hierarchy`, with ideal constraints and a positive definite mass matrix.
@@ -70,21 +75,33 @@ class Modular:
     def __init__(self, model: Model):
         assembly = model.assembly
         if assembly is None or model.singular_mass or model.servo is not None:
-            raise ModelError(f"{model.name}: expected a zw.Hierarchy without a servo and with a positive definite mass matrix.")
+            raise ModelError(
+                f"{model.name}: expected a zw.Hierarchy without a servo and with a positive definite mass matrix."
+            )
         if any(c.nonideal is not None for c in model.constraints.members):
-            raise ModelError(f"{model.name}: expected ideal constraints; use zw.motion for nonideal ones.")
-        place = lambda node: Places.whole(node.model.params).moved(node.path, node.q.start, node.v.start)
+            raise ModelError(
+                f"{model.name}: expected ideal constraints; use zw.motion for nonideal ones."
+            )
+        place = lambda node: Places.whole(node.model.params).moved(
+            node.path, node.q.start, node.v.start
+        )
         self.model = model
-        self.blocks = merged(Block(node.model, node.kind, place(node)) for node in assembly.top.modules if node.model.system.nv)
+        self.blocks = merged(
+            Block(node.model, node.kind, place(node))
+            for node in assembly.top.modules
+            if node.model.system.nv
+        )
         own = [c for c in model.constraints.members if not isinstance(c, Placed)]
         self.joints = Constraints(own, model.system, model.parameters())
         self.pattern = _pattern(self)
 
     def acceleration(self, q, v, t=0.0, *, params: PyTree = None) -> Float[Array, " nv"]:
-        """v̇, shape (nv,); inside `jit`, `vmap` and `grad` as well, where it is NaN if constraints contradict each other.
+        """v̇, shape (nv,); inside `jit`, `vmap` and `grad` as well, where it is NaN if constraints
+        contradict each other.
 
         Raises:
-            ModelError: for contradictory constraints, or a joint that touches a module that it was not seen to touch.
+            ModelError: for contradictory constraints, or a joint that touches a module that it was
+                not seen to touch.
         """
         p = self.model.parameters(params)
         s = self.model.state(q, v, t)
@@ -163,8 +180,8 @@ class _Pattern(eqx.Module):
     Attributes:
         structure: of J and of J T, one column at a time.
         present: whether a row has an entry of a color, shape (colors, m).
-        source: colors of the columns of the module that each entry lies in, shape (most velocities, colors, m); one past the last for
-            modules with fewer.
+        source: colors of the columns of the module that each entry lies in, shape (most velocities,
+            colors, m); one past the last for modules with fewer.
     """
 
     structure: Structure
@@ -175,9 +192,14 @@ class _Pattern(eqx.Module):
         """`J T`."""
         columns = jnp.zeros((len(self.source), J.shape[1]))
         for at_v, T in tangents:
-            columns = columns.at[: T.shape[1], at_v.ravel()].set(T.transpose(1, 0, 2).reshape(T.shape[1], -1))
+            columns = columns.at[: T.shape[1], at_v.ravel()].set(
+                T.transpose(1, 0, 2).reshape(T.shape[1], -1)
+            )
         data = jnp.concatenate([J.data[:, 0], jnp.zeros((1, J.data.shape[2]))])
-        terms = (jnp.take_along_axis(data, self.source[k], axis=0) * columns[k][J.layout.block] for k in range(len(self.source)))
+        terms = (
+            jnp.take_along_axis(data, self.source[k], axis=0) * columns[k][J.layout.block]
+            for k in range(len(self.source))
+        )
         return SparseMatrix((self.present * sum(terms))[:, None], J.layout)
 
 
@@ -191,13 +213,22 @@ def _pattern(x: Modular) -> _Pattern | None:
     module = np.repeat(np.arange(len(starts)), sizes)
     sign = np.random.default_rng(1867).uniform(0.5, 1.5, nv)
     looked = Sparsity(x.model.system, x.joints, x.model.parameters())
-    found = [detect(lambda w, s=state: looked.product_at(s)(w[:, module] * sign), m, len(starts), 1) for state in looked.states]
+    found = [
+        detect(lambda w, s=state: looked.product_at(s)(w[:, module] * sign), m, len(starts), 1)
+        for state in looked.states
+    ]
     if not found or any(f is None for f in found):
         return None
-    row, touched = np.unique(np.concatenate([np.stack(f) for f in found if f is not None], axis=1), axis=1)
+    row, touched = np.unique(
+        np.concatenate([np.stack(f) for f in found if f is not None], axis=1), axis=1
+    )
     row, touched = np.repeat(row, sizes[touched]), np.repeat(touched, sizes[touched])
     first = np.concatenate([[True], (row[1:] != row[:-1]) | (touched[1:] != touched[:-1])])
-    column = starts[touched] + np.arange(len(row)) - np.maximum.accumulate(np.where(first, np.arange(len(row)), 0))
+    column = (
+        starts[touched]
+        + np.arange(len(row))
+        - np.maximum.accumulate(np.where(first, np.arange(len(row)), 0))
+    )
     color = colors(row, column, m, nv)
     layout = Layout(row, column, color, (m, nv), 1)
     structure = Structure(layout, plan(row, column, color, (m, nv), 1))

@@ -25,13 +25,14 @@ class Module:
     """A system with a name, ready to be assembled.
 
     Args:
-        system: a `zw.System`, a `zw.Lagrangian`, or a whole `zw.Model`: a gallery member's, an imported robot, a `zw.Hierarchy`.
+        system: a `zw.System`, a `zw.Lagrangian`, or a whole `zw.Model`: a gallery member's, an
+            imported robot, a `zw.Hierarchy`.
         constraints: the module's own constraints, which belong to level 1; a model brings its own.
         name: prefix of its coordinates' names: "crank" makes "angle" "crank.angle".
         params: a dict of parameters; of a model, those that differ.
 
-    Modules of one system and one set of constraints are one definition: give the same object to each, with its own name and
-    parameters, and it is evaluated for all of them at once.
+    Modules of one system and one set of constraints are one definition: give the same object to
+    each, with its own name and parameters, and it is evaluated for all of them at once.
 
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
@@ -39,7 +40,11 @@ class Module:
     """
 
     def __init__(
-        self, system: System | Model, constraints: Sequence[AbstractConstraint] = (), name: str = "module", params: PyTree = None
+        self,
+        system: System | Model,
+        constraints: Sequence[AbstractConstraint] = (),
+        name: str = "module",
+        params: PyTree = None,
     ):
         if isinstance(system, Model):
             if constraints:
@@ -50,9 +55,13 @@ class Module:
         elif isinstance(system, System):
             model = Model(system, constraints, params, name=name)
         else:
-            raise ModelError(f"module {name!r}: system is {system!r:.80}, expected a zw.System or a zw.Model.")
+            raise ModelError(
+                f"module {name!r}: system is {system!r:.80}, expected a zw.System or a zw.Model."
+            )
         if model.servo is not None:
-            raise ModelError(f"module {name!r} has a servo of its own; assemble its passive model, and give the whole a servo.")
+            raise ModelError(
+                f"module {name!r} has a servo of its own; assemble its passive model, and give the whole a servo."
+            )
         if model.params is not None and not isinstance(model.params, dict):
             raise ModelError(
                 f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, so that each has a name."
@@ -66,10 +75,16 @@ def _with(model: Model, params: PyTree, name: str) -> Model:
     for key in [*given, *known]:
         shapes = [jnp.shape(x[key]) if key in x else "nothing" for x in (given, known)]
         if shapes[0] != shapes[1]:
-            raise ModelError(f"module {name!r}: parameter {key!r} has shape {shapes[0]}, expected {shapes[1]}.")
-    copy = Model.__new__(Model)  # the same objects with other numbers, so that it stays one definition
+            raise ModelError(
+                f"module {name!r}: parameter {key!r} has shape {shapes[0]}, expected {shapes[1]}."
+            )
+    copy = Model.__new__(
+        Model
+    )  # the same objects with other numbers, so that it stays one definition
     for field in dataclasses.fields(Model):
-        object.__setattr__(copy, field.name, merged if field.name == "params" else getattr(model, field.name))
+        object.__setattr__(
+            copy, field.name, merged if field.name == "params" else getattr(model, field.name)
+        )
     return copy
 
 
@@ -92,26 +107,34 @@ class ByName(AbstractConstraint):
         return self.constraint.parts
 
     @property
-    def nonideal(self) -> Callable | None:  # type: ignore[override]
+    def nonideal(self) -> Callable | None:
         impressed = self.constraint.nonideal
         if impressed is None:
             return None
-        return lambda q, v, t, p, ideal: impressed(*self._named(q, v), t, self.names.parameters(p), self.names.velocities(ideal))
+        return lambda q, v, t, p, ideal: impressed(
+            *self._named(q, v), t, self.names.parameters(p), self.names.velocities(ideal)
+        )
 
     def _named(self, q, v):
         return self.names.coordinates(q), self.names.velocities(v)
 
     def position_residual(self, system, q, t, p):
-        return self.constraint.position_residual(system, self.names.coordinates(q), t, self.names.parameters(p))  # type: ignore
+        return self.constraint.position_residual(
+            system, self.names.coordinates(q), t, self.names.parameters(p)
+        )
 
     def velocity_residual(self, system, q, v, t, p):
         if self.level == "position":
             along = (system.rate(q, v, t, p), jnp.ones_like(t))
             return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]
-        return self.constraint.velocity_residual(system, *self._named(q, v), t, self.names.parameters(p))
+        return self.constraint.velocity_residual(
+            system, *self._named(q, v), t, self.names.parameters(p)
+        )
 
     def acceleration_rows(self, system, q, v, t, p):
-        return self.constraint.acceleration_rows(system, *self._named(q, v), t, self.names.parameters(p))
+        return self.constraint.acceleration_rows(
+            system, *self._named(q, v), t, self.names.parameters(p)
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,7 +162,11 @@ class Assembly:
 
     def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
         """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
-        return constraint if isinstance(constraint, (ByName, Placed)) else ByName(constraint, self.names)
+        return (
+            constraint
+            if isinstance(constraint, (ByName, Placed))
+            else ByName(constraint, self.names)
+        )
 
 
 def Hierarchy(
@@ -157,23 +184,28 @@ def Hierarchy(
         level 1           the modules, each with its own constraints, independent of each other: M and F are theirs side by side
         level r + 1       A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join them
 
-    The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module carry its name: `leg a.crank.angle`,
-    `p["leg a.crank.mass"]`. A module may be a hierarchy itself; its levels are then the lower levels of the whole.
+    The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module
+    carry its name: `leg a.crank.angle`, `p["leg a.crank.mass"]`. A module may be a hierarchy
+    itself; its levels are then the lower levels of the whole.
 
     Args:
-        levels: first a list of modules (`zw.Module`, or a `zw.Model`, whose name is then taken), then for each level that is added a
-            list of constraints. Their functions get q, v and p by name: `q["leg a.crank"]` is a module's part of q,
-            `q["leg a.crank.angle"]` an entry, `q[["leg a", "leg b"]]` the parts of equal modules stacked, `p["leg a"]` a module's
+        levels: first a list of modules (`zw.Module`, or a `zw.Model`, whose name is then taken),
+            then for each level that is added a list of constraints. Their functions get q, v and p
+            by name: `q["leg a.crank"]` is a module's part of q, `q["leg a.crank.angle"]` an entry,
+            `q[["leg a", "leg b"]]` the parts of equal modules stacked, `p["leg a"]` a module's
             parameters, `v.row({"leg a.crank.angle": 1.0})` a row of A.
-        force: `(q, v, t, p)`, by name, → forces between modules [N, N·m …], as a dict by name of module or velocity, or a vector (nv,).
-        potential: `(q, t, p)`, by name, → potential energy [J] of what acts between modules, e.g. springs; its force is derived.
+        force: `(q, v, t, p)`, by name, → forces between modules [N, N·m …], as a dict by name of
+            module or velocity, or a vector (nv,).
+        potential: `(q, t, p)`, by name, → potential energy [J] of what acts between modules, e.g.
+            springs; its force is derived.
         params: parameters of these functions, by name.
         servo: a `zw.Servo` of the whole, its functions by name as well.
         singular_mass: as in `zw.Model`; true as well if it is so for a module.
         name: name of the whole.
 
     Raises:
-        ModelError: for names that repeat or do not exist, and for levels that are not lists of modules and of constraints.
+        ModelError: for names that repeat or do not exist, and for levels that are not lists of
+            modules and of constraints.
 
     Reference: Orsino (2017), Proc. R. Soc. A 473, recursive modular modelling, section 2.
 
@@ -200,15 +232,21 @@ def Hierarchy(
         for c in m.model.constraints.members:
             r = level_of[c.parts[0]]
             placed += [[] for _ in range(r + 1 - len(placed))]
-            known = c if isinstance(c, Placed) else Placed(c, m.model.system, Places.whole(m.model.params))
+            known = (
+                c
+                if isinstance(c, Placed)
+                else Placed(c, m.model.system, Places.whole(m.model.params))
+            )
             placed[r].append(known.at(known.places.moved(*at)))
     members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
     members += [[] for _ in range(depth - len(members))]
     system_names: dict[str, Any] = {
-        what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)] for what in ("coordinates", "velocities")
+        what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)]
+        for what in ("coordinates", "velocities")
     }
     units: dict[str, Any] = {
-        what: [u for m in modules for u in getattr(m.model.system, what)] for what in ("units", "velocity_units")
+        what: [u for m in modules for u in getattr(m.model.system, what)]
+        for what in ("units", "velocity_units")
     }
     sizes = System(nq[-1], jnp.ones, jnp.zeros, nv=nv[-1], velocity_map=jnp.zeros, **system_names)
     names = Names(sizes, nodes)
@@ -217,21 +255,44 @@ def Hierarchy(
         interactions.append(Interaction(names, force, potential, Places.whole(whole)))
     parts = Assembled(merged(leaves), merged(interactions), nq[-1], nv[-1])
     system = System(
-        nq[-1], parts.mass_matrix, parts.force, nv=nv[-1], velocity_map=parts.velocity_map, offset=parts.offset,
-        retract=parts.retract, potential=parts.potential, energy_unit=modules[0].model.system.energy_unit, **system_names, **units,
-    )  # fmt: skip
+        nq[-1],
+        parts.mass_matrix,
+        parts.force,
+        nv=nv[-1],
+        velocity_map=parts.velocity_map,
+        offset=parts.offset,
+        retract=parts.retract,
+        potential=parts.potential,
+        energy_unit=modules[0].model.system.energy_unit,
+        **system_names,
+        **units,
+    )
     for level in added:
         members.append([ByName(c, names) for c in level])
     of = lambda level: tuple(part for c in level for part in c.parts)
     level_names = tuple(of(level) for level in members)
     own_names = tuple(part for level in added for part in of(level))
-    top = Node("", len(members), own_names, tuple(nodes), slice(0, nq[-1]), slice(0, nv[-1]), object(), None)
+    top = Node(
+        "",
+        len(members),
+        own_names,
+        tuple(nodes),
+        slice(0, nq[-1]),
+        slice(0, nv[-1]),
+        object(),
+        None,
+    )
     return Model(
-        system, [c for level in members for c in level], whole,
+        system,
+        [c for level in members for c in level],
+        whole,
         servo=None if servo is None else servo.by_name(names, lambda c: ByName(c, names)),
-        singular_mass=singular_mass or any(m.model.singular_mass for m in modules), name=name,
-        assembly=Assembly(top, level_names, names, parts.leaves, parts.interactions, _packing(parts.leaves)),
-    )  # fmt: skip
+        singular_mass=singular_mass or any(m.model.singular_mass for m in modules),
+        name=name,
+        assembly=Assembly(
+            top, level_names, names, parts.leaves, parts.interactions, _packing(parts.leaves)
+        ),
+    )
 
 
 def _single(model: Model) -> Assembly:
@@ -249,16 +310,24 @@ def _packing(leaves: Sequence[Leaf]) -> Packing:
 
 
 def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:
-    joined = {f"{m.name}.{key}": value for m in modules for key, value in flattened(m.model.params).items()}
+    joined = {
+        f"{m.name}.{key}": value
+        for m in modules
+        for key, value in flattened(m.model.params).items()
+    }
     for key in own or {}:
         if key.split(".")[0] in {m.name for m in modules}:
-            raise ModelError(f"{name}: parameter {key!r} begins with the name of a module; give it to that module's params.")
+            raise ModelError(
+                f"{name}: parameter {key!r} begins with the name of a module; give it to that module's params."
+            )
     return {**joined, **(own or {})} or None
 
 
 def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
     if not levels or not all(isinstance(level, (list, tuple)) for level in levels) or not levels[0]:
-        raise ModelError(f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the first one of modules.")
+        raise ModelError(
+            f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the first one of modules."
+        )
     modules = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
     for m in modules:
         if not isinstance(m, Module):
@@ -268,5 +337,7 @@ def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstra
     for r, level in enumerate(levels[1:], start=2):
         for c in level:
             if not isinstance(c, AbstractConstraint):
-                raise ModelError(f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as zw.Holonomic.")
+                raise ModelError(
+                    f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as zw.Holonomic."
+                )
     return modules, [list(level) for level in levels[1:]]

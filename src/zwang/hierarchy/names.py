@@ -1,4 +1,6 @@
-"""q, v and p by name, for functions that join modules: `q["leg a.crank.angle"]`, `p["leg a.crank.mass"]`."""
+"""q, v and p by name, for functions that join modules: `q["leg a.crank.angle"]`, `p["leg
+a.crank.mass"]`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ from zwang.hierarchy.packed import stacked
 class Named:
     """A vector whose parts have names.
 
-    `x["leg a.crank"]` is what belongs to a module, shape (n,); `x["leg a.crank.angle"]` one entry, a scalar; a list of names gives
-    them stacked along a leading axis, so that equal modules are joined in one expression. Integers and slices count as in any
-    vector, and JAX functions take it as the vector itself.
+    `x["leg a.crank"]` is what belongs to a module, shape (n,); `x["leg a.crank.angle"]` one entry,
+    a scalar; a list of names gives them stacked along a leading axis, so that equal modules are
+    joined in one expression. Integers and slices count as in any vector, and JAX functions take it
+    as the vector itself.
 
     Args:
         vector: all of q or v.
@@ -41,11 +44,15 @@ class Named:
         if isinstance(key, str):
             return self._vector[..., _found(key, self._index, self._what)]
         if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
-            return self._vector[..., np.array([_entries(_found(name, self._index, self._what)) for name in key])]
+            return self._vector[
+                ..., np.array([_entries(_found(name, self._index, self._what)) for name in key])
+            ]
         return self._vector[key]
 
     def row(self, entries: Mapping[str, Any]):
-        """A vector of this length with some parts given by name and zeros elsewhere: a row of A, or a force."""
+        """A vector of this length with some parts given by name and zeros elsewhere: a row of A, or
+        a force.
+        """
         vector = jnp.zeros(self._vector.shape)
         for name, value in entries.items():
             vector = vector.at[_found(name, self._index, self._what)].add(value)
@@ -55,7 +62,8 @@ class Named:
 class NamedParameters(Mapping):
     """Parameters whose names have dots.
 
-    `p["leg a.crank.mass"]` is one; `p["leg a.crank"]` those of a module, by their own names; a list of modules gives these stacked.
+    `p["leg a.crank.mass"]` is one; `p["leg a.crank"]` those of a module, by their own names; a list
+    of modules gives these stacked.
     """
 
     def __init__(self, params: Mapping[str, Any]):
@@ -69,7 +77,10 @@ class NamedParameters(Mapping):
 
     def __getitem__(self, key: Any):
         if isinstance(key, (list, tuple)):
-            return {name: stacked(self._params, [f"{path}.{name}" for path in key]) for name in self[key[0]]}
+            return {
+                name: stacked(self._params, [f"{path}.{name}" for path in key])
+                for name in self[key[0]]
+            }
         if key in self._params:
             return self._params[key]
         if key not in self._below:
@@ -94,5 +105,9 @@ def _found(name: str, index: Mapping[str, Any], what: str):
     if name in index:
         return index[name]
     close = difflib.get_close_matches(name, index, n=2, cutoff=0.5)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are: {', '.join(list(index)[:12])}."
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"there are: {', '.join(list(index)[:12])}."
+    )
     raise ModelError(f"no module or entry of the {what} is named {name!r}; {hint}")

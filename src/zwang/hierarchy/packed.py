@@ -1,4 +1,6 @@
-"""Parameters of equal modules as one array each: a program of a thousand modules has as many arguments as one of two."""
+"""Parameters of equal modules as one array each: a program of a thousand modules has as many
+arguments as one of two.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class Packing:
 
     def __init__(self, groups: Iterable[Sequence[str]]):
         self.groups = tuple(tuple(names) for names in groups)
-        self.place = {name: (g, i) for g, names in enumerate(self.groups) for i, name in enumerate(names)}
+        self.place = {
+            name: (g, i) for g, names in enumerate(self.groups) for i, name in enumerate(names)
+        }
         self._last: tuple[Any, Packed] | None = None
 
     def __call__(self, p: Mapping[str, Any]) -> Packed:
@@ -30,7 +34,11 @@ class Packing:
         if self._last is not None and self._last[0] is p:
             return self._last[1]
         known = is_concrete(p)
-        stack = (lambda parts: jnp.asarray(np.stack([np.asarray(x) for x in parts]))) if known else jnp.stack
+        stack = (
+            (lambda parts: jnp.asarray(np.stack([np.asarray(x) for x in parts])))
+            if known
+            else jnp.stack
+        )
         arrays = tuple(stack([p[name] for name in names]) for names in self.groups)
         packed = Packed(arrays, {name: x for name, x in p.items() if name not in self.place}, self)
         if known:

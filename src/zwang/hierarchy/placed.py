@@ -14,7 +14,8 @@ from zwang.system import System
 
 
 class Placed(AbstractConstraint):
-    """A constraint of a module, written for the module alone, at all places of modules of its kind, in one evaluation by `vmap`. Each
+    """A constraint of a module, written for the module alone, at all places of modules of its kind,
+    in one evaluation by `vmap`. Each
     place has its own name, rows and force.
 
     Args:
@@ -46,20 +47,26 @@ class Placed(AbstractConstraint):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return tuple(below(prefix, part) for prefix in self.places.prefixes for part in self.constraint.parts)
+        return tuple(
+            below(prefix, part) for prefix in self.places.prefixes for part in self.constraint.parts
+        )
 
     @property
-    def nonideal(self) -> Callable | None:  # type: ignore[override]
+    def nonideal(self) -> Callable | None:
         if self.constraint.nonideal is None:
             return None
 
         def placed(q, v, t, p, ideal_force):
             at = jnp.asarray(self.places.v(self.home))
-            whole = jnp.reshape(ideal_force, (len(at), -1, len(v)))  # by place, and by part of the module's constraint
+            whole = jnp.reshape(
+                ideal_force, (len(at), -1, len(v))
+            )  # by place, and by part of the module's constraint
             own = jax.vmap(lambda forces, at: forces[:, at])(whole, at)
             impressed = lambda q, v, ideal, p: self.constraint.impressed(q, v, t, p, ideal)
             c = self.places.each(impressed, p, *self._own(q, v), own)
-            return jax.vmap(lambda x, c, at: x.at[:, at].set(c))(jnp.zeros_like(whole), c, at).reshape(jnp.shape(ideal_force))
+            return jax.vmap(lambda x, c, at: x.at[:, at].set(c))(
+                jnp.zeros_like(whole), c, at
+            ).reshape(jnp.shape(ideal_force))
 
         return placed
 
@@ -78,4 +85,6 @@ class Placed(AbstractConstraint):
         rows = lambda q, v, p: self.constraint.acceleration_rows(self.home, q, v, t, p)
         A, b = self.places.each(rows, p, *self._own(q, v))
         spread = lambda A, at: jnp.zeros((len(A), system.nv)).at[:, at].set(A)
-        return jax.vmap(spread)(A, jnp.asarray(self.places.v(self.home))).reshape(-1, system.nv), b.ravel()
+        return jax.vmap(spread)(A, jnp.asarray(self.places.v(self.home))).reshape(
+            -1, system.nv
+        ), b.ravel()

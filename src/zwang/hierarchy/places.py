@@ -1,4 +1,6 @@
-"""Where modules of one kind are in a larger system, and how a function of one is evaluated at all of them."""
+"""Where modules of one kind are in a larger system, and how a function of one is evaluated at all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,15 @@ class Sized(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Places:
-    """Places of modules of one kind; hashed by identity, so that a compiled program takes them as they are.
+    """Places of modules of one kind; hashed by identity, so that a compiled program takes them as
+    they are.
 
     Attributes:
-        prefixes: the modules' paths, before the names of their parameters and constraints; empty for the whole.
+        prefixes: the modules' paths, before the names of their parameters and constraints; empty
+            for the whole.
         q_starts, v_starts: where their coordinates and velocities begin.
-        params: names and shapes of the parameters of one of them; its functions get None if there are none.
+        params: names and shapes of the parameters of one of them; its functions get None if there
+            are none.
         tree: the dictionary that they make up, which may be nested.
     """
 
@@ -41,7 +46,13 @@ class Places:
     def whole(params: Mapping[str, Any] | None) -> Places:
         """The one place of a model that is not a part of another, with all of its parameters."""
         tree = jax.tree_util.tree_structure(dict(params or {}))
-        return Places(("",), (0,), (0,), tuple((name, jnp.shape(x)) for name, x in flattened(params).items()), tree)
+        return Places(
+            ("",),
+            (0,),
+            (0,),
+            tuple((name, jnp.shape(x)) for name, x in flattened(params).items()),
+            tree,
+        )
 
     def __len__(self) -> int:
         return len(self.prefixes)
@@ -50,7 +61,11 @@ class Places:
         """The same, below a path and behind other coordinates."""
         paths = tuple(below(prefix, x) for x in self.prefixes)
         return Places(
-            paths, tuple(x + q_start for x in self.q_starts), tuple(x + v_start for x in self.v_starts), self.params, self.tree
+            paths,
+            tuple(x + q_start for x in self.q_starts),
+            tuple(x + v_start for x in self.v_starts),
+            self.params,
+            self.tree,
         )
 
     def q(self, of: Sized) -> np.ndarray:
@@ -62,16 +77,24 @@ class Places:
         return np.array(self.v_starts)[:, None] + np.arange(of.nv)
 
     def each(self, function: Callable, p, *own):
-        """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place are its own parameters."""
+        """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place
+        are its own parameters.
+        """
         if len(self) == 1:
             known = p if self.prefixes[0] else flattened(p)
             alone = self._own(lambda name: known[below(self.prefixes[0], name)])
-            return jax.tree_util.tree_map(lambda x: jnp.asarray(x)[None], function(*(x[0] for x in own), alone))
+            return jax.tree_util.tree_map(
+                lambda x: jnp.asarray(x)[None], function(*(x[0] for x in own), alone)
+            )
         return jax.vmap(function)(*own, self._own(lambda name: stacked(p, self.named(name))))
 
     def _own(self, value: Callable[[str], Any]):
         """The parameters of one module, as its functions take them."""
-        return jax.tree_util.tree_unflatten(self.tree, [value(name) for name, _ in self.params]) if self.params else None
+        return (
+            jax.tree_util.tree_unflatten(self.tree, [value(name) for name, _ in self.params])
+            if self.params
+            else None
+        )
 
     def named(self, parameter: str) -> list[str]:
         """Full names of a parameter at all places."""
@@ -101,12 +124,21 @@ def merged(parts: Iterable[T]) -> list[T]:
         key = (part.kind, part.places.params, part.places.tree)
         kinds.setdefault(key, part)
         joined.setdefault(key, []).append(part.places)
-    return [part if len(joined[key]) == 1 else part.at(_joined(joined[key])) for key, part in kinds.items()]
+    return [
+        part if len(joined[key]) == 1 else part.at(_joined(joined[key]))
+        for key, part in kinds.items()
+    ]
 
 
 def _joined(parts: list[Places]) -> Places:
     together = lambda name: tuple(x for part in parts for x in getattr(part, name))
-    return Places(together("prefixes"), together("q_starts"), together("v_starts"), parts[0].params, parts[0].tree)
+    return Places(
+        together("prefixes"),
+        together("q_starts"),
+        together("v_starts"),
+        parts[0].params,
+        parts[0].tree,
+    )
 
 
 def flattened(params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -123,7 +155,9 @@ def below(prefix: str, name: str) -> str:
 
 
 def taken(x, entries: np.ndarray):
-    """`x[entries]`; a slice where the entries follow each other, whose derivative costs less than that of a gathering."""
+    """`x[entries]`; a slice where the entries follow each other, whose derivative costs less than
+    that of a gathering.
+    """
     first, flat = int(entries.flat[0]) if entries.size else 0, entries.ravel()
     if np.array_equal(flat, first + np.arange(len(flat))):
         return x[first : first + len(flat)].reshape(entries.shape)

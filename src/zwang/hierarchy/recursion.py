@@ -1,16 +1,19 @@
 """One level of constraints enforced on top of others: recursive paper, eq. (4.14)-(4.18).
 
-In coordinates weighted by the mass, a = W⁻¹v̇ and H̃ = Ã W with W Wᵀ = M⁻¹, and with the spread L of what is still free, P = L Lᵀ:
+In coordinates weighted by the mass, a = W⁻¹v̇ and H̃ = Ã W with W Wᵀ = M⁻¹, and with the spread L
+of what is still free, P = L Lᵀ:
 
     K = [L 0] [H̃L  R^½]⁺                       without clearance (H̃P)⁺ (4.16), with it P H̃ᵀ(H̃P H̃ᵀ + R)⁻¹ (4.17)
     a ← a + K (b̃ − H̃ a)                        (4.14)
     L ← [(I − K H̃) L   K R^½]                  P ← (I − K H̃) P (I − K H̃)ᵀ + K R Kᵀ (4.15), (4.18)
 
-It begins with a = M^½M⁻¹F and L = I. Without clearance L = P, the orthogonal projector onto what the constraints leave free. Because K
-lies in the range of P, a level leaves those below it untouched; what they forbid it does not get. Rows of H̃ are brought to unit length
-first, so that neither units nor row factors decide what counts as dependent.
+It begins with a = M^½M⁻¹F and L = I. Without clearance L = P, the orthogonal projector onto what
+the constraints leave free. Because K lies in the range of P, a level leaves those below it
+untouched; what they forbid it does not get. Rows of H̃ are brought to unit length first, so that
+neither units nor row factors decide what counts as dependent.
 
-Where M may be singular, W = I, a = 0 to begin with, and each level ends with the motion along what is free, which is (3.4):
+Where M may be singular, W = I, a = 0 to begin with, and each level ends with the motion along what
+is free, which is (3.4):
 
     v̇ = a + P (P M P)⁺ P (F − M a)
 """
@@ -30,11 +33,15 @@ from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.pseudoinverse.base import MatrixFactor
 
 DEPENDENT = 1e-8
-"""A row of unit length of which no more than this is left beside the levels below depends on them; as in `zwang.check`."""
+"""A row of unit length of which no more than this is left beside the levels below depends on them;
+as in `zwang.check`.
+"""
 
 
 class Weights(eqx.Module):
-    """The coordinates in which a level is enforced: weighted by the mass, or as they are where the mass may be singular."""
+    """The coordinates in which a level is enforced: weighted by the mass, or as they are where the
+    mass may be singular.
+    """
 
     mass: AbstractMass | None
     M: Float[Array, "nv nv"] | None
@@ -65,8 +72,11 @@ class Weights(eqx.Module):
         n = len(self.force)
         return (jnp.zeros(n) if self.singular else self.pulled(self.force)), jnp.eye(n)
 
-    def acceleration(self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal: Any = 0.0):
-        """`v̇` of a level [unit of v per s], shape (nv,), NaN where the constraints leave a direction without mass free.
+    def acceleration(
+        self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal: Any = 0.0
+    ):
+        """`v̇` of a level [unit of v per s], shape (nv,), NaN where the constraints leave a
+        direction without mass free.
 
         Args:
             a, spread: of the level.
@@ -142,7 +152,9 @@ def step(
     missed = asked - H @ after
     size = jnp.abs(asked) + jnp.linalg.norm(a)
     divisor = jnp.where(scale > 0, scale, 1.0)
-    rows = jnp.where(scale > 0, missed / divisor, b)  # a row of zeros that asks for something misses all of it
+    rows = jnp.where(
+        scale > 0, missed / divisor, b
+    )  # a row of zeros that asks for something misses all of it
     gave_way = jnp.where(scale > 0, jnp.abs(missed) > consistent * size, b != 0)
     rank = pinv.rank() if root is None else _rank(seen)
     return Step(after, left, K * scale, rank, rows, gave_way)
@@ -158,8 +170,11 @@ def _rank(seen):
 
 
 class _Absolute(AbstractPseudoinverse):
-    """Truncated singular values with an absolute threshold: rows have unit length before what is enforced already is taken off them,
-    so that a level that depends on others altogether is all round-off, which a relative threshold would blow up."""
+    """Truncated singular values with an absolute threshold: rows have unit length before what is
+    enforced already is taken off them,
+    so that a level that depends on others altogether is all round-off, which a relative threshold
+    would blow up.
+    """
 
     threshold: Float[Array, ""] | float = DEPENDENT
 

@@ -12,7 +12,9 @@ from jaxtyping import Array, Bool, Float
 
 
 class Flow(Protocol):
-    """What an integrator may ask of the motion that it integrates; y = (q, v) as one vector of size nq + nv."""
+    """What an integrator may ask of the motion that it integrates; y = (q, v) as one vector of size
+    nq + nv.
+    """
 
     def rate(self, t: Float[Array, ""], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """`ẏ`."""
@@ -22,8 +24,12 @@ class Flow(Protocol):
         """q and v."""
         raise NotImplementedError
 
-    def newton(self, t, y, step: Float[Array, ""]) -> Callable[[Float[Array, " n"]], Float[Array, " n"]]:
-        """`r ↦ (I − step·∂f/∂y)⁻¹ r`, but for terms that cost Newton's method iterations and no accuracy; NaN if that cannot be."""
+    def newton(
+        self, t, y, step: Float[Array, ""]
+    ) -> Callable[[Float[Array, " n"]], Float[Array, " n"]]:
+        """`r ↦ (I − step·∂f/∂y)⁻¹ r`, but for terms that cost Newton's method iterations and no
+        accuracy; NaN if that cannot be.
+        """
         raise NotImplementedError
 
     @property
@@ -35,7 +41,9 @@ class Flow(Protocol):
         """`a = M⁻¹F` at rest."""
         raise NotImplementedError
 
-    def normals(self, t: Float[Array, ""], q: Float[Array, " nq"]) -> Callable[[Float[Array, " m"]], Float[Array, " nv"]]:
+    def normals(
+        self, t: Float[Array, ""], q: Float[Array, " nq"]
+    ) -> Callable[[Float[Array, " m"]], Float[Array, " nv"]]:
         """`r ↦ A⊕ r` of position constraints."""
         raise NotImplementedError
 
@@ -84,9 +92,16 @@ class AbstractIntegrator(eqx.Module):
 
     @abc.abstractmethod
     def step(
-        self, flow: Flow, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""], weight: Float[Array, " n"]
+        self,
+        flow: Flow,
+        t: Float[Array, ""],
+        y: Float[Array, " n"],
+        h: Float[Array, ""],
+        weight: Float[Array, " n"],
     ) -> Step:
         """One step of length h; `weight` is the size of an acceptable error of each entry."""
 
     def refuse(self, model, flow, state, instants: np.ndarray, step: float | None) -> None:
-        """Raise a `ModelError` if this method cannot integrate a model from a state to some instants."""
+        """Raise a `ModelError` if this method cannot integrate a model from a state to some
+        instants.
+        """

@@ -28,7 +28,14 @@ TABLEAU = Tableau(
         (1 / 32, 0, 3 / 32),
         (5 / 16, 0, -75 / 64, 75 / 64),
         (3 / 80, 0, 0, 3 / 16, 3 / 20),
-        (29443841 / 614563906, 0, 0, 77736538 / 692538347, -28693883 / 1125000000, 23124283 / 1800000000),
+        (
+            29443841 / 614563906,
+            0,
+            0,
+            77736538 / 692538347,
+            -28693883 / 1125000000,
+            23124283 / 1800000000,
+        ),
         (
             16016141 / 946692911,
             0,
@@ -135,7 +142,8 @@ TABLEAU = Tableau(
 class Dopri8(AbstractExplicit):
     """Explicit Runge-Kutta method of order 8 with an embedded error estimate, 13 stages.
 
-    The method for smooth motion and tolerances of 1e-6 and below; `Tsit5` is cheaper for loose tolerances.
+    The method for smooth motion and tolerances of 1e-6 and below; `Tsit5` is cheaper for loose
+    tolerances.
 
     Reference: Prince and Dormand (1981), J. Comput. Appl. Math. 7, 67-75 (RK8(7)13M).
     """

@@ -1,4 +1,6 @@
-"""Explicit Runge-Kutta steps: all stages in one loop, so that the equation of motion appears once in the compiled program."""
+"""Explicit Runge-Kutta steps: all stages in one loop, so that the equation of motion appears once
+in the compiled program.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from zwang.integrate.tableau import Tableau
 class AbstractExplicit(AbstractIntegrator):
     """An explicit Runge-Kutta method given by its tableau.
 
-    The first stage is always evaluated anew: the projection after a step moves the state, so that the last stage of the step
-    before is not the first of this one.
+    The first stage is always evaluated anew: the projection after a step moves the state, so that
+    the last stage of the step before is not the first of this one.
     """
 
     @property
@@ -31,6 +33,7 @@ class AbstractExplicit(AbstractIntegrator):
         def stage(i, rates):
             return rates.at[:, i].set(flow.rate(t + c[i] * h, y + h * (rates @ a[i])))
 
-        # stages last: of many motions side by side the sum over stages is then one product, without moving anything
+        # stages last: of many motions side by side the sum over stages is then one product, without
+        # moving anything
         rates = jax.lax.fori_loop(0, method.stages, stage, jnp.zeros((len(y), method.stages)))
         return Step(y + h * (rates @ b), h * (rates @ b_error), jnp.asarray(True))

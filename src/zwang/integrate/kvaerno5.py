@@ -12,7 +12,9 @@ from zwang.integrate.tableau import Tableau
 
 GAMMA = 0.26
 ROUND_OFF = 1e-14
-"""A Newton step this small, relative to the terms of its stage, cannot be improved upon; without it rtol = 1e-12 never converges."""
+"""A Newton step this small, relative to the terms of its stage, cannot be improved upon; without it
+rtol = 1e-12 never converges.
+"""
 _LAST = (
     0.13659751177640291,
     0,
@@ -22,7 +24,15 @@ _LAST = (
     0.06962479448202728,
     GAMMA,
 )
-_EMBEDDED = (0.13855640231268224, 0, -0.04245337201752043, 0.02446657898003141, 0.61943039072480676, GAMMA, 0)
+_EMBEDDED = (
+    0.13855640231268224,
+    0,
+    -0.04245337201752043,
+    0.02446657898003141,
+    0.61943039072480676,
+    GAMMA,
+    0,
+)
 
 TABLEAU = Tableau(
     c=(0, 0.52, 1.230333209967908, 0.8957659843500759, 0.43639360985864756, 1.0, 1.0),
@@ -31,7 +41,13 @@ TABLEAU = Tableau(
         (GAMMA, GAMMA),
         (0.13, 0.84033320996790809, GAMMA),
         (0.22371961478320505, 0.47675532319799699, -0.06470895363112615, GAMMA),
-        (0.16648564323248321, 0.10450018841591720, 0.03631482272098715, -0.13090704451073998, GAMMA),
+        (
+            0.16648564323248321,
+            0.10450018841591720,
+            0.03631482272098715,
+            -0.13090704451073998,
+            GAMMA,
+        ),
         _EMBEDDED,
         _LAST,
     ),
@@ -41,14 +57,17 @@ TABLEAU = Tableau(
 
 
 class Kvaerno5(AbstractIntegrator):
-    """ESDIRK method of order 5 with an embedded error estimate: A- and L-stable, stiffly accurate, 7 stages, 6 of them implicit.
+    """ESDIRK method of order 5 with an embedded error estimate: A- and L-stable, stiffly accurate,
+    7 stages, 6 of them implicit.
 
-    A stage solves `k = f(y + hγ k)` by Newton steps on a matrix that uses the structure of mechanics (`zwang.flow.MotionFlow.newton`),
-    refreshed once per stage; the constraints' curvature, and n of `q̇ = N v + n`, are left out of it, which costs
-    iterations and no accuracy. The error estimate is the plain difference of the two solutions (a stiff filter understated it).
+    A stage solves `k = f(y + hγ k)` by Newton steps on a matrix that uses the structure of
+    mechanics (`zwang.flow.MotionFlow.newton`), refreshed once per stage; the constraints'
+    curvature, and n of `q̇ = N v + n`, are left out of it, which costs iterations and no accuracy.
+    The error estimate is the plain difference of the two solutions (a stiff filter understated it).
 
     Attributes:
-        tolerance: a stage is solved when its Newton step is this fraction of the acceptable error; 1e-2.
+        tolerance: a stage is solved when its Newton step is this fraction of the acceptable error;
+            1e-2.
         iterations: Newton steps per stage before the step is rejected; 20.
 
     Reference: Kværnø (2004), BIT 44, 489-502.
@@ -68,12 +87,23 @@ class Kvaerno5(AbstractIntegrator):
         def stage(i, carry):
             rates, solved = carry
             base = y + h * ((a[i] * (jnp.arange(TABLEAU.stages) < i)) @ rates)
-            k, ok = self._solve(flow, t + c[i] * h, base, jnp.where(i > 0, h * GAMMA, 0.0), rates[jnp.maximum(i - 1, 0)], weight)
+            k, ok = self._solve(
+                flow,
+                t + c[i] * h,
+                base,
+                jnp.where(i > 0, h * GAMMA, 0.0),
+                rates[jnp.maximum(i - 1, 0)],
+                weight,
+            )
             return rates.at[i].set(k), solved & ok
 
         start = (jnp.zeros((TABLEAU.stages, len(y))), jnp.asarray(True))
         rates, solved = jax.lax.fori_loop(0, TABLEAU.stages, stage, start)
-        return Step(y + h * (jnp.asarray(TABLEAU.b) @ rates), h * (jnp.asarray(TABLEAU.b_error) @ rates), solved)
+        return Step(
+            y + h * (jnp.asarray(TABLEAU.b) @ rates),
+            h * (jnp.asarray(TABLEAU.b_error) @ rates),
+            solved,
+        )
 
     def _solve(self, flow: Flow, t, base, step, guess, weight):
         """k with `k = f(base + step·k)`; step = 0 for the explicit first stage."""

@@ -1,13 +1,15 @@
 """Stepping along the constraint manifold: one compiled program per model.
 
-`advance` runs a chunk of steps and gives every accepted step back; the host calls it again with where it ended. State, sample
-times, tolerances, step and parameters are all traced, so that none of them compiles anything anew; between chunks the host
-shows progress, collects the steps and may stop without losing what was reached.
+`advance` runs a chunk of steps and gives every accepted step back; the host calls it again with
+where it ended. State, sample times, tolerances, step and parameters are all traced, so that none of
+them compiles anything anew; between chunks the host shows progress, collects the steps and may stop
+without losing what was reached.
 
-Samples are stepped to, not interpolated, and so are the instants at which the flow changes (a controller that holds its last
-control, `Progress.memory`). The step is chosen by a PI controller, which rejects next to nothing on smooth motion.
-A step is rejected if its error is too large, if its equations were not solved, if it is not finite, or if the violation left
-after the projection exceeds `accept`.
+Samples are stepped to, not interpolated, and so are the instants at which the flow changes (a
+controller that holds its last control, `Progress.memory`). The step is chosen by a PI controller,
+which rejects next to nothing on smooth motion. A step is rejected if its error is too large, if its
+equations were not solved, if it is not finite, or if the violation left after the projection
+exceeds `accept`.
 """
 
 from __future__ import annotations
@@ -25,12 +27,18 @@ from zwang.integrate.base import AbstractIntegrator, Flow
 from zwang.programs import program
 
 CHUNK = 256
-"""Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do not count."""
+"""Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do
+not count.
+"""
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
-"""Step controller: fraction of the step that would just be acceptable, and the limits of one change."""
+"""Step controller: fraction of the step that would just be acceptable, and the limits of one
+change.
+"""
 EVENT_BAND = 1e-9
-"""A rising event that has had its effect must fall below this before it can have it again, relative to the largest value of its
-function so far: on its own constraint it is zero up to round-off."""
+"""A rising event that has had its effect must fall below this before it can have it again, relative
+to the largest value of its
+function so far: on its own constraint it is zero up to round-off.
+"""
 SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
@@ -77,8 +85,10 @@ class ManifoldFlow(Flow, Protocol):
 
 
 class EventFunctions(Protocol):
-    """Functions whose zeros end the loop: those that are `rising` where they leave zero or what is below it upward, the others
-    wherever they cross it."""
+    """Functions whose zeros end the loop: those that are `rising` where they leave zero or what is
+    below it upward, the others
+    wherever they cross it.
+    """
 
     @property
     def rising(self) -> np.ndarray:
@@ -89,7 +99,9 @@ class EventFunctions(Protocol):
 
 
 class Tolerances(eqx.Module):
-    """Attributes: rtol; atol, shape (n,); accept, the violation that a step may leave; growth, (1, 1) for a fixed step."""
+    """Attributes: rtol; atol, shape (n,); accept, the violation that a step may leave; growth, (1,
+    1) for a fixed step.
+    """
 
     rtol: Float[Array, ""]
     atol: Float[Array, " n"]
@@ -102,8 +114,9 @@ class Tolerances(eqx.Module):
 class Progress(eqx.Module):
     """Where a run is between two chunks; `memory` is the flow's own.
 
-    `events` are the values of the event functions, inf for one that is spent: it has had its effect, which keeps it at zero up to
-    round-off, and counts again once it has been below a band about zero; `largest` are the largest of them so far.
+    `events` are the values of the event functions, inf for one that is spent: it has had its
+    effect, which keeps it at zero up to round-off, and counts again once it has been below a band
+    about zero; `largest` are the largest of them so far.
     """
 
     t: Float[Array, ""]
@@ -122,8 +135,10 @@ class Progress(eqx.Module):
 
 
 class History(eqx.Module):
-    """The accepted steps of one chunk; `target` is the index of the sample that the step ended on, or −1; `applied` is
-    what the flow held during the step."""
+    """The accepted steps of one chunk; `target` is the index of the sample that the step ended on,
+    or −1; `applied` is
+    what the flow held during the step.
+    """
 
     count: Int[Array, ""]
     t: Float[Array, " chunk"]
@@ -135,17 +150,23 @@ class History(eqx.Module):
 
 
 def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
-    """Root mean square of the entries' errors, each over the one it may have; a step is close enough up to 1."""
+    """Root mean square of the entries' errors, each over the one it may have; a step is close
+    enough up to 1.
+    """
     weight = atol + rtol * jnp.maximum(jnp.abs(after), jnp.abs(before))
     return jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
 
 
 def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -> Float[Array, ""]:
-    """Next step over this one: PI control on the error ratios of this step and the last, no growth where the error is too large,
-    a quarter where the step cannot be kept."""
+    """Next step over this one: PI control on the error ratios of this step and the last, no growth
+    where the error is too large,
+    a quarter where the step cannot be kept.
+    """
     low, high = limits
     growth = jnp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
-    return jnp.where(kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high))
+    return jnp.where(
+        kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high)
+    )
 
 
 @program
@@ -158,7 +179,9 @@ def advance(
     tolerances: Tolerances,
     limit: Int[Array, ""],
 ) -> tuple[Progress, History]:
-    """At most `CHUNK` accepted steps towards the times `targets` (padded with inf), at most `limit` steps in all."""
+    """At most `CHUNK` accepted steps towards the times `targets` (padded with inf), at most `limit`
+    steps in all.
+    """
 
     def running(carry):
         p, history, k = carry
@@ -185,19 +208,28 @@ def advance(
         close = (ratio <= 1) | fixed
         values = events(flow, memory, t, y)
         largest = jnp.maximum(p.largest, jnp.abs(values))
-        crossed = jnp.where(events.rising, (p.events <= 0) & (values > 0), jnp.sign(values) * jnp.sign(p.events) < 0)
+        crossed = jnp.where(
+            events.rising, (p.events <= 0) & (values > 0), jnp.sign(values) * jnp.sign(p.events) < 0
+        )
         values = jnp.where(jnp.isinf(p.events) & (values > -EVENT_BAND * largest), jnp.inf, values)
         resolution = SMALLEST * (jnp.abs(p.t) + tolerances.duration)
         found = jnp.any(crossed) & kept & close & (h <= 10 * resolution)
         ok = kept & close & (~jnp.any(crossed) | found)
 
-        # step control: PI on the error, which also remembers steps that a sample has cut short (without them steps enter singular
-        # configurations too long and are rejected there: a fifth fewer of them, and a thousand times the error);
+        # step control: PI on the error, which also remembers steps that a sample has cut short
+        # (without them steps enter singular
+        # configurations too long and are rejected there: a fifth fewer of them, and a thousand
+        # times the error);
         # a crossing event is bracketed by `ceiling` and approached by the secant rule
         growth = step_growth(integrator.order, ratio, p.ratio, kept, close, tolerances.growth)
-        secant = jnp.min(jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0), initial=1.0)
+        secant = jnp.min(
+            jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0),
+            initial=1.0,
+        )
         approach = jnp.any(crossed) & kept & close & ~found
-        h_next = jnp.where(approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8) + resolution, h * growth)
+        h_next = jnp.where(
+            approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8) + resolution, h * growth
+        )
         h_next = jnp.where(hit & ok, jnp.maximum(p.h, h * growth), h_next)
         h_next = jnp.where(fixed & ok, p.h, h_next)
         ceiling = jnp.where(approach, h, jnp.where(ok, p.ceiling - h, p.ceiling))
@@ -206,10 +238,16 @@ def advance(
         refused = jnp.where(ok | approach, 0, p.refused + 1)
         result = jnp.where(found, Result.STOPPED, Result.SUCCESS)
         stuck = ~ok & ~approach & ((h_next <= resolution) | fixed)
-        reason = jnp.where(finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE)
+        reason = jnp.where(
+            finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
+        )
         reason = jnp.where(step.solved | ~jnp.all(jnp.isfinite(p.y)), reason, Result.STEP_TOO_SMALL)
         result = jnp.where(stuck, reason, result)
-        result = jnp.where((p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS), Result.TOO_MANY_STEPS, result)
+        result = jnp.where(
+            (p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS),
+            Result.TOO_MANY_STEPS,
+            result,
+        )
 
         on_sample = ok & hit & (target == targets[k])
 
@@ -227,11 +265,20 @@ def advance(
             history.applied.at[slot].set(flow.applied(memory)),
         )
         progress = Progress(
-            keep(t, p.t), keep(y, p.y), h_next, keep(jnp.maximum(ratio, 1e-10), p.ratio), ceiling,
-            keep(values, p.events), keep(largest, p.largest),
-            p.accepted + ok, p.rejected + (~ok & ~approach), refused, jnp.asarray(result, p.result.dtype),
-            jnp.where(found, crossed, p.fired), memory,
-        )  # fmt: skip
+            keep(t, p.t),
+            keep(y, p.y),
+            h_next,
+            keep(jnp.maximum(ratio, 1e-10), p.ratio),
+            ceiling,
+            keep(values, p.events),
+            keep(largest, p.largest),
+            p.accepted + ok,
+            p.rejected + (~ok & ~approach),
+            refused,
+            jnp.asarray(result, p.result.dtype),
+            jnp.where(found, crossed, p.fired),
+            memory,
+        )
         return progress, history, k + on_sample
 
     n = len(progress.y)

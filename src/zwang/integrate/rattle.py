@@ -12,14 +12,24 @@ from zwang.errors import ModelError
 from zwang.integrate.base import AbstractIntegrator, Flow, Step
 
 ITERATIONS = 50
-"""Most corrections of q in one step; each gains a factor of about the angle that the motion turns by in the step."""
+"""Most corrections of q in one step; each gains a factor of about the angle that the motion turns
+by in the step.
+"""
 DIVIDES = 1e-6
 """Distances of samples may differ from a multiple of the step by this part of a step."""
 TURNED = 0.5
-"""Part of the velocity, besides that of two free steps, that constraints may turn aside in one step. More is no motion of one branch:
-where rows lose rank, normals of the step's start say nothing about its end."""
+"""Part of the velocity, besides that of two free steps, that constraints may turn aside in one
+step. More is no motion of one branch:
+where rows lose rank, normals of the step's start say nothing about its end.
+"""
 _THIRD = 1 / (4 - 4 ** (1 / 3))
-_SIXTH = (0.39216144400731413928, 0.33259913678935943860, -0.70624617255763935981, 0.08221359629355080023, 0.79854399093482996340)
+_SIXTH = (
+    0.39216144400731413928,
+    0.33259913678935943860,
+    -0.70624617255763935981,
+    0.08221359629355080023,
+    0.79854399093482996340,
+)
 PARTS = {
     2: (1.0,),
     4: (_THIRD, _THIRD, 1 - 4 * _THIRD, _THIRD, _THIRD),
@@ -29,29 +39,35 @@ PARTS = {
 
 
 class Rattle(AbstractIntegrator):
-    """The Störmer-Verlet method on the constraints, for a constant mass matrix and forces that depend on q and t alone:
+    """The Störmer-Verlet method on the constraints, for a constant mass matrix and forces that
+    depend on q and t alone:
 
         v½ = v + ½h (a(q) − M⁻¹Aᵀ(q) λ),    q₁ = q + h v½    with λ such that φ(q₁) = 0,
         v₁ = v½ + ½h a(q₁),    v₁ ← v₁ − A⊕ψ
 
-    It is symmetric and symplectic: where energy is kept, its error stays within bounds of order h^order for a time that is longer
-    than any run, where that of another method grows. Steps are of one length, `simulate(..., step=...)`, which must divide the distance
-    of samples. λ comes from repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse. A run ends where the step is too long to
-    follow the constraints, which may be at a singular configuration; `zw.Dopri8()` crosses them all.
+    It is symmetric and symplectic: where energy is kept, its error stays within bounds of order
+    h^order for a time that is longer than any run, where that of another method grows. Steps are of
+    one length, `simulate(..., step=...)`, which must divide the distance of samples. λ comes from
+    repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse. A run ends where the step is
+    too long to follow the constraints, which may be at a singular configuration; `zw.Dopri8()`
+    crosses them all.
 
     Attributes:
         order: 2; 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below some 1e-6.
 
-    Reference: Andersen (1983), J. Comput. Phys. 52, 24-34; Hairer, Lubich and Wanner, Geometric Numerical Integration (2006),
+    Reference: Andersen (1983), J. Comput. Phys. 52, 24-34; Hairer, Lubich and Wanner, Geometric
+        Numerical Integration (2006),
     sections VII.1.4 and V.3.2.
     """
 
-    order: int = eqx.field(static=True, default=2)  # type: ignore
+    order: int = eqx.field(static=True, default=2)
     estimates = False
 
     def __check_init__(self):
         if self.order not in PARTS:
-            raise ModelError(f"zw.Rattle got order = {self.order}; expected one of {', '.join(map(str, PARTS))}.")
+            raise ModelError(
+                f"zw.Rattle got order = {self.order}; expected one of {', '.join(map(str, PARTS))}."
+            )
 
     def step(self, flow: Flow, t, y, h, weight):
         parts = jnp.asarray(PARTS[self.order])
@@ -69,7 +85,9 @@ class Rattle(AbstractIntegrator):
 
         start = (t, *flow.split(y), jnp.zeros(()), jnp.asarray(True))
         _, q, v, kick, solved = jax.lax.fori_loop(0, len(parts), part, start)
-        v = v + kick * flow.free_acceleration(t + h, q)  # the projection after the step makes it tangent
+        v = v + kick * flow.free_acceleration(
+            t + h, q
+        )  # the projection after the step makes it tangent
         return Step(jnp.concatenate([q, v]), jnp.zeros_like(y), solved)
 
     def refuse(self, model, flow, state, instants, step):
@@ -77,21 +95,36 @@ class Rattle(AbstractIntegrator):
         along = np.random.default_rng(1983).standard_normal(system.nv)
         for wrong, why in (
             (step is None, "takes steps of one length: give zw.simulate step= (--step) in seconds"),
-            (system.velocity_map is not None or system.offset is not None, "needs velocities that are the rates of coordinates"),
+            (
+                system.velocity_map is not None or system.offset is not None,
+                "needs velocities that are the rates of coordinates",
+            ),
             (dynamics.singular_mass, "needs a mass matrix that is not singular"),
             (len(c.position_rows) < c.m, "takes position constraints alone"),
             (any(x.nonideal is not None for x in c.members), "takes ideal constraints alone"),
             (dynamics.law is not None or flow.sampler is not None, "takes no control"),
             (dynamics.formulation is not None, "takes no formulation="),
-            (not flow.drift.projects or flow.drift.stabilization is not None, "needs zw.Projection() without a stabilization"),
+            (
+                not flow.drift.projects or flow.drift.stabilization is not None,
+                "needs zw.Projection() without a stabilization",
+            ),
         ):
             if wrong:
                 raise ModelError(f"{model.name}: zw.Rattle {why}; zw.Dopri8() takes any model.")
         change_M = jax.jvp(
-            lambda q, t: jnp.asarray(system.mass_matrix(q, t, dynamics.p)), (state.q, state.t), (along, jnp.ones_like(state.t))
+            lambda q, t: jnp.asarray(system.mass_matrix(q, t, dynamics.p)),
+            (state.q, state.t),
+            (along, jnp.ones_like(state.t)),
         )[1]
-        change_F = jax.jvp(lambda v: jnp.asarray(system.force(state.q, v, state.t, dynamics.p)), (state.v + along,), (along,))[1]
-        for change, what in ((change_M, "mass_matrix depends on q or t"), (change_F, "force depends on velocities")):
+        change_F = jax.jvp(
+            lambda v: jnp.asarray(system.force(state.q, v, state.t, dynamics.p)),
+            (state.v + along,),
+            (along,),
+        )[1]
+        for change, what in (
+            (change_M, "mass_matrix depends on q or t"),
+            (change_F, "force depends on velocities"),
+        ):
             if np.any(np.asarray(change) != 0):
                 raise ModelError(
                     f"{model.name}: zw.Rattle keeps the energy of models with a constant mass matrix and forces of position, but "
@@ -107,7 +140,9 @@ class Rattle(AbstractIntegrator):
 
 
 def _onto(flow: Flow, normals, t: Array, q: Array):
-    """q moved along fixed normals until φ is round-off, once at least, and whether that came to an end."""
+    """q moved along fixed normals until φ is round-off, once at least, and whether that came to an
+    end.
+    """
 
     def correct(carry):
         q, before, i, _ = carry
@@ -116,5 +151,7 @@ def _onto(flow: Flow, normals, t: Array, q: Array):
         return jnp.where(done, q, q - normals(phi)), size, i + 1, done
 
     start = (q, jnp.asarray(jnp.inf), 0, jnp.asarray(False))
-    q, size, _, done = jax.lax.while_loop(lambda carry: ~carry[3] & (carry[2] < ITERATIONS), correct, start)
+    q, size, _, done = jax.lax.while_loop(
+        lambda carry: ~carry[3] & (carry[2] < ITERATIONS), correct, start
+    )
     return q, done & jnp.isfinite(size)

@@ -9,11 +9,13 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Tableau:
-    """Coefficients of a Runge-Kutta method, as nested tuples so that methods compare equal and compile once.
+    """Coefficients of a Runge-Kutta method, as nested tuples so that methods compare equal and
+    compile once.
 
     Attributes:
         c: nodes, one per stage.
-        a: row i holds the coefficients of stages before i (explicit) or up to i (diagonally implicit).
+        a: row i holds the coefficients of stages before i (explicit) or up to i (diagonally
+            implicit).
         b: weights of the solution.
         b_error: weights of the solution minus those of the embedded one.
     """

@@ -44,7 +44,10 @@ def servo(
     constraints = [_constraint(name, part, joints, taken, rate) for name, part in wanted.items()]
     if not wanted:
         if actuators:
-            raise PartError(("actuators", next(iter(actuators))), "has nothing to do: there is no servo constraint in [servo].")
+            raise PartError(
+                ("actuators", next(iter(actuators))),
+                "has nothing to do: there is no servo constraint in [servo].",
+            )
         return None
     if not actuators:
         raise PartError(("servo", next(iter(wanted))), "needs actuators: name them in [actuators].")
@@ -52,11 +55,16 @@ def servo(
 
     def actuation(q, t, p):
         def rates(v):
-            return jnp.stack([along(lambda q, x=x: x(q, p), q, rate(q, v, t, p))[1] for x in coordinates])
+            return jnp.stack(
+                [along(lambda q, x=x: x(q, p), q, rate(q, v, t, p))[1] for x in coordinates]
+            )
 
         return jax.jacrev(rates)(jnp.zeros(nv())).T
 
-    limits = {side: np.array([getattr(a, side) for a in actuators.values()], float) for side in ("lower", "upper")}
+    limits = {
+        side: np.array([getattr(a, side) for a in actuators.values()], float)
+        for side in ("lower", "upper")
+    }
     return Servo(
         constraints,
         actuation,
@@ -72,14 +80,23 @@ def _actuated(name: str, actuator: Actuator, joints: Joints) -> Ends:
     if (actuator.between is None) == (actuator.joint is None):
         raise PartError(where, "expected either between or joint.")
     if not actuator.lower < actuator.upper:
-        raise PartError(where, f"lower is {actuator.lower:g} and upper {actuator.upper:g}, expected lower below upper.")
+        raise PartError(
+            where,
+            f"lower is {actuator.lower:g} and upper {actuator.upper:g}, expected lower below upper.",
+        )
     if actuator.joint is not None:
         return joints.of(actuator.joint, actuator.coordinate, where)
     ends = joints.between(actuator.between, where)
-    return Ends(ends.a, ends.b, known_coordinate(actuator.coordinate or "distance", (*where, "coordinate"), name))
+    return Ends(
+        ends.a,
+        ends.b,
+        known_coordinate(actuator.coordinate or "distance", (*where, "coordinate"), name),
+    )
 
 
-def _constraint(name: str, part: ServoConstraint, joints: Joints, taken: tuple[str, ...], rate: Callable) -> AbstractConstraint:
+def _constraint(
+    name: str, part: ServoConstraint, joints: Joints, taken: tuple[str, ...], rate: Callable
+) -> AbstractConstraint:
     """A servo constraint: of a place, of a coordinate, or of a coordinate's rate."""
     where, d = ("servo", name), joints.layout.d
     if name in taken:
@@ -89,9 +106,14 @@ def _constraint(name: str, part: ServoConstraint, joints: Joints, taken: tuple[s
     if (part.value is None) == (part.rate is None):
         raise PartError(where, "expected either value or rate.")
     if not part.gain >= 0:
-        raise PartError((*where, "gain"), f"is {part.gain:g}, expected a positive number, or 0 to keep an error as it is.")
+        raise PartError(
+            (*where, "gain"),
+            f"is {part.gain:g}, expected a positive number, or 0 to keep an error as it is.",
+        )
     if part.on is not None and part.coordinate is None:
-        ends = Ends(joints.layout.point(GROUND, where), joints.layout.point(part.on, (*where, "on")), "gap")
+        ends = Ends(
+            joints.layout.point(GROUND, where), joints.layout.point(part.on, (*where, "on")), "gap"
+        )
     elif part.on is not None:
         ends = joints.between((GROUND, part.on), where)
         ends = Ends(ends.a, ends.b, known_coordinate(part.coordinate, (*where, "coordinate"), name))
@@ -110,6 +132,11 @@ def _constraint(name: str, part: ServoConstraint, joints: Joints, taken: tuple[s
         return jnp.stack(values) if ends.coordinate == "gap" else values[0]
 
     if which == "rate":
-        return Nonholonomic(lambda q, v, t, p: along(lambda q: x(q, p), q, rate(q, v, t, p))[1] - asked(t, p), name=name)
+        return Nonholonomic(
+            lambda q, v, t, p: along(lambda q: x(q, p), q, rate(q, v, t, p))[1] - asked(t, p),
+            name=name,
+        )
     miss = lambda q, t, p: x(q, p) - asked(t, p)
-    return Holonomic(lambda q, t, p: wrapped(miss(q, t, p)) if turning else miss(q, t, p), name=name)
+    return Holonomic(
+        lambda q, t, p: wrapped(miss(q, t, p)) if turning else miss(q, t, p), name=name
+    )

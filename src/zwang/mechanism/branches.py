@@ -1,7 +1,8 @@
 """Joint coordinates: joints that span a tree carry the bodies, all others close loops.
 
-A tree joint's coordinates are zero where its two points coincide with their axes, so the bodies' places at q = 0 follow from the points
-alone. A joint that is met from its second body turns the other way, in the opposite order.
+A tree joint's coordinates are zero where its two points coincide with their axes, so the bodies'
+places at q = 0 follow from the points alone. A joint that is met from its second body turns the
+other way, in the opposite order.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from zwang.state import State
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """How a body stands on the one that carries it: by a joint, met from its second body if `reverse`, or free in space if None."""
+    """How a body stands on the one that carries it: by a joint, met from its second body if
+    `reverse`, or free in space if None.
+    """
 
     body: int
     parent: int
@@ -34,7 +37,9 @@ class Step:
 
 
 def _space(kind: str, at: np.ndarray) -> dict[str, np.ndarray] | None:
-    """Twists of a joint by name of its coordinate, for the frame that its two points share at q = 0; None if it carries no body."""
+    """Twists of a joint by name of its coordinate, for the frame that its two points share at q =
+    0; None if it carries no body.
+    """
     (x, y, z), c = at[:3, :3].T, at[:3, 3]
     made = {
         "revolute": lambda: {"": revolute(z, c)},
@@ -49,7 +54,11 @@ def _space(kind: str, at: np.ndarray) -> dict[str, np.ndarray] | None:
 
 
 def _plane(kind: str, at: np.ndarray) -> dict[str, np.ndarray] | None:
-    made = {"revolute": {"": revolute(at[:3, 2], at[:3, 3])}, "prismatic": {"": prismatic(at[:3, 0])}, "fixed": {}}
+    made = {
+        "revolute": {"": revolute(at[:3, 2], at[:3, 3])},
+        "prismatic": {"": prismatic(at[:3, 0])},
+        "fixed": {},
+    }
     return made.get(kind)
 
 
@@ -59,10 +68,16 @@ def _values(kind: str, gap, turn) -> dict[str, float]:
         return {"revolute": {"": turn}, "prismatic": {"": gap[0]}, "fixed": {}}[kind]
     angle = np.arctan2(turn[1, 0], turn[0, 0])
     return {
-        "revolute": {"": angle}, "prismatic": {"": gap[2]}, "cylindrical": {".angle": angle, ".slide": gap[2]}, "fixed": {},
-        "universal": {".first": np.arctan2(turn[2, 1], turn[1, 1]), ".second": np.arctan2(turn[0, 2], turn[0, 0])},
+        "revolute": {"": angle},
+        "prismatic": {"": gap[2]},
+        "cylindrical": {".angle": angle, ".slide": gap[2]},
+        "fixed": {},
+        "universal": {
+            ".first": np.arctan2(turn[2, 1], turn[1, 1]),
+            ".second": np.arctan2(turn[0, 2], turn[0, 0]),
+        },
         "planar": {".x": gap[0], ".y": gap[1], ".angle": angle},
-    }[kind]  # fmt: skip
+    }[kind]
 
 
 class Branches:
@@ -79,11 +94,19 @@ class Branches:
         tree: the `BodyTree`; its order of bodies is that of `steps`.
     """
 
-    def __init__(self, joints: Mapping[str, Joint], ends: Mapping[str, tuple[int, int]], layout: Layout, build: Callable):
+    def __init__(
+        self,
+        joints: Mapping[str, Joint],
+        ends: Mapping[str, tuple[int, int]],
+        layout: Layout,
+        build: Callable,
+    ):
         self.joints, self.ends, self.layout = joints, ends, layout
         self._twists = _plane if layout.d == 2 else _space
         self.steps = self._spanned()
-        self._points = np.array([_motion(o, a) for o, a in zip(layout.offset, layout.orientation, strict=True)])
+        self._points = np.array(
+            [_motion(o, a) for o, a in zip(layout.offset, layout.orientation, strict=True)]
+        )
         self.tree: BodyTree = build(self._branches())
         self.at_bodies = jax.jit(self.body_state)
         order = {self.layout.bodies[step.body].name: i for i, step in enumerate(self.steps)}
@@ -100,7 +123,9 @@ class Branches:
 
     @property
     def meets(self) -> np.ndarray:
-        """1 where the joint of step i carries body j itself, −1 where it stands on it, shape (steps, nb)."""
+        """1 where the joint of step i carries body j itself, −1 where it stands on it, shape
+        (steps, nb).
+        """
         ends = np.zeros((len(self.steps), len(self.order) + 1))
         for i, step in enumerate(self.steps):
             ends[i, [step.body, step.parent]] = 1.0, -1.0
@@ -114,7 +139,11 @@ class Branches:
     def _spanned(self) -> list[Step]:
         ground, carrier = len(self.layout.bodies), self.layout.carrier
         carried, steps = {ground}, []
-        able = [n for n, j in self.joints.items() if n in self.ends and self._twists(j.kind, np.eye(4)) is not None]
+        able = [
+            n
+            for n, j in self.joints.items()
+            if n in self.ends and self._twists(j.kind, np.eye(4)) is not None
+        ]
         while len(steps) < ground:
             step = next(self._next(able, carried, carrier), None)
             if step is None:
@@ -137,19 +166,46 @@ class Branches:
             home[step.body], twists = self._carried(step, home)
             at, inertia = home[step.body], np.asarray(body.inertia, float)
             inertia = (
-                np.diag([0.0, 0.0, float(inertia)]) if inertia.ndim == 0 else np.diag(inertia) if inertia.ndim == 1 else inertia
+                np.diag([0.0, 0.0, float(inertia)])
+                if inertia.ndim == 0
+                else np.diag(inertia)
+                if inertia.ndim == 1
+                else inertia
             )
-            parent = None if step.parent == len(self.layout.bodies) else self.layout.bodies[step.parent].name
-            made.append(Branch(body.name, parent, twists, body.mass, at[:3, 3], at[:3, :3] @ inertia @ at[:3, :3].T, at))
+            parent = (
+                None
+                if step.parent == len(self.layout.bodies)
+                else self.layout.bodies[step.parent].name
+            )
+            made.append(
+                Branch(
+                    body.name,
+                    parent,
+                    twists,
+                    body.mass,
+                    at[:3, 3],
+                    at[:3, :3] @ inertia @ at[:3, :3].T,
+                    at,
+                )
+            )
         return made
 
     def _carried(self, step: Step, home: dict) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """A body's place at q = 0 and the twists that carry it, by name."""
         if step.joint is None:
             body = self.layout.bodies[step.body].name
-            slides = {f"{body}.{c}": prismatic(axis) for c, axis in zip("xyz"[: self.layout.d], np.eye(3), strict=False)}
-            return np.eye(4), {**slides, f"{body}.angle" if self.layout.d == 2 else f"{body}.turn": self._free_turn()}
-        near, far = (self._points[i] for i in (self.ends[step.joint][::-1] if step.reverse else self.ends[step.joint]))
+            slides = {
+                f"{body}.{c}": prismatic(axis)
+                for c, axis in zip("xyz"[: self.layout.d], np.eye(3), strict=False)
+            }
+            return np.eye(4), {
+                **slides,
+                f"{body}.angle" if self.layout.d == 2 else f"{body}.turn": self._free_turn(),
+            }
+        near, far = (
+            self._points[i]
+            for i in (self.ends[step.joint][::-1] if step.reverse else self.ends[step.joint])
+        )
         at = home[step.parent] @ near
         twists = self._twists(self.joints[step.joint].kind, at)
         assert twists is not None
@@ -160,10 +216,13 @@ class Branches:
     def _free_turn(self) -> np.ndarray:
         return revolute([0.0, 0.0, 1.0]) if self.layout.d == 2 else ball()
 
-    # --- between the coordinates ---------------------------------------------------------------------------------
+    # --- between the coordinates
+    # ---------------------------------------------------------------------------------
 
     def poses(self, q, p):
-        """Bodies as `zwang.mechanism.pairs.frames` takes them: (x, y, angle) of each in the plane, rigid motions (nb, 4, 4) in space."""
+        """Bodies as `zwang.mechanism.pairs.frames` takes them: (x, y, angle) of each in the plane,
+        rigid motions (nb, 4, 4) in space.
+        """
         at = self.tree.poses(q, p)
         if self.layout.d == 3:
             return at[self.order]
@@ -178,14 +237,21 @@ class Branches:
         for step in self.steps:
             for name, value in self._read(step, np.asarray(state.q), at).items():
                 q[tree.coordinate(name)] = value
-        J = jax.jit(jax.vmap(lambda v: tree.twists(jnp.asarray(q), v, tree.params), out_axes=-1))(jnp.eye(tree.system.nv))
+        J = jax.jit(jax.vmap(lambda v: tree.twists(jnp.asarray(q), v, tree.params), out_axes=-1))(
+            jnp.eye(tree.system.nv)
+        )
         twists = self._body_twists(state)[[step.body for step in self.steps]]
-        v = np.linalg.lstsq(np.asarray(J).reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[0]
+        v = np.linalg.lstsq(np.asarray(J).reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[
+            0
+        ]
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
 
     def _read(self, step: Step, q: np.ndarray, at) -> dict[str, object]:
         if step.joint is None:
-            name, own = self.layout.bodies[step.body].name, q.reshape(len(self.layout.bodies), -1)[step.body]
+            name, own = (
+                self.layout.bodies[step.body].name,
+                q.reshape(len(self.layout.bodies), -1)[step.body],
+            )
             last = "angle" if self.layout.d == 2 else "turn"
             values = {f"{name}.{c}": own[i] for i, c in enumerate("xyz"[: self.layout.d])}
             return {**values, f"{name}.{last}": own[2] if self.layout.d == 2 else own[3:]}
@@ -193,11 +259,15 @@ class Branches:
         gap, turn = (np.asarray(x)[0] for x in pair(at, np.array([a]), np.array([b])))
         kind = self.joints[step.joint].kind
         if kind == "spherical":
-            return {step.joint: np.asarray(quaternion(jnp.asarray(turn.T if step.reverse else turn)))}
+            return {
+                step.joint: np.asarray(quaternion(jnp.asarray(turn.T if step.reverse else turn)))
+            }
         return {f"{step.joint}{name}": value for name, value in _values(kind, gap, turn).items()}
 
     def _body_twists(self, state: State) -> np.ndarray:
-        """(velocity at the origin, angular velocity) in space of each body of a maximal state, shape (nb, 6)."""
+        """(velocity at the origin, angular velocity) in space of each body of a maximal state,
+        shape (nb, 6).
+        """
         n, d = len(self.layout.bodies), self.layout.d
         q, v = np.asarray(state.q).reshape(n, -1), np.asarray(state.v).reshape(n, -1)
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
@@ -223,4 +293,8 @@ def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:
     if np.ndim(orientation) == 2:
         return np.asarray(motion(jnp.asarray(orientation), jnp.asarray(offset)))
     c, s = np.cos(orientation), np.sin(orientation)
-    return np.asarray(motion(jnp.asarray([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), jnp.asarray([*offset, 0.0])))
+    return np.asarray(
+        motion(
+            jnp.asarray([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), jnp.asarray([*offset, 0.0])
+        )
+    )

@@ -1,4 +1,6 @@
-"""Pictures of a mechanism: bodies as lines between their points, disks as circles, joints as dots, springs dashed."""
+"""Pictures of a mechanism: bodies as lines between their points, disks as circles, joints as dots,
+springs dashed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from zwang.picture.data import HALF
 if TYPE_CHECKING:
     from zwang.run import Run
 
-BODY, JOINT, FRAME, SPRING, OPEN, FADED = "#0072b2", "#d55e00", "#555555", "#009e73", "#cc0000", 0.16
+BODY, JOINT, FRAME, SPRING, OPEN, FADED = (
+    "#0072b2",
+    "#d55e00",
+    "#555555",
+    "#009e73",
+    "#cc0000",
+    0.16,
+)
 TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 SHADES = 6
 """Instants at which a moving mechanism is drawn."""
@@ -34,18 +43,27 @@ def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -
 
 
 def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
-    """`run` → picture of its start, with the names of bodies and joints and the traces that `[look]` asks for."""
+    """`run` → picture of its start, with the names of bodies and joints and the traces that
+    `[look]` asks for.
+    """
 
     def draw(run: Run) -> Picture:
         shown = _Shown(mechanism, run.q[0])
         told = f"t = {run.t[0]:.4g} s"
-        return _plane(mechanism, [*shown.curves(), *_traces(mechanism, run)], labels=shown.labels(), heading=told)
+        return _plane(
+            mechanism,
+            [*shown.curves(), *_traces(mechanism, run)],
+            labels=shown.labels(),
+            heading=told,
+        )
 
     return draw
 
 
 def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
-    """`run` → picture of its last configuration, with earlier ones faded and the traces that `[look]` asks for."""
+    """`run` → picture of its last configuration, with earlier ones faded and the traces that
+    `[look]` asks for.
+    """
 
     def draw(run: Run) -> Picture:
         *earlier, last = np.unique(np.linspace(0, len(run.t) - 1, SHADES).astype(int))
@@ -57,7 +75,9 @@ def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
 
 
 def _plane(mechanism: Mechanism, curves: list[Curve], **options) -> Picture:
-    across, up = ("x [m]", "y [m]") if mechanism.d == 2 else ("to the right [m]", "up in the picture [m]")
+    across, up = (
+        ("x [m]", "y [m]") if mechanism.d == 2 else ("to the right [m]", "up in the picture [m]")
+    )
     return Picture([Panel(curves, up, **options)], across, width=HALF, height=HEIGHT, equal=True)
 
 
@@ -65,7 +85,12 @@ def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
     """The paths of the points that `[look]` names."""
     q = run.steps.y[:: max(1, len(run.steps.t) // 2000), : run.model.system.nq]
     return [
-        joined([_seen(mechanism, path(mechanism, q, name))], label=f"path of {name}", color=TRACES[i % len(TRACES)], width=1.2)
+        joined(
+            [_seen(mechanism, path(mechanism, q, name))],
+            label=f"path of {name}",
+            color=TRACES[i % len(TRACES)],
+            width=1.2,
+        )
         for i, name in enumerate(mechanism.look.traces)
     ]
 
@@ -77,7 +102,9 @@ def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
 
 
 def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
-    """Places as the eye sees them: as they are in the plane, in parallel projection in space; shape (..., 2)."""
+    """Places as the eye sees them: as they are in the plane, in parallel projection in space; shape
+    (..., 2).
+    """
     if mechanism.d == 2:
         return places
     return projected(places, *np.radians(mechanism.look.view))
@@ -91,7 +118,9 @@ class _Shown:
         at = m.frames(jnp.asarray(q))
         self.place, self.attitude = np.asarray(at.place), np.asarray(at.attitude)
         self.seen = _seen(m, self.place)
-        self.kinds = {name: joint.kind for name, joint in m.joints.items() if not KINDS[joint.kind].couples}
+        self.kinds = {
+            name: joint.kind for name, joint in m.joints.items() if not KINDS[joint.kind].couples
+        }
         self.corners = {name: self._corners(i, name) for i, name in enumerate(m.bodies)}
 
     def curves(self) -> list[Curve]:
@@ -100,16 +129,31 @@ class _Shown:
         ends = {name: m.ends(name) for name in self.kinds}
         rods = [seen[[ends[name].a, ends[name].b]] for name in self._joints("rod")]
         free = self._joints("planar", "rolling", "knife", "path")
-        grounded = [ends[n].a for n in self.kinds if n not in free and m.layout.carrier[ends[n].a] == len(m.bodies)]
+        grounded = [
+            ends[n].a
+            for n in self.kinds
+            if n not in free and m.layout.carrier[ends[n].a] == len(m.bodies)
+        ]
         slides = self._joints("prismatic", "slot")
-        pins = [name for name in self.kinds if name not in (*slides, *self._joints("rolling", "knife"), self.broken)]
+        pins = [
+            name
+            for name in self.kinds
+            if name not in (*slides, *self._joints("rolling", "knife"), self.broken)
+        ]
         return [
             self._lines(self._rings(), BODY, 1.4),
             self._lines(self.corners.values(), BODY, 2.2),
-            self._spots([corners[0] for corners in self.corners.values() if len(corners) == 1], BODY),
+            self._spots(
+                [corners[0] for corners in self.corners.values() if len(corners) == 1], BODY
+            ),
             self._lines([*self._strands(), *rods], BODY, 1.4),
             self._lines(self._between(m.actuators.values()), FRAME, 3.0, alpha=0.5 * self.shade),
-            self._lines(self._between([*m.springs.values(), *m.bushings.values()]), SPRING, 1.4, dash=(5.2, 2.2)),
+            self._lines(
+                self._between([*m.springs.values(), *m.bushings.values()]),
+                SPRING,
+                1.4,
+                dash=(5.2, 2.2),
+            ),
             self._spots(seen[grounded], FRAME, "^", 9.0),
             self._spots([seen[ends[name].b] for name in slides if name != self.broken], JOINT, "s"),
             self._spots([seen[ends[name].b] for name in pins], JOINT),
@@ -118,23 +162,50 @@ class _Shown:
 
     def labels(self) -> list[Label]:
         """Names of bodies and joints."""
-        middles = {name: (x[:-1] if len(x) > 2 else x).mean(axis=0) for name, x in self.corners.items()}
+        middles = {
+            name: (x[:-1] if len(x) > 2 else x).mean(axis=0) for name, x in self.corners.items()
+        }
         names = [Label(middle, name, BODY) for name, middle in middles.items()]
         for name in self.kinds:
             a, b = self.seen[self.m.ends(name).a], self.seen[self.m.ends(name).b]
             opened = name == self.broken
-            names.append(Label((a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0)) if opened else Label(b, name, JOINT, (5.0, 5.0)))
+            names.append(
+                Label((a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0))
+                if opened
+                else Label(b, name, JOINT, (5.0, 5.0))
+            )
         return names
 
     def _joints(self, *kinds: str) -> list[str]:
         return [name for name, kind in self.kinds.items() if kind in kinds]
 
-    def _lines(self, lines: Iterable[np.ndarray], color: str, width: float, *, alpha: float | None = None, dash=()) -> Curve:
-        return joined(lines, color=color, width=width, alpha=self.shade if alpha is None else alpha, dash=dash, sketch=True)
+    def _lines(
+        self,
+        lines: Iterable[np.ndarray],
+        color: str,
+        width: float,
+        *,
+        alpha: float | None = None,
+        dash=(),
+    ) -> Curve:
+        return joined(
+            lines,
+            color=color,
+            width=width,
+            alpha=self.shade if alpha is None else alpha,
+            dash=dash,
+            sketch=True,
+        )
 
     def _spots(self, places, color: str, marker: str = "o", size: float = 5.0) -> Curve:
         return joined(
-            [np.reshape(places, (-1, 2))], color=color, width=0, alpha=self.shade, marker=marker, size=size, sketch=True
+            [np.reshape(places, (-1, 2))],
+            color=color,
+            width=0,
+            alpha=self.shade,
+            marker=marker,
+            size=size,
+            sketch=True,
         )
 
     def _gap(self) -> list[Curve]:
@@ -161,16 +232,27 @@ class _Shown:
         ]
         circle = np.stack([np.cos(CIRCLE), np.sin(CIRCLE)], axis=-1)
         shapes = (circle, np.array([[0.0, 0.0], [1.0, 0.0]]))
-        return [_seen(self.m, _carried(radius * x, self.place[i], self.attitude[i])) for i, radius in disks for x in shapes]
+        return [
+            _seen(self.m, _carried(radius * x, self.place[i], self.attitude[i]))
+            for i, radius in disks
+            for x in shapes
+        ]
 
     def _strands(self) -> list[np.ndarray]:
         belts = [name for name, joint in self.m.joints.items() if joint.kind == "belt"]
-        strands = [_seen(self.m, belt(self.m, name, self.place[None], self.attitude[None])[0]) for name in belts]
+        strands = [
+            _seen(self.m, belt(self.m, name, self.place[None], self.attitude[None])[0])
+            for name in belts
+        ]
         return [half for strand in strands for half in (strand[:2], strand[2:])]
 
     def _between(self, parts) -> list[np.ndarray]:
         """From point to point of springs and the like that act between two."""
-        return [self.seen[[self.m.layout.index[x] for x in part.between]] for part in parts if part.between is not None]
+        return [
+            self.seen[[self.m.layout.index[x] for x in part.between]]
+            for part in parts
+            if part.between is not None
+        ]
 
 
 def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:

@@ -27,7 +27,11 @@ class Efforts:
     """
 
     def __init__(
-        self, springs: Mapping[str, Spring], bushings: Mapping[str, Bushing], forces: Mapping[str, Force], joints: Joints
+        self,
+        springs: Mapping[str, Spring],
+        bushings: Mapping[str, Bushing],
+        forces: Mapping[str, Force],
+        joints: Joints,
     ):
         self.joints, d = joints, joints.layout.d
         self._springs: dict[str, list[Ends]] = {}
@@ -35,18 +39,27 @@ class Efforts:
         for name, spring in springs.items():
             ends = _spring_ends(("springs", name), spring, joints)
             self._springs.setdefault(ends.coordinate, []).append(ends)
-            numbers.setdefault(ends.coordinate, []).append(([spring.stiffness], [spring.damping], [spring.rest]))
+            numbers.setdefault(ends.coordinate, []).append(
+                ([spring.stiffness], [spring.damping], [spring.rest])
+            )
         for name, bushing in bushings.items():
             where, size = ("bushings", name), 3 * (d - 1)
             damping = (0.0,) * size if bushing.damping is None else bushing.damping
             if not len(bushing.stiffness) == len(damping) == size:
                 raise PartError(
-                    where, f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}."
+                    where,
+                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}.",
                 )
             self._springs.setdefault("all", []).append(joints.between(bushing.between, where))
             numbers.setdefault("all", []).append((bushing.stiffness, damping, (0.0,) * size))
         self.params = {
-            coordinate: dict(zip(("stiffness", "damping", "rest"), np.swapaxes(np.array(rows, float), 0, 1), strict=True))
+            coordinate: dict(
+                zip(
+                    ("stiffness", "damping", "rest"),
+                    np.swapaxes(np.array(rows, float), 0, 1),
+                    strict=True,
+                )
+            )
             for coordinate, rows in numbers.items()
         }
         self._damped = [c for c, x in self.params.items() if np.any(x["damping"])]
@@ -60,7 +73,11 @@ class Efforts:
 
         def energy(q, t, p):
             parts = [
-                0.5 * jnp.sum(p["springs"][c]["stiffness"] * (self._stretch(c, q, p) - p["springs"][c]["rest"]) ** 2)
+                0.5
+                * jnp.sum(
+                    p["springs"][c]["stiffness"]
+                    * (self._stretch(c, q, p) - p["springs"][c]["rest"]) ** 2
+                )
                 for c in self._springs
             ]
             return sum(parts, jnp.zeros(()))
@@ -98,7 +115,11 @@ def _spring_ends(where, spring: Spring, joints: Joints) -> Ends:
     if spring.joint is not None:
         return joints.of(spring.joint, spring.coordinate, where)
     ends = joints.between(spring.between, where)
-    return Ends(ends.a, ends.b, known_coordinate(spring.coordinate or "distance", (*where, "coordinate"), where[-1]))
+    return Ends(
+        ends.a,
+        ends.b,
+        known_coordinate(spring.coordinate or "distance", (*where, "coordinate"), where[-1]),
+    )
 
 
 def _resolved(name: str, force: Force, joints: Joints) -> tuple[Callable, Callable]:
@@ -124,7 +145,11 @@ def _resolved(name: str, force: Force, joints: Joints) -> tuple[Callable, Callab
     if force.joint is not None:
         ends = joints.of(force.joint, force.coordinate, where)
     else:
-        ends = joints.between((GROUND, force.on), where)  # type: ignore[arg-type]
-        ends = Ends(ends.a, ends.b, known_coordinate(force.coordinate, (*where, "coordinate"), name))
+        ends = joints.between((GROUND, force.on), where)
+        ends = Ends(
+            ends.a, ends.b, known_coordinate(force.coordinate, (*where, "coordinate"), name)
+        )
     one = checked(force.effort, ("t", "value", "rate", *joints.formulas), (*where, "effort"))
-    return joints.coordinate(ends), lambda x, xdot, t, p: one.traced({**p["parameters"], "t": t, "value": x, "rate": xdot})
+    return joints.coordinate(ends), lambda x, xdot, t, p: one.traced(
+        {**p["parameters"], "t": t, "value": x, "rate": xdot}
+    )

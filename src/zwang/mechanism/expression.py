@@ -1,7 +1,9 @@
-"""Formulas in text, e.g. `0.1*sin(2*pi*t)`: parsed, checked against a fixed list of names and functions, never executed.
+"""Formulas in text, e.g. `0.1*sin(2*pi*t)`: parsed, checked against a fixed list of names and
+functions, never executed.
 
-The text becomes Python's syntax tree, of which only numbers, names, `+ - * / **`, comparisons by `step` and calls of the functions
-below are taken; the tree is then walked, with NumPy's functions or JAX's.
+The text becomes Python's syntax tree, of which only numbers, names, `+ - * / **`, comparisons by
+`step` and calls of the functions below are taken; the tree is then walked, with NumPy's functions
+or JAX's.
 """
 
 from __future__ import annotations
@@ -20,17 +22,41 @@ from zwang.errors import ModelError
 CONSTANTS = {"pi": math.pi, "deg": math.pi / 180, "g": 9.81}
 """`60*deg` is an angle in radians, `g` the acceleration of gravity [m/s²]."""
 FUNCTIONS = {
-    "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 2, "sinh": 1, "cosh": 1, "tanh": 1,
-    "exp": 1, "log": 1, "sqrt": 1, "abs": 1, "sign": 1, "min": 2, "max": 2, "step": 1, "ramp": 1,
-}  # fmt: skip
-"""Functions with their numbers of arguments; `step(x)` is 0 below zero and 1 from there on, `ramp(x)` is x·step(x)."""
+    "sin": 1,
+    "cos": 1,
+    "tan": 1,
+    "asin": 1,
+    "acos": 1,
+    "atan": 1,
+    "atan2": 2,
+    "sinh": 1,
+    "cosh": 1,
+    "tanh": 1,
+    "exp": 1,
+    "log": 1,
+    "sqrt": 1,
+    "abs": 1,
+    "sign": 1,
+    "min": 2,
+    "max": 2,
+    "step": 1,
+    "ramp": 1,
+}
+"""Functions with their numbers of arguments; `step(x)` is 0 below zero and 1 from there on,
+`ramp(x)` is x·step(x).
+"""
 LONGEST = 500
 """Characters of a formula."""
 MOST = 1e300
 """Largest number in a formula."""
 _LIBRARY = {
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "min": "minimum", "max": "maximum",
-}  # fmt: skip
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "min": "minimum",
+    "max": "maximum",
+}
 _OPERATORS = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -50,7 +76,8 @@ class Expression:
         text: the formula.
 
     Raises:
-        ModelError: if it is no formula, or uses anything beyond `CONSTANTS`, `FUNCTIONS` and plain names.
+        ModelError: if it is no formula, or uses anything beyond `CONSTANTS`, `FUNCTIONS` and plain
+            names.
 
     Example:
         >>> Expression("2*a*sin(t)").value({"a": 1.5, "t": 0.0})
@@ -65,17 +92,25 @@ class Expression:
     @cached_property
     def _tree(self) -> ast.expr:
         if len(self.text) > LONGEST:
-            raise ModelError(f"a formula has {len(self.text)} characters, expected at most {LONGEST}.")
+            raise ModelError(
+                f"a formula has {len(self.text)} characters, expected at most {LONGEST}."
+            )
         try:
             return ast.parse(self.text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ModelError(f"{self.text!r} is no formula: {getattr(error, 'msg', error)}.") from None
+            raise ModelError(
+                f"{self.text!r} is no formula: {getattr(error, 'msg', error)}."
+            ) from None
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Names that it needs besides the constants."""
         called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        found = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and id(node) not in called}
+        found = {
+            node.id
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Name) and id(node) not in called
+        }
         return frozenset(found - set(CONSTANTS))
 
     def value(self, values: Mapping[str, Any]) -> float:
@@ -109,7 +144,9 @@ class Expression:
         """
         if unknown := sorted(self.names - set(known)):
             there = ", ".join([*known, *CONSTANTS])
-            raise ModelError(f"{self.text!r} uses {unknown[0]!r}, which has no value here; there are: {there}.")
+            raise ModelError(
+                f"{self.text!r} uses {unknown[0]!r}, which has no value here; there are: {there}."
+            )
 
     def _evaluate(self, node, values, library):
         def child(x):
@@ -136,7 +173,9 @@ class Expression:
             return
         if isinstance(node, ast.Name):
             if node.id in FUNCTIONS:
-                raise ModelError(f"{self.text!r}: {node.id} is a function and needs its argument in brackets.")
+                raise ModelError(
+                    f"{self.text!r}: {node.id} is a function and needs its argument in brackets."
+                )
             return
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
             raise ModelError(f"{self.text!r}: write a power as **, not ^.")
@@ -148,11 +187,17 @@ class Expression:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             name = node.func.id
             if name not in FUNCTIONS:
-                raise ModelError(f"{self.text!r}: there is no function {name!r}; there are: {', '.join(FUNCTIONS)}.")
+                raise ModelError(
+                    f"{self.text!r}: there is no function {name!r}; there are: {', '.join(FUNCTIONS)}."
+                )
             if len(node.args) != FUNCTIONS[name]:
-                raise ModelError(f"{self.text!r}: {name} has {len(node.args)} arguments, expected {FUNCTIONS[name]}.")
+                raise ModelError(
+                    f"{self.text!r}: {name} has {len(node.args)} arguments, expected {FUNCTIONS[name]}."
+                )
             for argument in node.args:
                 self._check(argument)
             return
         part = ast.get_source_segment(self.text.strip(), node) or self.text
-        raise ModelError(f"{self.text!r}: {part!r} is not allowed; a formula has numbers, names, + - * / ** and functions.")
+        raise ModelError(
+            f"{self.text!r}: {part!r} is not allowed; a formula has numbers, names, + - * / ** and functions."
+        )

@@ -1,4 +1,6 @@
-"""Mechanism files: TOML in, a `Mechanism` out, or a sentence with the line that is wrong. Nothing in a file is executed."""
+"""Mechanism files: TOML in, a `Mechanism` out, or a sentence with the line that is wrong. Nothing
+in a file is executed.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,26 @@ from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.parts import PartError
 
 HOLDS = {
-    "bodies": parts.Link, "joints": parts.Joint, "drives": parts.Drive, "springs": parts.Spring, "bushings": parts.Bushing,
-    "forces": parts.Force, "start": parts.Begin, "actuators": parts.Actuator, "servo": parts.ServoConstraint,
-}  # fmt: skip
+    "bodies": parts.Link,
+    "joints": parts.Joint,
+    "drives": parts.Drive,
+    "springs": parts.Spring,
+    "bushings": parts.Bushing,
+    "forces": parts.Force,
+    "start": parts.Begin,
+    "actuators": parts.Actuator,
+    "servo": parts.ServoConstraint,
+}
 """Tables of named parts."""
 EXPECTED = {
-    "dataclass": "expected a table, {{ field = value, ... }}", "dict": "expected a table", "tuple": "expected a list in brackets",
-    "too_long": "expected at most {max_length} entries", "string": "expected text in quotes", "int": "expected a whole number",
+    "dataclass": "expected a table, {{ field = value, ... }}",
+    "dict": "expected a table",
+    "tuple": "expected a list in brackets",
+    "too_long": "expected at most {max_length} entries",
+    "string": "expected text in quotes",
+    "int": "expected a whole number",
     "float": "expected a number",
-}  # fmt: skip
+}
 """What a value should have been, by what pydantic calls the mistake."""
 _HEADER, _KEY = (
     re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),
@@ -37,8 +50,9 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     """Read a mechanism file.
 
     Args:
-        path: the TOML file: the fields of `Mechanism` as tables. Where a number is expected a formula of `[parameters]` may stand,
-            e.g. `length = "2*crank"`; a parameter is a number, or a table with `value`, `unit` and `meaning`.
+        path: the TOML file: the fields of `Mechanism` as tables. Where a number is expected a
+            formula of `[parameters]` may stand, e.g. `length = "2*crank"`; a parameter is a number,
+            or a table with `value`, `unit` and `meaning`.
         settings: parameters that differ from the file's.
 
     Raises:
@@ -53,7 +67,11 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     except UnicodeDecodeError:
         raise ModelError(f"{path} is not a text file in UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
-        twice = "; a name may stand only once in a table" if "overwrite" in str(error) or "twice" in str(error) else ""
+        twice = (
+            "; a name may stand only once in a table"
+            if "overwrite" in str(error) or "twice" in str(error)
+            else ""
+        )
         raise ModelError(f"{path}: {error}{twice}.") from None
     try:
         values = parameter_values(content, settings)
@@ -80,7 +98,11 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
     values: dict[str, float] = {}
     for name, given in declared.items():
         where = ("parameters", name)
-        if name in CONSTANTS or name in FUNCTIONS or name in ("t", "x", "y", "z", "vx", "vy", "vz", "value", "rate", "angle"):
+        if (
+            name in CONSTANTS
+            or name in FUNCTIONS
+            or name in ("t", "x", "y", "z", "vx", "vy", "vz", "value", "rate", "angle")
+        ):
             raise PartError(where, "is a name with a meaning of its own in formulas; take another.")
         if isinstance(given, dict):
             if "value" not in given or given.keys() - {"value", "unit", "meaning"}:
@@ -109,7 +131,9 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
             if isinstance(shape, dict) and isinstance(shape.get("file"), str):
                 shape["file"] = str(folder / shape["file"])
                 if not Path(shape["file"]).is_file():
-                    raise PartError(("bodies", name, "shapes"), f"there is no file {shape['file']}.")
+                    raise PartError(
+                        ("bodies", name, "shapes"), f"there is no file {shape['file']}."
+                    )
 
 
 def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
@@ -137,17 +161,26 @@ def _explained(found) -> PartError:
         return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
     if found["type"] in ("missing", "missing_argument"):
         few = isinstance(found["loc"][-1], int)
-        return PartError(where[:-1], "has too few entries." if few else f"{found['loc'][-1]} is missing.")
+        return PartError(
+            where[:-1], "has too few entries." if few else f"{found['loc'][-1]} is missing."
+        )
     if cause is not None:
         return PartError(known, str(cause))
     got = found["input"]
-    shown = f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ", got a table"
-    said = next((x for kind, x in EXPECTED.items() if kind in found["type"]), found["msg"].replace("Input should be", "expected"))
+    shown = (
+        f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ", got a table"
+    )
+    said = next(
+        (x for kind, x in EXPECTED.items() if kind in found["type"]),
+        found["msg"].replace("Input should be", "expected"),
+    )
     return PartError(known, f"{said.format(**found.get('ctx', {}))}{shown}.")
 
 
 def line_of(text: str, where: tuple[str, ...]) -> int | None:
-    """The line of a TOML text where the longest beginning of a way like ("joints", "A", "between") stands."""
+    """The line of a TOML text where the longest beginning of a way like ("joints", "A", "between")
+    stands.
+    """
     best, depth, table = None, 0, ()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
@@ -158,7 +191,10 @@ def line_of(text: str, where: tuple[str, ...]) -> int | None:
             here += _inside(line[key.end() :], where[len(here) :])
         else:
             continue
-        common = next((i for i, (a, b) in enumerate(zip(here, where, strict=False)) if a != b), min(len(here), len(where)))
+        common = next(
+            (i for i, (a, b) in enumerate(zip(here, where, strict=False)) if a != b),
+            min(len(here), len(where)),
+        )
         if common > depth:
             best, depth = number, common
     return best
@@ -166,7 +202,9 @@ def line_of(text: str, where: tuple[str, ...]) -> int | None:
 
 def _inside(rest: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """The first of the names, if an inline table on the line holds it."""
-    return names[:1] if names and re.search(rf"[{{,]\s*\"?{re.escape(names[0])}\"?\s*=", rest) else ()
+    return (
+        names[:1] if names and re.search(rf"[{{,]\s*\"?{re.escape(names[0])}\"?\s*=", rest) else ()
+    )
 
 
 def _names(dotted: str) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""Every kind of joint, a few lines each: rows that vanish, written with the gap and turn of two points (`pairs.py`).
+"""Every kind of joint, a few lines each: rows that vanish, written with the gap and turn of two
+points (`pairs.py`).
 
 | joint | plane: rows | space: rows | own numbers |
 |---|---|---|---|
@@ -37,9 +38,10 @@ class Kind:
     """A kind of joint.
 
     Attributes:
-        plane, space: `(pair, size)` → rows that vanish, of shape (rows,) or a number; `(pair, pair, size)` for one that couples two
-            joints; None where there is no such joint.
-        plane_rates, space_rates: `(pair, rate of the pair, size)` → rows of velocities that vanish, likewise.
+        plane, space: `(pair, size)` → rows that vanish, of shape (rows,) or a number; `(pair, pair,
+            size)` for one that couples two joints; None where there is no such joint.
+        plane_rates, space_rates: `(pair, rate of the pair, size)` → rows of velocities that vanish,
+            likewise.
         sizes: names of its own numbers, in the order of `size`.
         coordinate: what a drive or spring of the joint takes unless told otherwise.
         couples: whether it couples two joints rather than two points.
@@ -69,7 +71,9 @@ def _lean(turn):
 
 
 def _screw(x: Pair, size):
-    return jnp.concatenate([x.gap[:2], _lean(x.turn), wrapped(angle(x) - 2 * jnp.pi * x.gap[2] / size[0])[None]])
+    return jnp.concatenate(
+        [x.gap[:2], _lean(x.turn), wrapped(angle(x) - 2 * jnp.pi * x.gap[2] / size[0])[None]]
+    )
 
 
 def _line_rolling(x: Pair, size):
@@ -78,7 +82,9 @@ def _line_rolling(x: Pair, size):
 
 
 def to_contact(x: Pair, radius):
-    """From a disk's center to its lowest point, in the axes of the plane that it touches with z = 0."""
+    """From a disk's center to its lowest point, in the axes of the plane that it touches with z =
+    0.
+    """
     axis = x.turn[:, 2]
     up = jnp.array([0.0, 0.0, 1.0])
     return -radius * (up - axis[2] * axis) / jnp.sqrt(1 - axis[2] ** 2)
@@ -90,7 +96,9 @@ def _contact(x: Pair, size):
 
 def _rolling(x: Pair, rate: Pair, size):
     """The velocity of the disk's lowest point along the plane."""
-    spin = sines(rate.turn @ x.turn.T)  # Ṙ Rᵀ is antisymmetric: its entries are the angular velocity
+    spin = sines(
+        rate.turn @ x.turn.T
+    )  # Ṙ Rᵀ is antisymmetric: its entries are the angular velocity
     return (rate.gap + jnp.cross(spin, to_contact(x, size[0])))[:2]
 
 
@@ -115,7 +123,9 @@ def _rack(a: Pair, b: Pair, size):
 
 
 def _teeth(coupling: Callable) -> Callable:
-    """A coupling in space, whose angles know no whole turns; whole numbers of teeth make no difference between them."""
+    """A coupling in space, whose angles know no whole turns; whole numbers of teeth make no
+    difference between them.
+    """
     return lambda a, b, size: wrapped(coupling(a, b, size)) / size[0]
 
 
@@ -130,7 +140,9 @@ KINDS: dict[str, Kind] = {
         space=lambda x, size: jnp.concatenate([x.gap[:2], sines(x.turn)]),
         coordinate="slide",
     ),
-    "cylindrical": Kind(space=lambda x, size: jnp.concatenate([x.gap[:2], _lean(x.turn)]), coordinate="slide"),
+    "cylindrical": Kind(
+        space=lambda x, size: jnp.concatenate([x.gap[:2], _lean(x.turn)]), coordinate="slide"
+    ),
     "universal": Kind(space=lambda x, size: jnp.append(x.gap, x.turn[0, 1])),
     "spherical": Kind(space=lambda x, size: x.gap),
     "planar": Kind(space=lambda x, size: jnp.append(_lean(x.turn), x.gap[2]), coordinate="angle"),
@@ -138,16 +150,27 @@ KINDS: dict[str, Kind] = {
         plane=lambda x, size: jnp.append(x.gap, x.turn),
         space=lambda x, size: jnp.concatenate([x.gap, sines(x.turn)]),
     ),
-    "slot": Kind(plane=lambda x, size: x.gap[1], space=lambda x, size: x.gap[:2], coordinate="slide"),
+    "slot": Kind(
+        plane=lambda x, size: x.gap[1], space=lambda x, size: x.gap[:2], coordinate="slide"
+    ),
     "rod": Kind(plane=_rod, space=_rod, sizes=("length",)),
     "screw": Kind(space=_screw, sizes=("pitch",), coordinate="slide"),
     "rolling": Kind(
-        plane=_line_rolling, space=_contact, space_rates=_rolling, sizes=("radius", "phase"), phase=True, coordinate="angle"
+        plane=_line_rolling,
+        space=_contact,
+        space_rates=_rolling,
+        sizes=("radius", "phase"),
+        phase=True,
+        coordinate="angle",
     ),
     "knife": Kind(plane_rates=_plane_knife, space_rates=_space_knife),
     "path": Kind(formula="equation"),
-    "gear": Kind(plane=_gear, space=_teeth(_gear), sizes=("ratio", "phase"), couples=True, phase=True),
-    "belt": Kind(plane=_belt, space=_teeth(_belt), sizes=("ratio", "phase"), couples=True, phase=True),
+    "gear": Kind(
+        plane=_gear, space=_teeth(_gear), sizes=("ratio", "phase"), couples=True, phase=True
+    ),
+    "belt": Kind(
+        plane=_belt, space=_teeth(_belt), sizes=("ratio", "phase"), couples=True, phase=True
+    ),
     "rack": Kind(
         plane=_rack,
         space=lambda a, b, size: size[0] * wrapped(_rack(a, b, size) / size[0]),

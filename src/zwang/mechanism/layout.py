@@ -23,9 +23,11 @@ class Layout:
         d: 2 in the plane, 3 in space.
         bodies: mass and inertia of each.
         q, v: rough start, shapes (nq,) and (nv,).
-        index: "body.point" → number of the point; a body's name alone is its center, "ground" the origin.
+        index: "body.point" → number of the point; a body's name alone is its center, "ground" the
+            origin.
         carrier: number of the body that carries each point, the last one being the ground.
-        offset, orientation: place and attitude of each point on its body, (n, d) and (n,) or (n, 3, 3).
+        offset, orientation: place and attitude of each point on its body, (n, d) and (n,) or (n, 3,
+            3).
     """
 
     d: int
@@ -49,14 +51,22 @@ class Layout:
 
     def points_of(self, body: int) -> list[int]:
         """Numbers of the named points of a body; its center is none of them."""
-        return [i for name, i in self.index.items() if self.carrier[i] == body and "." in name and not name.endswith(".center")]
+        return [
+            i
+            for name, i in self.index.items()
+            if self.carrier[i] == body and "." in name and not name.endswith(".center")
+        ]
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """`: did you mean 'x'?`, or what there is."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=2, cutoff=0.55)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; there are: {', '.join(known) or 'none'}."
+    return (
+        f"; did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"; there are: {', '.join(known) or 'none'}."
+    )
 
 
 def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Layout:
@@ -83,9 +93,17 @@ def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: i
         bodies.append(Body(name, _positive(link.mass, (*where, "mass")), _inertia(link, d, where)))
         poses.append(_pose(link, d, where))
         spin = 0.0 if link.angular_velocity is None else link.angular_velocity
-        turning = _vector(np.atleast_1d(spin) if d == 2 or link.angular_velocity is not None else np.zeros(3), 1 if d == 2 else 3,
-                          (*where, "angular_velocity"), "angular velocity")  # fmt: skip
-        moving = np.zeros(d) if link.velocity is None else _vector(link.velocity, d, (*where, "velocity"), "velocity")
+        turning = _vector(
+            np.atleast_1d(spin) if d == 2 or link.angular_velocity is not None else np.zeros(3),
+            1 if d == 2 else 3,
+            (*where, "angular_velocity"),
+            "angular velocity",
+        )
+        moving = (
+            np.zeros(d)
+            if link.velocity is None
+            else _vector(link.velocity, d, (*where, "velocity"), "velocity")
+        )
         twists.append(np.concatenate([moving, turning]))
         add(name, i, Point((0.0,) * d), where)
         add(f"{name}.center", i, Point((0.0,) * d), where)
@@ -100,9 +118,15 @@ def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: i
     for label, point in ground.items():
         add(f"{GROUND}.{label}", len(links), point, (GROUND, label))
     return Layout(
-        d, tuple(bodies), np.concatenate(poses or [np.zeros(0)]), np.concatenate(twists or [np.zeros(0)]), index,
-        np.array(carrier), np.array(offset), np.array(orientation),
-    )  # fmt: skip
+        d,
+        tuple(bodies),
+        np.concatenate(poses or [np.zeros(0)]),
+        np.concatenate(twists or [np.zeros(0)]),
+        index,
+        np.array(carrier),
+        np.array(offset),
+        np.array(orientation),
+    )
 
 
 def _vector(value, size: int, where, what: str) -> np.ndarray:
@@ -127,7 +151,8 @@ def _inertia(link: Link, d: int, where):
         given = np.asarray(link.inertia, float)
         if given.shape != (() if d == 2 else (3,)):
             raise PartError(
-                (*where, "inertia"), f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}."
+                (*where, "inertia"),
+                f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}.",
             )
         if not np.all((given > 0) & (given < np.inf)):
             raise PartError((*where, "inertia"), "is not positive.")
@@ -137,9 +162,15 @@ def _inertia(link: Link, d: int, where):
             return m * radius**2 / 2
         if length is not None:
             return m * length**2 / 12
-        raise PartError(where, "has no inertia: give inertia, or length for a slender rod, or radius for a disk.")
+        raise PartError(
+            where,
+            "has no inertia: give inertia, or length for a slender rod, or radius for a disk.",
+        )
     if radius is None:
-        raise PartError(where, "has no inertia: give inertia, or radius for a disk, or length and radius for a cylinder.")
+        raise PartError(
+            where,
+            "has no inertia: give inertia, or radius for a disk, or length and radius for a cylinder.",
+        )
     if length is None:
         return (m * radius**2 / 4, m * radius**2 / 4, m * radius**2 / 2)
     across = m * (3 * radius**2 + length**2) / 12
@@ -154,7 +185,9 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
         start, end = (_vector(x, d, (*where, "guess"), "each place") for x in link.guess)
         way = end - start
         if not np.any(way):
-            raise PartError((*where, "guess"), "both places are the same; expected where its start and end lie.")
+            raise PartError(
+                (*where, "guess"), "both places are the same; expected where its start and end lie."
+            )
         if d == 2:
             return np.array([*(start + end) / 2, np.arctan2(way[1], way[0])])
         return np.concatenate([(start + end) / 2, _from_x_axis(way)])
@@ -164,8 +197,14 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
             raise PartError((*where, "turn"), "is for bodies in space; give angle.")
         return np.array([*at, link.angle])
     if link.angle:
-        raise PartError((*where, "angle"), "is for bodies in the plane; give turn, a rotation vector.")
-    turn = np.zeros(3) if link.turn is None else _vector(link.turn, 3, (*where, "turn"), "the rotation vector")
+        raise PartError(
+            (*where, "angle"), "is for bodies in the plane; give turn, a rotation vector."
+        )
+    turn = (
+        np.zeros(3)
+        if link.turn is None
+        else _vector(link.turn, 3, (*where, "turn"), "the rotation vector")
+    )
     half = np.linalg.norm(turn) / 2
     return np.concatenate([at, [np.cos(half)], np.sinc(half / np.pi) * turn / 2])
 

@@ -35,7 +35,7 @@ from zwang.mechanism.parts import (
     Settings,
     Spring,
     Vector,
-)  # fmt: skip
+)
 from zwang.mechanism.rows import Ends, Joints
 from zwang.model import Model
 from zwang.servo import Servo
@@ -61,20 +61,23 @@ class AssemblyError(ModelError):
 class Mechanism:
     """Bodies and joints as a model.
 
-    Bodies keep all their coordinates (`zwang.bodies`); joints and drives are constraints, springs and forces are forces. Every part
-    has a name, by which results know it. Redundant joints are normal. In joint coordinates, joints that span a tree carry the bodies
-    and are no constraints; all others are, as before. Both have one motion.
+    Bodies keep all their coordinates (`zwang.bodies`); joints and drives are constraints, springs
+    and forces are forces. Every part has a name, by which results know it. Redundant joints are
+    normal. In joint coordinates, joints that span a tree carry the bodies and are no constraints;
+    all others are, as before. Both have one motion.
 
     Args:
         bodies: by name.
         joints: by name, of the kinds in `zwang.mechanism.joints`.
         drives, springs, bushings, forces: by name.
-        servo: servo constraints, by name, which the actuators enforce; passive joints react to them.
+        servo: servo constraints, by name, which the actuators enforce; passive joints react to
+            them.
         actuators: by name.
         ground: points of the frame, by name.
         world: "plane" or "space".
         gravity: acceleration of gravity [m/s²]; downwards along the last axis unless given.
-        start: where joints start, by name of the joint; the rest is as near to the bodies' rough places as the joints allow.
+        start: where joints start, by name of the joint; the rest is as near to the bodies' rough
+            places as the joints allow.
         coordinates: "maximal" (every body's) or "joint".
         parameters: numbers for formulas, by name; traced, so that other ones compile nothing.
         run, look: how to run and draw it.
@@ -120,7 +123,9 @@ class Mechanism:
             raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
         rows = [*self.joints, *self.drives]
         if repeated := {name for name in rows if rows.count(name) > 1}:
-            raise PartError(("drives", min(repeated)), "has the name of a joint; give each its own.")
+            raise PartError(
+                ("drives", min(repeated)), "has the name of a joint; give each its own."
+            )
         for field, least in (("duration", 0.0), ("rtol", 0.0), ("samples", 1)):
             if not least < (value := getattr(self.run, field)) < np.inf:
                 raise PartError(("run", field), f"is {value:g}, expected a number above {least:g}.")
@@ -130,7 +135,9 @@ class Mechanism:
             self._joints.drive(name, drive, _no_rate)
         for name in self.start:
             if name not in self.joints:
-                raise PartError(("start", name), f"there is no joint {name!r}{meant(name, self.joints)}")
+                raise PartError(
+                    ("start", name), f"there is no joint {name!r}{meant(name, self.joints)}"
+                )
             self._joints.of(name, None, ("start", name))
         _ = self._efforts, self._servo
 
@@ -154,18 +161,29 @@ class Mechanism:
     @cached_property
     def maximal(self) -> Mechanism:
         """The same with all coordinates of its bodies."""
-        return self if self.coordinates == "maximal" else dataclasses.replace(self, coordinates="maximal")
+        return (
+            self
+            if self.coordinates == "maximal"
+            else dataclasses.replace(self, coordinates="maximal")
+        )
 
     @cached_property
     def _branches(self) -> Branches | None:
         """The bodies in joint coordinates, or None."""
         if self.coordinates == "maximal":
             return None
-        ends = {n: (x[0].a, x[0].b) for n, x in self.maximal._joints.ends.items() if not KINDS[self.joints[n].kind].couples}
+        ends = {
+            n: (x[0].a, x[0].b)
+            for n, x in self.maximal._joints.ends.items()
+            if not KINDS[self.joints[n].kind].couples
+        }
 
         def build(branches):
             return BodyTree(
-                branches, gravity=(*self._gravity, *(0.0,) * (3 - self.d)), force=self._further, potential=self._potential
+                branches,
+                gravity=(*self._gravity, *(0.0,) * (3 - self.d)),
+                force=self._further,
+                potential=self._potential,
             )
 
         return Branches(self.joints, ends, self.layout, build)
@@ -190,7 +208,9 @@ class Mechanism:
         return (0.0,) * (self.d - 1) + (-9.81,) if self.gravity is None else self.gravity
 
     def _further(self, q, v, t, p):
-        """Generalized force of dampers and forces; made when it is first traced, because it takes coordinates that it acts on."""
+        """Generalized force of dampers and forces; made when it is first traced, because it takes
+        coordinates that it acts on.
+        """
         force = self._efforts.force(self._rate)
         return 0.0 if force is None else force(q, v, t, p)
 
@@ -201,7 +221,14 @@ class Mechanism:
     @cached_property
     def _servo(self) -> Servo | None:
         taken = (*self.joints, *self.drives)
-        return servo(self.servo, self.actuators, self._joints, taken, self._rate, lambda: self._bodies.system.nv)
+        return servo(
+            self.servo,
+            self.actuators,
+            self._joints,
+            taken,
+            self._rate,
+            lambda: self._bodies.system.nv,
+        )
 
     @cached_property
     def _bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
@@ -210,7 +237,12 @@ class Mechanism:
         kind, size = (PlanarBodies, 3) if self.d == 2 else (RigidBodies, 6)
         force = self._efforts.force(self._rate)
         wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
-        return kind(list(self.layout.bodies), gravity=self._gravity, wrench=wrench, potential=self._efforts.potential)
+        return kind(
+            list(self.layout.bodies),
+            gravity=self._gravity,
+            wrench=wrench,
+            potential=self._efforts.potential,
+        )
 
     def _rate(self, q, v, t, p):
         """q̇."""
@@ -218,12 +250,16 @@ class Mechanism:
 
     @cached_property
     def params(self) -> dict:
-        """What the model's functions are handed: masses, places of points, sizes of joints, springs, parameters of formulas."""
+        """What the model's functions are handed: masses, places of points, sizes of joints,
+        springs, parameters of formulas.
+        """
         places = {"offset": self.layout.offset, "orientation": self.layout.orientation}
         return {
             **self._bodies.params,
             **places,
-            "sizes": self.maximal._joints.sizes(self.layout.q, {k: np.asarray(x) for k, x in places.items()}),
+            "sizes": self.maximal._joints.sizes(
+                self.layout.q, {k: np.asarray(x) for k, x in places.items()}
+            ),
             "springs": self._efforts.params,
             "parameters": dict(self.parameters),
         }
@@ -231,7 +267,9 @@ class Mechanism:
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
         """Joints of a kind under one function, then drives."""
-        drives = [self._joints.drive(name, drive, self._rate) for name, drive in self.drives.items()]
+        drives = [
+            self._joints.drive(name, drive, self._rate) for name, drive in self.drives.items()
+        ]
         carrying = self._branches.carrying if self._branches else ()
         return (*self._joints.constraints(self._rate, carrying), *drives)
 
@@ -241,7 +279,13 @@ class Mechanism:
         return self._model((), self._servo)
 
     def _model(self, held: tuple[AbstractConstraint, ...], control: Servo | None = None) -> Model:
-        return Model(self._bodies.system, [*self.constraints, *held], self.params, servo=control, name=self.name)
+        return Model(
+            self._bodies.system,
+            [*self.constraints, *held],
+            self.params,
+            servo=control,
+            name=self.name,
+        )
 
     def ends(self, name: str) -> Ends:
         """The two points of a joint, of the first one that it couples, or of a drive's joint.
@@ -251,12 +295,15 @@ class Mechanism:
         """
         joint = self.drives[name].joint if name in self.drives else name
         if joint not in self.joints:
-            raise PartError((), f"there is no joint {name!r}{meant(name, [*self.joints, *self.drives])}")
+            raise PartError(
+                (), f"there is no joint {name!r}{meant(name, [*self.joints, *self.drives])}"
+            )
         return self._joints.ends[joint][0]
 
     @cached_property
     def start_state(self) -> State:
-        """The mechanism put together: positions first, then velocities, least moved from the rough start in the mass metric.
+        """The mechanism put together: positions first, then velocities, least moved from the rough
+        start in the mass metric.
 
         Raises:
             AssemblyError: if it cannot be, with the joint that stays open most.
@@ -270,8 +317,12 @@ class Mechanism:
         rates = [(n, x.rate) for n, x in self.start.items() if x.rate is not None]
         q, v = self.layout.q, self.layout.v
         if values:
-            q = self._placed(tuple(self._joints.start_value(n, ends[n], x) for n, x in values), q, 0 * v).q
-        return self._placed(tuple(self._joints.start_rate(n, ends[n], x, self._rate) for n, x in rates), q, v)
+            q = self._placed(
+                tuple(self._joints.start_value(n, ends[n], x) for n, x in values), q, 0 * v
+            ).q
+        return self._placed(
+            tuple(self._joints.start_rate(n, ends[n], x, self._rate) for n, x in rates), q, v
+        )
 
     def _placed(self, held: tuple[AbstractConstraint, ...], q, v) -> State:
         model = self._model(held) if held else self.model.passive
@@ -292,12 +343,16 @@ class Mechanism:
         what = "stays open by" if open_ is phi else "has its rate off by"
         size = open_[c.row_slices[worst]].max()
         joint = self.joints.get(worst)
-        between = f" between {' and '.join(joint.between)}" if joint is not None and joint.between else ""
+        between = (
+            f" between {' and '.join(joint.between)}" if joint is not None and joint.between else ""
+        )
         return AssemblyError(
             f"{self.name} cannot be put together: {worst!r}{between} {what} {size:.3g} at best; "
             "check lengths and joints, or start from a closer guess.",
-            self, worst, np.asarray(state.q),
-        )  # fmt: skip
+            self,
+            worst,
+            np.asarray(state.q),
+        )
 
 
 def _no_rate(q, v, t, p):

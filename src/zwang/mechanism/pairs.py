@@ -1,7 +1,9 @@
-"""Points with axes on bodies, and how two of them lie to each other: all that joints, springs and drives are made of.
+"""Points with axes on bodies, and how two of them lie to each other: all that joints, springs and
+drives are made of.
 
     gap  = Rₐᵀ (r_b − r_a)         place of b in the axes of a, shape (2,) or (3,)
-    turn = Rₐᵀ R_b, shape (3, 3);  in the plane the angle of b less that of a, a number that counts whole turns
+    turn = Rₐᵀ R_b, shape (3, 3);  in the plane the angle of b less that of a, a number that counts
+    whole turns
 
 The ground is a body more, at rest in the origin.
 """
@@ -27,14 +29,17 @@ class Pair(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """All points of a mechanism in space: places (n, d) [m], and attitudes, (n,) angles or (n, 3, 3) matrices."""
+    """All points of a mechanism in space: places (n, d) [m], and attitudes, (n,) angles or (n, 3,
+    3) matrices.
+    """
 
     place: Float[Array, "n d"]
     attitude: Float[Array, "n ..."]
 
 
 def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
-    """Where points are, given the index of the body that carries each, the last one being the ground.
+    """Where points are, given the index of the body that carries each, the last one being the
+    ground.
 
     q are the bodies' own coordinates, or in space also their rigid motions, shape (nb, 4, 4).
     `p["offset"]` and `p["orientation"]` are their places and attitudes in the axes of their bodies.
@@ -43,11 +48,16 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
     if orientation.ndim == 1:
         pose = jnp.concatenate([q.reshape(-1, 3), jnp.zeros((1, 3))])[carrier]
         c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
-        arm = jnp.stack([c * offset[:, 0] - s * offset[:, 1], s * offset[:, 0] + c * offset[:, 1]], axis=1)
+        arm = jnp.stack(
+            [c * offset[:, 0] - s * offset[:, 1], s * offset[:, 0] + c * offset[:, 1]], axis=1
+        )
         return Frames(pose[:, :2] + arm, pose[:, 2] + orientation)
     if q.ndim == 3:
         at = jnp.concatenate([q, jnp.eye(4)[None]])[carrier]
-        return Frames(at[:, :3, 3] + jnp.einsum("nij,nj->ni", at[:, :3, :3], offset), at[:, :3, :3] @ orientation)
+        return Frames(
+            at[:, :3, 3] + jnp.einsum("nij,nj->ni", at[:, :3, :3], offset),
+            at[:, :3, :3] @ orientation,
+        )
     pose = jnp.concatenate([q.reshape(-1, 7), jnp.array([[0.0, 0.0, 0.0, *IDENTITY]])])
     R = rotation_matrix(pose[:, 3:])[carrier]
     return Frames(pose[carrier, :3] + jnp.einsum("nij,nj->ni", R, offset), R @ orientation)
@@ -58,13 +68,16 @@ def pair(f: Frames, a: np.ndarray, b: np.ndarray) -> Pair:
     apart = f.place[b] - f.place[a]
     if f.attitude.ndim == 1:
         c, s = jnp.cos(f.attitude[a]), jnp.sin(f.attitude[a])
-        gap = jnp.stack([c * apart[:, 0] + s * apart[:, 1], c * apart[:, 1] - s * apart[:, 0]], axis=1)
+        gap = jnp.stack(
+            [c * apart[:, 0] + s * apart[:, 1], c * apart[:, 1] - s * apart[:, 0]], axis=1
+        )
         return Pair(gap, f.attitude[b] - f.attitude[a])
     back = jnp.swapaxes(f.attitude[a], -1, -2)
     return Pair(jnp.einsum("nij,nj->ni", back, apart), back @ f.attitude[b])
 
 
-# --- coordinates of one pair -----------------------------------------------------------------------------------------
+# --- coordinates of one pair
+# -----------------------------------------------------------------------------------------
 
 
 def angle(x: Pair):
@@ -84,13 +97,19 @@ def distance(x: Pair):
 
 
 def six(x: Pair):
-    """All ways to move: place, and angle or the sines of the turn about the axes, shape (3,) or (6,)."""
-    return jnp.append(x.gap, x.turn) if x.turn.ndim == 0 else jnp.concatenate([x.gap, sines(x.turn)])
+    """All ways to move: place, and angle or the sines of the turn about the axes, shape (3,) or
+    (6,).
+    """
+    return (
+        jnp.append(x.gap, x.turn) if x.turn.ndim == 0 else jnp.concatenate([x.gap, sines(x.turn)])
+    )
 
 
 def sines(turn: Float[Array, "3 3"]) -> Float[Array, " 3"]:
     """Rotation axis times the sine of the angle: the antisymmetric part of a rotation matrix."""
-    return 0.5 * jnp.stack([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+    return 0.5 * jnp.stack(
+        [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
+    )
 
 
 def wrapped(x):
@@ -98,7 +117,13 @@ def wrapped(x):
     return jnp.arctan2(jnp.sin(x), jnp.cos(x))
 
 
-COORDINATES: dict[str, Callable] = {"angle": angle, "slide": slide, "distance": distance, "gap": lambda x: x.gap, "all": six}
+COORDINATES: dict[str, Callable] = {
+    "angle": angle,
+    "slide": slide,
+    "distance": distance,
+    "gap": lambda x: x.gap,
+    "all": six,
+}
 ANGULAR = ("angle",)
 
 

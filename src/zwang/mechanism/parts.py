@@ -1,4 +1,6 @@
-"""What a mechanism is made of, as it stands in a file: plain dataclasses, the same in Python and in TOML."""
+"""What a mechanism is made of, as it stands in a file: plain dataclasses, the same in Python and in
+TOML.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,10 @@ class Point:
     Attributes:
         at: place in the body's axes [m], from its center of mass.
         angle: in the plane, direction of the x axis [rad]: the way of a slide.
-        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; (0, 0, 1) unless given.
-        x: in space, direction of the x axis, made perpendicular to `axis`; a perpendicular one is taken unless given.
+        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; (0, 0, 1)
+            unless given.
+        x: in space, direction of the x axis, made perpendicular to `axis`; a perpendicular one is
+            taken unless given.
     """
 
     at: Vector
@@ -67,13 +71,15 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """A body with named points. `center` is its center of mass; with a `length`, `start` and `end` lie half of it to both sides
+    """A body with named points. `center` is its center of mass; with a `length`, `start` and `end`
+    lie half of it to both sides
     along its x axis.
 
     Attributes:
         mass: [kg].
-        inertia: about the center of mass [kg·m²]: one number in the plane, three principal moments in space. Unless given: of a
-            slender rod (`length`), of a disk about z (`radius`), in space of a cylinder along x (both).
+        inertia: about the center of mass [kg·m²]: one number in the plane, three principal moments
+            in space. Unless given: of a slender rod (`length`), of a disk about z (`radius`), in
+            space of a cylinder along x (both).
         length: [m].
         radius: [m]; in the plane a body with a radius alone is drawn as a disk.
         points: places by name, (x, y) or (x, y, z) [m], or a `Point`.
@@ -82,9 +88,10 @@ class Link:
         turn: rough attitude at the start as a rotation vector [rad], in space.
         guess: in place of these, two places in space near which its start and end lie.
         velocity: rough velocity at the start [m/s].
-        angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three in body axes in space.
-        shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`, files beside the mechanism's; by
-            its points and sizes unless given.
+        angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three
+            in body axes in space.
+        shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`,
+            files beside the mechanism's; by its points and sizes unless given.
     """
 
     mass: Number = 1.0
@@ -108,15 +115,18 @@ class Joint:
 
     Attributes:
         kind: one of `zwang.mechanism.joints.KINDS`.
-        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of the first.
+        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of
+            the first.
         joints: of a gear, belt, rack or cam, the two joints that it couples.
         length: of a rod [m].
         radius: of a rolling wheel, or of a rack's pinion [m].
         pitch: way of a screw in a turn [m].
         ratio: of a gear or belt, radii [m] or numbers of teeth; in space whole numbers of teeth.
-        phase: what a gear, belt or rack keeps constant: Σ ratio·angle; as drawn at the start unless given.
+        phase: what a gear, belt or rack keeps constant: Σ ratio·angle; as drawn at the start unless
+            given.
         lift: of a cam, the second joint's coordinate over the `angle` of the first.
-        equation: of a path, a formula in x, y (and z) of the second point, in the axes of the first, that stays zero.
+        equation: of a path, a formula in x, y (and z) of the second point, in the axes of the
+            first, that stays zero.
     """
 
     kind: str
@@ -177,8 +187,8 @@ class Bushing:
 
     Attributes:
         between: two points.
-        stiffness: along and about the axes: (x, y, angle) in the plane, (x, y, z, about x, y, z) in space, where the turning is
-            measured by its sine [N/m, N·m/rad].
+        stiffness: along and about the axes: (x, y, angle) in the plane, (x, y, z, about x, y, z) in
+            space, where the turning is measured by its sine [N/m, N·m/rad].
         damping: likewise [N·s/m, N·m·s/rad].
     """
 
@@ -195,9 +205,10 @@ class Force:
     Attributes:
         on: "body.point" that a force acts on, its components in space; or
         joint: a joint whose coordinate an effort drives.
-        coordinate: of the joint, or of `on` against the ground ("angle" for a torque on a body of the plane).
-        effort: components in space, formulas in t, x, y, z, vx, vy, vz (of the point); of a coordinate one formula in t,
-            `value` and `rate`.
+        coordinate: of the joint, or of `on` against the ground ("angle" for a torque on a body of
+            the plane).
+        effort: components in space, formulas in t, x, y, z, vx, vy, vz (of the point); of a
+            coordinate one formula in t, `value` and `rate`.
     """
 
     effort: Formula | tuple[Formula, ...]
@@ -232,7 +243,8 @@ class ServoConstraint:
     Attributes:
         on: "body.point" that follows a place in space; or
         joint: a joint whose coordinate is prescribed.
-        coordinate: of the joint, or of `on` against the ground ("angle": the attitude of a body of the plane).
+        coordinate: of the joint, or of `on` against the ground ("angle": the attitude of a body of
+            the plane).
         value: the coordinate over time, a formula in `t`; of a place one for each direction; or
         rate: its rate over time.
         gain: an error decays as exp(−gain·t) [1/s]; 0 keeps it.

@@ -1,13 +1,15 @@
-"""What a joint transmits: force and torque on its second body, at its second point, in the axes of its first point.
+"""What a joint transmits: force and torque on its second body, at its second point, in the axes of
+its first point.
 
     f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)        from the joint's share (F_b, τ_b) of the constraint force
 
-In joint coordinates a joint that carries a body is no constraint. Its share is what is missing in the balance of all bodies that
-stand on it, summed from the leaves on:
+In joint coordinates a joint that carries a body is no constraint. Its share is what is missing in
+the balance of all bodies that stand on it, summed from the leaves on:
 
     w_b = M_b a_b − F_b − Σ A_bᵀλ,    W = Σ w_b over the bodies that the joint carries
 
-Reference: Luh, Walker and Paul (1980), J. Dyn. Sys., Meas., Control 102, 69-76 (Newton and Euler from the leaves).
+Reference: Luh, Walker and Paul (1980), J. Dyn. Sys., Meas., Control 102, 69-76 (Newton and Euler
+    from the leaves).
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Reaction:
-    """Force [N], shape (..., d), and torque [N·m], a number (...) in the plane or (..., 3), of a joint in its own axes."""
+    """Force [N], shape (..., d), and torque [N·m], a number (...) in the plane or (..., 3), of a
+    joint in its own axes.
+    """
 
     force: np.ndarray
     torque: np.ndarray
@@ -44,7 +48,8 @@ class Shares(NamedTuple):
 
     Attributes:
         q: coordinates of all bodies, shape (n, nq) of `Mechanism.maximal`.
-        by_constraint: generalized force of each joint and drive by name, shape (n, nv) of `Mechanism.maximal`.
+        by_constraint: generalized force of each joint and drive by name, shape (n, nv) of
+            `Mechanism.maximal`.
     """
 
     q: np.ndarray
@@ -52,29 +57,36 @@ class Shares(NamedTuple):
 
 
 def reactions(mechanism: Mechanism, run: Run) -> dict[str, Reaction]:
-    """`reaction` of every joint between two bodies, and of every drive, at the samples of a run, in either kind of coordinates."""
+    """`reaction` of every joint between two bodies, and of every drive, at the samples of a run, in
+    either kind of coordinates.
+    """
     seen = run.observation
     control = None if seen.control is None else seen.control.u
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
     joints = [name for name, joint in mechanism.joints.items() if not KINDS[joint.kind].couples]
-    return {name: reaction(mechanism.maximal, *found, name) for name in (*joints, *mechanism.drives)}
+    return {
+        name: reaction(mechanism.maximal, *found, name) for name in (*joints, *mechanism.drives)
+    }
 
 
 def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
-    """What a joint, or a drive at it, exerts on its second body; on its first one it exerts the opposite.
+    """What a joint, or a drive at it, exerts on its second body; on its first one it exerts the
+    opposite.
 
-    Of redundant joints the shares are those of least norm. A joint that couples two others reports what it exerts at the first one.
+    Of redundant joints the shares are those of least norm. A joint that couples two others reports
+    what it exerts at the first one.
 
     Args:
         mechanism: the mechanism, in all coordinates of its bodies.
         q: coordinates, shape (..., nq).
-        by_constraint: generalized force of each constraint by name, shape (..., nv): `zw.motion(...).by_constraint`, or of a run
+        by_constraint: generalized force of each constraint by name, shape (..., nv):
+            `zw.motion(...).by_constraint`, or of a run
             `run.dataset["constraint_force"].sel(constraint=name)`.
         joint: name of the joint or drive.
 
     Raises:
-        PartError: if there is no such joint, or the mechanism is in joint coordinates: take `reactions` of a run, or
-            `reaction(mechanism.maximal, *shares(...), joint)`.
+        PartError: if there is no such joint, or the mechanism is in joint coordinates: take
+            `reactions` of a run, or `reaction(mechanism.maximal, *shares(...), joint)`.
     """
     if mechanism.coordinates == "joint":
         raise PartError(
@@ -87,7 +99,11 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     names = [n for n in (joint, joint + RATES) if n in by_constraint]
     share = sum(np.asarray(by_constraint[n], float) for n in names)
     q = np.asarray(q, float)
-    shape, q, share = q.shape[:-1], q.reshape(-1, q.shape[-1]), np.reshape(share, (-1, np.shape(share)[-1]))
+    shape, q, share = (
+        q.shape[:-1],
+        q.reshape(-1, q.shape[-1]),
+        np.reshape(share, (-1, np.shape(share)[-1])),
+    )
     carried = layout.carrier[ends.b] < len(layout.bodies)
     body, sign = (layout.carrier[ends.b], 1.0) if carried else (layout.carrier[ends.a], -1.0)
     own = sign * share.reshape(len(q), len(layout.bodies), -1)[:, body]
@@ -102,7 +118,9 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     turned = np.asarray(rotation_matrix(jnp.asarray(q).reshape(len(q), -1, 7)[:, body, 3:]))
     torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, own[:, :3])
     back = np.swapaxes(attitude, 1, 2)
-    force, torque = (np.einsum("nij,nj->ni", back, x).reshape(*shape, 3) for x in (own[:, :3], torque))
+    force, torque = (
+        np.einsum("nij,nj->ni", back, x).reshape(*shape, 3) for x in (own[:, :3], torque)
+    )
     return Reaction(force, torque)
 
 
@@ -120,7 +138,10 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
     many = [jnp.reshape(x, (n, -1)) for x in (q, v, motion.acceleration, motion.multipliers)]
     controls = jnp.zeros((n, 0)) if control is None else jnp.reshape(control, (n, -1))
     if mechanism.coordinates == "maximal":
-        found = Shares(np.asarray(many[0]), {k: np.reshape(x, (n, -1)) for k, x in motion.by_constraint.items()})
+        found = Shares(
+            np.asarray(many[0]),
+            {k: np.reshape(x, (n, -1)) for k, x in motion.by_constraint.items()},
+        )
     else:
         program = jax.jit(lambda *at: jax.lax.map(lambda x: _at_bodies(mechanism, *x), at))
         found = Shares(*program(*many, jnp.reshape(t, n), controls))
@@ -132,17 +153,27 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     m, p, branches = mechanism.maximal, mechanism.maximal.model.params, mechanism._branches
     assert branches is not None
     rate = mechanism.model.system.rate(q, v, t, mechanism.model.params)
-    (Q, V), (_, a) = jax.jvp(lambda q, v: branches.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration))
+    (Q, V), (_, a) = jax.jvp(
+        lambda q, v: branches.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration)
+    )
     rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices
     A, system = m.model.constraints.matrix(Q, V, t, p), m.model.system
     made = {name: A[rows[name]].T @ multipliers[own[name]] for name in own}
-    missing = system.mass_matrix(Q, t, p) * a - system.force(Q, V, t, p) - sum(made.values())  # M of bodies is diagonal
+    missing = (
+        system.mass_matrix(Q, t, p) * a - system.force(Q, V, t, p) - sum(made.values())
+    )  # M of bodies is diagonal
     if m._servo is not None:
         missing -= m._servo.actuation_matrix(Q, t, p) @ control
     place, turned, force, torque = _in_space(Q, missing, m.d)
     carried, meets = jnp.asarray(branches.carried, float), jnp.asarray(branches.meets)[:, :, None]
-    force, torque = carried @ force, carried @ (torque + jnp.cross(place, force))  # about the origin
-    forces, torques = meets * force[:, None], meets * (torque[:, None] - jnp.cross(place, force[:, None]))
+    force, torque = (
+        carried @ force,
+        carried @ (torque + jnp.cross(place, force)),
+    )  # about the origin
+    forces, torques = (
+        meets * force[:, None],
+        meets * (torque[:, None] - jnp.cross(place, force[:, None])),
+    )
     for step, f, tau in zip(branches.steps, forces, torques, strict=True):
         if step.joint is not None:
             made[step.joint] = _of_bodies(turned, f, tau, m.d)
@@ -150,11 +181,18 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
 
 
 def _in_space(Q, own, d: int):
-    """Places and attitudes of all bodies, and their generalized forces as forces and torques about these places; all in space."""
+    """Places and attitudes of all bodies, and their generalized forces as forces and torques about
+    these places; all in space.
+    """
     if d == 2:
         bodies, own = Q.reshape(-1, 3), own.reshape(-1, 3)
         flat, upright = ((0, 0), (0, 1)), ((0, 0), (2, 0))
-        return jnp.pad(bodies[:, :2], flat), None, jnp.pad(own[:, :2], flat), jnp.pad(own[:, 2:], upright)
+        return (
+            jnp.pad(bodies[:, :2], flat),
+            None,
+            jnp.pad(own[:, :2], flat),
+            jnp.pad(own[:, 2:], upright),
+        )
     bodies, own = Q.reshape(-1, 7), own.reshape(-1, 6)
     turned = rotation_matrix(bodies[:, 3:])
     return bodies[:, :3], turned, own[:, :3], jnp.einsum("nij,nj->ni", turned, own[:, 3:])

@@ -1,4 +1,6 @@
-"""A mechanism as a scene: bars and plates between the points of its bodies, disks, cylinders, joints, springs."""
+"""A mechanism as a scene: bars and plates between the points of its bodies, disks, cylinders,
+joints, springs.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,20 @@ if TYPE_CHECKING:
     from zwang.run import Run
 
 SYMBOLS: dict[str, Symbol] = {
-    "revolute": "pin", "cylindrical": "pin", "screw": "pin", "universal": "ball", "spherical": "ball", "fixed": "block",
-    "prismatic": "slide", "slot": "slide", "rod": "pin", "rolling": "contact", "knife": "contact", "path": "contact",
+    "revolute": "pin",
+    "cylindrical": "pin",
+    "screw": "pin",
+    "universal": "ball",
+    "spherical": "ball",
+    "fixed": "block",
+    "prismatic": "slide",
+    "slot": "slide",
+    "rod": "pin",
+    "rolling": "contact",
+    "knife": "contact",
+    "path": "contact",
     "planar": "contact",
-}  # fmt: skip
+}
 """What stands for each joint between two points."""
 ALONG_X = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
 """Turns the axis of a cylinder, z, to x."""
@@ -36,30 +48,58 @@ THICKNESS = 0.12
 def scene(m: Mechanism) -> Scene:
     """What the viewer draws of a mechanism."""
     layout = m.layout
-    marked = {name: m.ends(name) for name, joint in m.joints.items() if not KINDS[joint.kind].couples}
+    marked = {
+        name: m.ends(name) for name, joint in m.joints.items() if not KINDS[joint.kind].couples
+    }
     ground = len(layout.bodies)
-    names = {number: name for name, number in reversed(layout.index.items())}  # the first name of a point
+    names = {
+        number: name for name, number in reversed(layout.index.items())
+    }  # the first name of a point
     joints = tuple(
         Mark(
-            name, names[ends.b], SYMBOLS[m.joints[name].kind],
-            bool(layout.carrier[ends.a] == ground) and m.joints[name].kind != "rod",  # whose far end the ground holds
+            name,
+            names[ends.b],
+            SYMBOLS[m.joints[name].kind],
+            bool(layout.carrier[ends.a] == ground)
+            and m.joints[name].kind != "rod",  # whose far end the ground holds
             tuple(n for n in (name, name + RATES) if n in m.model.constraints.names),
         )
         for name, ends in marked.items()
-    )  # fmt: skip
+    )
     links = [
         part
         for i, (name, link) in enumerate(m.bodies.items())
-        for part in _lines(layout, i, name, link, names, [e.b if layout.carrier[e.b] == i else e.a for e in marked.values()])
+        for part in _lines(
+            layout,
+            i,
+            name,
+            link,
+            names,
+            [e.b if layout.carrier[e.b] == i else e.a for e in marked.values()],
+        )
     ]
-    rods = [Bar((names[e.a], names[e.b]), kind="rod") for name, e in marked.items() if m.joints[name].kind == "rod"]
+    rods = [
+        Bar((names[e.a], names[e.b]), kind="rod")
+        for name, e in marked.items()
+        if m.joints[name].kind == "rod"
+    ]
     belts = [name for name, joint in m.joints.items() if joint.kind == "belt"]
-    strands = [Bar((f"{name}.{i}", f"{name}.{i + 1}"), name, "rod") for name in belts for i in (0, 2)]
-    springs = [Bar(x.between, kind="spring") for x in [*m.springs.values(), *m.bushings.values()] if x.between is not None]
-    cylinders = [Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None]
+    strands = [
+        Bar((f"{name}.{i}", f"{name}.{i + 1}"), name, "rod") for name in belts for i in (0, 2)
+    ]
+    springs = [
+        Bar(x.between, kind="spring")
+        for x in [*m.springs.values(), *m.bushings.values()]
+        if x.between is not None
+    ]
+    cylinders = [
+        Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None
+    ]
     return Scene(
         points=(*layout.index, *(f"{name}.{i}" for name in belts for i in range(4))),
-        seen=_seen(m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked], belts),
+        seen=_seen(
+            m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked], belts
+        ),
         bars=(*(x for x in links if isinstance(x, Bar)), *rods, *strands, *springs, *cylinders),
         plates=tuple(x for x in links if isinstance(x, Plate)),
         joints=joints,
@@ -78,14 +118,20 @@ def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
         force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
         if m.d == 2:
             c, s = np.cos(turned), np.sin(turned)
-            made.append(np.stack([c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1))
+            made.append(
+                np.stack(
+                    [c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1
+                )
+            )
         else:
             made.append(np.einsum("nij,nj->ni", turned, force))
     return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
 
 
 def _seen(m: Mechanism, firsts: list[int], kinds: list[str], belts: list[str]):
-    """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others turn about z of theirs."""
+    """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
+    turn about z of theirs.
+    """
     at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
     slides = np.array([SYMBOLS[kind] == "slide" for kind in kinds], bool)
 
@@ -94,7 +140,9 @@ def _seen(m: Mechanism, firsts: list[int], kinds: list[str], belts: list[str]):
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
         place = np.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
         if m.d == 3:
-            return Seen(place, attitude[:, firsts][..., 2], np.asarray(bodies).reshape(len(q), -1, 7))
+            return Seen(
+                place, attitude[:, firsts][..., 2], np.asarray(bodies).reshape(len(q), -1, 7)
+            )
         angle = attitude[:, firsts]
         axes = slides[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         return Seen(place, axes, np.asarray(bodies).reshape(len(q), -1, 3))
@@ -103,12 +151,14 @@ def _seen(m: Mechanism, firsts: list[int], kinds: list[str], belts: list[str]):
 
 
 def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:
-    """Ends of a belt's two straight strands, one after the other: where it leaves its wheels, shape (n, 4, d).
+    """Ends of a belt's two straight strands, one after the other: where it leaves its wheels, shape
+    (n, 4, d).
 
         n = u cos θ ± u⊥ sin θ,    cos θ = (r₁ − r₂)/|c₂ − c₁|,    ends cᵢ + rᵢ n
 
-    u points from center to center, u⊥ is across it in the plane of the first wheel; r₂ < 0 where the wheels turn against each other
-    and the belt is crossed. The radii are those of the bodies; one without a radius is a point.
+    u points from center to center, u⊥ is across it in the plane of the first wheel; r₂ < 0 where
+    the wheels turn against each other and the belt is crossed. The radii are those of the bodies;
+    one without a radius is a point.
 
     Args:
         place, attitude: of all points of `layout`, with a leading axis.
@@ -116,21 +166,34 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
     joint, layout = m.joints[name], m.layout
     assert joint.joints is not None and joint.ratio is not None
     ends, links = [m.ends(x) for x in joint.joints], list(m.bodies.values())
-    radii = [links[layout.carrier[e.b]].radius or 0.0 if layout.carrier[e.b] < len(links) else 0.0 for e in ends]
+    radii = [
+        links[layout.carrier[e.b]].radius or 0.0 if layout.carrier[e.b] < len(links) else 0.0
+        for e in ends
+    ]
     radii[1] *= np.sign(joint.ratio[0] * joint.ratio[1])
     centers = [place[:, e.b] for e in ends]
     way = centers[1] - centers[0]
     apart = np.linalg.norm(way, axis=1, keepdims=True)
     apart[apart == 0] = 1.0  # wheels on one axle: u is none
     u = way / apart
-    across = np.stack([-u[:, 1], u[:, 0]], axis=1) if m.d == 2 else np.cross(attitude[:, ends[0].a, :, 2], u)
-    cosine = np.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)  # a wheel inside the other has no strands to draw
+    across = (
+        np.stack([-u[:, 1], u[:, 0]], axis=1)
+        if m.d == 2
+        else np.cross(attitude[:, ends[0].a, :, 2], u)
+    )
+    cosine = np.clip(
+        (radii[0] - radii[1]) / apart, -1.0, 1.0
+    )  # a wheel inside the other has no strands to draw
     normals = [u * cosine + side * across * np.sqrt(1 - cosine**2) for side in (1, -1)]
-    return np.stack([c + r * n for n in normals for c, r in zip(centers, radii, strict=True)], axis=1)
+    return np.stack(
+        [c + r * n for n in normals for c, r in zip(centers, radii, strict=True)], axis=1
+    )
 
 
 def _shapes(link: Link, d: int) -> tuple[Shape, ...]:
-    """The body's own shapes; else a disk about z for a radius alone, a cylinder along x for both in space."""
+    """The body's own shapes; else a disk about z for a radius alone, a cylinder along x for both in
+    space.
+    """
     if link.shapes or link.radius is None:
         return link.shapes
     if link.length is None:
@@ -138,9 +201,13 @@ def _shapes(link: Link, d: int) -> tuple[Shape, ...]:
     return (Shape("cylinder", (link.radius, link.length), orientation=ALONG_X),) if d == 3 else ()
 
 
-def _lines(layout: Layout, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]) -> list[Bar | Plate]:
-    """The outline of a body through its points; those of a wheel's or an own shape's are left out. One without points of its own
-    has its center, and a body with one point a bar from the center to it."""
+def _lines(
+    layout: Layout, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]
+) -> list[Bar | Plate]:
+    """The outline of a body through its points; those of a wheel's or an own shape's are left out.
+    One without points of its own
+    has its center, and a body with one point a bar from the center to it.
+    """
     points = layout.points_of(i)
     if link.shapes or (link.radius is not None and (link.length is None or layout.d == 3)):
         return []
@@ -149,7 +216,9 @@ def _lines(layout: Layout, i: int, name: str, link: Link, names: Mapping[int, st
         points = [center, *points]
     order = outline(layout.offset[points], points) if points else np.zeros(0, int)
     bars: list[Bar | Plate] = [
-        Bar((names[a], names[b]), name) for a, b in zip(order[:-1], order[1:], strict=True) if not _same(layout, a, b)
+        Bar((names[a], names[b]), name)
+        for a, b in zip(order[:-1], order[1:], strict=True)
+        if not _same(layout, a, b)
     ]
     return [*bars, *([Plate(tuple(names[x] for x in order[:-1]), name)] if len(order) > 3 else [])]
 

@@ -1,4 +1,5 @@
-"""Papers reproduced: what each prints, beside what zwang computes, with a verdict and a reason for every claim.
+"""Papers reproduced: what each prints, beside what zwang computes, with a verdict and a reason for
+every claim.
 
 | paper | what is reproduced | folder |
 |---|---|---|
@@ -29,7 +30,9 @@ from zwang.papers.claim import Verdict as Verdict
 from zwang.papers.index import PAPERS as PAPERS
 
 
-def reproduce(name: str, progress: Callable[[float, str], None] = lambda fraction, what: None) -> Page:
+def reproduce(
+    name: str, progress: Callable[[float, str], None] = lambda fraction, what: None
+) -> Page:
     """Recompute a paper.
 
     Args:

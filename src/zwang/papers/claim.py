@@ -28,7 +28,8 @@ class Claim:
         ours: the value computed here.
         verdict: what the comparison says, computed.
         why: the correction, or the reason with its measurement; empty where nothing needs saying.
-        expected: the verdict that is known to be right; another one means that something has changed.
+        expected: the verdict that is known to be right; another one means that something has
+            changed.
     """
 
     place: str
@@ -95,8 +96,12 @@ class Part:
     charts: Sequence[Chart] = ()
 
 
-def gathered(sections: Mapping[str, Callable[[], Part]], progress: Callable[[float, str], None]) -> Part:
-    """Sections of a paper, by what `progress` is told of each, recomputed one after another and joined."""
+def gathered(
+    sections: Mapping[str, Callable[[], Part]], progress: Callable[[float, str], None]
+) -> Part:
+    """Sections of a paper, by what `progress` is told of each, recomputed one after another and
+    joined.
+    """
     found = []
     for i, (what, reproduced) in enumerate(sections.items()):
         progress(i / len(sections), what)

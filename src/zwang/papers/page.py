@@ -23,12 +23,24 @@ def write_page(page: Page, path: Path, *, seconds: float) -> None:
         path: the HTML file.
         seconds: how long that took.
     """
-    figures = [(chart, Markup(inline_svg(chart.figure, chart.key, chart.title))) for chart in page.charts if chart.figure]
-    counts = [(verdict, sum(claim.verdict is verdict for claim in page.claims)) for verdict in Verdict]
+    figures = [
+        (chart, Markup(inline_svg(chart.figure, chart.key, chart.title)))
+        for chart in page.charts
+        if chart.figure
+    ]
+    counts = [
+        (verdict, sum(claim.verdict is verdict for claim in page.claims)) for verdict in Verdict
+    ]
     text = render(
-        TEMPLATE, page=page, paper=PAPERS[page.paper], figures=figures, counts=counts, shades=SHADES, seconds=seconds,
+        TEMPLATE,
+        page=page,
+        paper=PAPERS[page.paper],
+        figures=figures,
+        counts=counts,
+        shades=SHADES,
+        seconds=seconds,
         numeric=_numeric,
-    )  # fmt: skip
+    )
     path.write_text(text, encoding="utf-8")
 
 

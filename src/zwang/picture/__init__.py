@@ -1,4 +1,5 @@
-"""Pictures as data: curves in panels that share the axis across, drawn as SVG of our own or by matplotlib.
+"""Pictures as data: curves in panels that share the axis across, drawn as SVG of our own or by
+matplotlib.
 
 | file | what |
 |---|---|

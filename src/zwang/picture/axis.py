@@ -9,9 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 
 FLAT = 1e-12
-"""Numbers that differ by less than this times their size differ by round-off, and are drawn as equal."""
+"""Numbers that differ by less than this times their size differ by round-off, and are drawn as
+equal.
+"""
 LEAST, MOST = 1e-300, 1e300
-"""Sizes beyond which the arithmetic of doubles fails: such a difference counts as none, such a number does not widen an axis."""
+"""Sizes beyond which the arithmetic of doubles fails: such a difference counts as none, such a
+number does not widen an axis.
+"""
 PAD = 6.0
 """Room between the outermost points and the end of an axis [point]."""
 
@@ -57,7 +61,10 @@ class Axis:
         if not self.logarithmic:
             numbers, digits = ticks(self.low, self.high, most, whole=self.whole)
             return [(x, label(x, digits)) for x in numbers]
-        return [(10.0**x, label(x, 3, power=True)) for x in ticks(self.low, self.high, most, whole=True)[0]]
+        return [
+            (10.0**x, label(x, 3, power=True))
+            for x in ticks(self.low, self.high, most, whole=True)[0]
+        ]
 
     def widened(self, scale: float) -> Axis:
         """The same about the middle, with so many numbers per point."""
@@ -65,9 +72,18 @@ class Axis:
         return dataclasses.replace(self, low=middle - half, high=middle + half)
 
 
-def axis(values, length: float, *, limits: Sequence[float | None] = (None, None), logarithmic: bool = False, **options) -> Axis:
-    """An axis that shows all finite `values`, with some room on either side, or ends at the `limits` that are given; whole decades
-    where it is logarithmic."""
+def axis(
+    values,
+    length: float,
+    *,
+    limits: Sequence[float | None] = (None, None),
+    logarithmic: bool = False,
+    **options,
+) -> Axis:
+    """An axis that shows all finite `values`, with some room on either side, or ends at the
+    `limits` that are given; whole decades
+    where it is logarithmic.
+    """
     numbers = flattened(values, logarithmic)
     numbers = numbers[np.abs(numbers) < MOST]
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
@@ -82,16 +98,22 @@ def axis(values, length: float, *, limits: Sequence[float | None] = (None, None)
     else:
         room = PAD * (high - low) / max(length - 2 * PAD, PAD)
         low, high = low - room, high + room
-    low, high = (own if own is not None else found for own, found in zip(given, (low, high), strict=True))
+    low, high = (
+        own if own is not None else found for own, found in zip(given, (low, high), strict=True)
+    )
     if not low < high:  # all curves are beyond a limit
         low, high = (low, low + 1.0) if given[0] is not None else (high - 1.0, high)
     return Axis(low, high, length, logarithmic, **options)
 
 
 def flattened(values, logarithmic: bool) -> np.ndarray:
-    """Numbers as the axis counts them: as they are, or their decimal logarithms; NaN where they have none."""
+    """Numbers as the axis counts them: as they are, or their decimal logarithms; NaN where they
+    have none.
+    """
     values = np.asarray(values, float)
-    shown = np.where(np.isfinite(values) & (values > LEAST if logarithmic else True), values, np.nan)
+    shown = np.where(
+        np.isfinite(values) & (values > LEAST if logarithmic else True), values, np.nan
+    )
     return np.log10(shown) if logarithmic else shown
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 INK, MUTED, RULE, MARK = "#1f2328", "#59636e", "#d8dee4", "#8250df"
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colors of Okabe and Ito, distinct for all kinds of color vision; dashed where a seventh curve begins."""
+"""Colors of Okabe and Ito, distinct for all kinds of color vision; dashed where a seventh curve
+begins.
+"""
 DASHED = (5.2, 2.0)
 WIDTH, HALF = 9.2, 4.7
 """Width of a picture across the page, and of one of two side by side [inch]."""
@@ -38,7 +40,8 @@ class Curve:
         marker: at every point: "o", "s" or "^".
         size: of the markers [point].
         dot: whether a dot marks the first point.
-        sketch: whether it only shows the shape of a thing, so that nobody wants its points as numbers.
+        sketch: whether it only shows the shape of a thing, so that nobody wants its points as
+            numbers.
     Raises:
         ModelError: if x and y have different lengths, or a marker is unknown.
     """
@@ -58,9 +61,13 @@ class Curve:
     def __post_init__(self):
         x, y = np.asarray(self.x, float), np.asarray(self.y, float)
         if max(x.ndim, y.ndim) != 1 or (x.ndim == y.ndim and x.shape != y.shape):
-            raise ModelError(f"curve {self.label!r}: x has shape {x.shape} and y {y.shape}, expected (n,) for both.")
+            raise ModelError(
+                f"curve {self.label!r}: x has shape {x.shape} and y {y.shape}, expected (n,) for both."
+            )
         if self.marker not in ("", "o", "s", "^"):
-            raise ModelError(f"curve {self.label!r}: marker {self.marker!r}, expected 'o', 's', '^' or ''.")
+            raise ModelError(
+                f"curve {self.label!r}: marker {self.marker!r}, expected 'o', 's', '^' or ''."
+            )
         x, y = np.broadcast_arrays(x, y)
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "y", y)
@@ -84,7 +91,9 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Label:
-    """Text that begins at a point, in the units of the axes, or `shift` [point] to the right and up from there."""
+    """Text that begins at a point, in the units of the axes, or `shift` [point] to the right and up
+    from there.
+    """
 
     point: Sequence[float] | np.ndarray
     text: str
@@ -161,7 +170,9 @@ class Picture:
 
     def __post_init__(self):
         if self.equal and (self.logarithmic or any(panel.logarithmic for panel in self.panels)):
-            raise ModelError("picture: equal=True with a logarithmic axis, which has no lengths; leave one of them out.")
+            raise ModelError(
+                "picture: equal=True with a logarithmic axis, which has no lengths; leave one of them out."
+            )
 
     def figure(self) -> Figure:
         """The same as a matplotlib figure."""
@@ -170,7 +181,9 @@ class Picture:
         return figure(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as `.svg`, or by matplotlib in any format that it knows by the ending, as `.png` and `.pdf`."""
+        """Write it as `.svg`, or by matplotlib in any format that it knows by the ending, as `.png`
+        and `.pdf`.
+        """
         path = Path(path)
         if not path.parent.is_dir():
             raise ModelError(f"cannot save {path}: folder {path.parent} does not exist.")
@@ -187,14 +200,24 @@ class Picture:
 
 
 def projected(places: np.ndarray, azimuth: float, elevation: float) -> np.ndarray:
-    """Points in space, shape (..., 3), in parallel projection as seen from a direction [rad]: to the right and up, shape (..., 2)."""
+    """Points in space, shape (..., 3), in parallel projection as seen from a direction [rad]: to
+    the right and up, shape (..., 2).
+    """
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    up = np.array([-np.cos(azimuth) * np.sin(elevation), -np.sin(azimuth) * np.sin(elevation), np.cos(elevation)])
+    up = np.array(
+        [
+            -np.cos(azimuth) * np.sin(elevation),
+            -np.sin(azimuth) * np.sin(elevation),
+            np.cos(elevation),
+        ]
+    )
     return places @ np.stack([right, up], axis=1)
 
 
 def joined(lines: Iterable[np.ndarray], **style) -> Curve:
-    """Several lines, shapes (n_i, 2), as one curve with gaps between them; `style` is that of `Curve`."""
+    """Several lines, shapes (n_i, 2), as one curve with gaps between them; `style` is that of
+    `Curve`.
+    """
     gap = np.full((1, 2), np.nan)
     points = np.concatenate([part for line in lines for part in (line, gap)] or [gap])[:-1]
     return Curve(*points.T, **style)

@@ -1,4 +1,6 @@
-"""A picture as a matplotlib figure with the layout of the SVG: for PNG, PDF, and whoever wants to draw on."""
+"""A picture as a matplotlib figure with the layout of the SVG: for PNG, PDF, and whoever wants to
+draw on.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from zwang.picture.layout import DOT, INCH, NAME, NOTHING, SMALL, START, TEXT, T
 from zwang.picture.points import lone
 
 STYLE: dict[Any, Any] = {
-    "axes.prop_cycle": cycler(linestyle=["-", (0, [dash / 1.3 for dash in DASHED])]) * cycler(color=PALETTE),
+    "axes.prop_cycle": cycler(linestyle=["-", (0, [dash / 1.3 for dash in DASHED])])
+    * cycler(color=PALETTE),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": MUTED,
@@ -40,7 +43,8 @@ STYLE: dict[Any, Any] = {
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,
 }
-"""Settings of matplotlib in which its figures look like ours; a user's own are drawn in them, too."""
+"""Settings of matplotlib in which its figures look like ours; a user's own are drawn in them, too.
+"""
 
 
 class Shown(Figure):
@@ -60,7 +64,12 @@ def figure(picture: Picture) -> Figure:
         first = None
         for place in page.places:
             bottom = page.height - place.top - place.y.length
-            area = (place.left / page.width, bottom / page.height, place.x.length / page.width, place.y.length / page.height)
+            area = (
+                place.left / page.width,
+                bottom / page.height,
+                place.x.length / page.width,
+                place.y.length / page.height,
+            )
             axes = made.add_axes(area, sharex=first)
             first = first or axes
             _draw(axes, place)
@@ -68,7 +77,12 @@ def figure(picture: Picture) -> Figure:
         if first is not None:
             made.axes[-1].set_xlabel(plain(picture.xlabel))
         if picture.title:
-            made.text(page.left / page.width, 1 - 12 / page.height, plain(picture.title), fontsize=TEXT + 0.5)
+            made.text(
+                page.left / page.width,
+                1 - 12 / page.height,
+                plain(picture.title),
+                fontsize=TEXT + 0.5,
+            )
     return made
 
 
@@ -87,20 +101,41 @@ def _draw(axes, at: Place) -> None:
         for i, x in enumerate(mark.x):
             axes.axvline(x, color=mark.color, lw=0.9, ls=_dashes(mark.dash, 0.9), zorder=0.6)
             if i < len(mark.names):
-                name = {"xy": (x, 0.97 - 0.1 * (i % 3)), "xycoords": axes.get_xaxis_transform(), "va": "top", "fontsize": TINY}
-                axes.annotate(plain(mark.names[i]), xytext=(2, 0), textcoords="offset points", color=mark.color, **name)
+                name = {
+                    "xy": (x, 0.97 - 0.1 * (i % 3)),
+                    "xycoords": axes.get_xaxis_transform(),
+                    "va": "top",
+                    "fontsize": TINY,
+                }
+                axes.annotate(
+                    plain(mark.names[i]),
+                    xytext=(2, 0),
+                    textcoords="offset points",
+                    color=mark.color,
+                    **name,
+                )
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
     for label in at.panel.labels:
         place = {"xytext": label.shift, "textcoords": "offset points", "fontsize": SMALL}
         axes.annotate(plain(label.text), label.point, color=label.color, **place)
     if at.empty:
-        axes.text(0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center", color=MUTED)
+        axes.text(
+            0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center", color=MUTED
+        )
     if at.entries or at.panel.heading:
         axes.legend(
-            [line for line in handles if not line.get_label().startswith("_")], [plain(c.label) for c in at.panel.curves if c.label],
-            title=plain(at.panel.heading), loc="lower left", bbox_to_anchor=(0, 1), alignment="left", ncols=max(at.columns, 1),
-            borderaxespad=0.1, handlelength=1.8, columnspacing=1.4, labelspacing=0.25,
-        )  # fmt: skip
+            [line for line in handles if not line.get_label().startswith("_")],
+            [plain(c.label) for c in at.panel.curves if c.label],
+            title=plain(at.panel.heading),
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            alignment="left",
+            ncols=max(at.columns, 1),
+            borderaxespad=0.1,
+            handlelength=1.8,
+            columnspacing=1.4,
+            labelspacing=0.25,
+        )
 
 
 def _curve(axes, curve: Curve):
@@ -111,7 +146,16 @@ def _curve(axes, curve: Curve):
         "lw": curve.width,
         "label": plain(curve.label) or None,
     }
-    (drawn,) = axes.plot(curve.x, curve.y, marker=curve.marker, ms=curve.size, mew=0, solid_capstyle="round", **kind, **style)
+    (drawn,) = axes.plot(
+        curve.x,
+        curve.y,
+        marker=curve.marker,
+        ms=curve.size,
+        mew=0,
+        solid_capstyle="round",
+        **kind,
+        **style,
+    )
     alone = lone(curve.x, curve.y)
     if curve.width and alone.any():
         axes.plot(curve.x[alone], curve.y[alone], "o", ms=DOT, mew=0, **style)

@@ -12,8 +12,10 @@ from zwang.picture.data import Panel, Picture
 
 INCH = 72.0
 LEFT, RIGHT, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
-"""Room beside, above and below the data areas, between two of them, for a row of a legend and for the title [point]; fixed, so that
-the time axes of all pictures are aligned."""
+"""Room beside, above and below the data areas, between two of them, for a row of a legend and for
+the title [point]; fixed, so that
+the time axes of all pictures are aligned.
+"""
 TEXT, SMALL, TINY = 8.5, 8.0, 7.0
 """Letters of axes and title, of ticks and legends, of marks [point]."""
 DOT, START = 2.5, 6.0
@@ -25,7 +27,9 @@ HANDLE = 19.0
 NAMES = 22.0
 """Room between the left edge and the labels of ticks, for what goes up [point]."""
 NAME = 11.5
-"""Middle of what goes up, from the left edge, and baseline of the title, from the upper one [point]."""
+"""Middle of what goes up, from the left edge, and baseline of the title, from the upper one
+[point].
+"""
 NOTHING = "zero at every sample"
 """What an empty logarithmic panel says."""
 ACROSS = 44.0
@@ -34,8 +38,10 @@ ACROSS = 44.0
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A panel on the page: its axes, the upper left corner of its data area, the height of its head, the places of its legend's
-    entries from there, and their columns."""
+    """A panel on the page: its axes, the upper left corner of its data area, the height of its
+    head, the places of its legend's
+    entries from there, and their columns.
+    """
 
     panel: Panel
     x: Axis
@@ -57,7 +63,9 @@ class Place:
     @property
     def empty(self) -> bool:
         """Whether a logarithmic axis has nothing to show."""
-        return self.panel.logarithmic and not any((curve.y > 0).any() for curve in self.panel.curves)
+        return self.panel.logarithmic and not any(
+            (curve.y > 0).any() for curve in self.panel.curves
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +84,13 @@ def layout(picture: Picture) -> Layout:
     ups = [up(panel, height) for panel in picture.panels]
     left = max([LEFT, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
     across = [curve.x for panel in picture.panels for curve in panel.curves]
-    x = axis(np.concatenate(across or [[]]), width - left - RIGHT, logarithmic=picture.logarithmic, apart=ACROSS, most=12)
+    x = axis(
+        np.concatenate(across or [[]]),
+        width - left - RIGHT,
+        logarithmic=picture.logarithmic,
+        apart=ACROSS,
+        most=12,
+    )
     if picture.equal:
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
@@ -94,17 +108,23 @@ def layout(picture: Picture) -> Layout:
 def up(panel: Panel, height: float) -> Axis:
     """The axis of a panel that goes up."""
     values = np.concatenate([curve.y for curve in panel.curves] or [[]])
-    return axis(values, height, limits=panel.limits, logarithmic=panel.logarithmic, whole=panel.whole)
+    return axis(
+        values, height, limits=panel.limits, logarithmic=panel.logarithmic, whole=panel.whole
+    )
 
 
 def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]], int]:
-    """Where the entries of a legend begin, in as few rows as they fit into, and the number of columns."""
+    """Where the entries of a legend begin, in as few rows as they fit into, and the number of
+    columns.
+    """
     widths = [HANDLE + wide(text) + 11 for text in labels]
     for rows in range(1, len(labels) + 1):
         columns = -(-len(labels) // rows)
         starts = np.cumsum([0.0] + [max(widths[i::columns]) for i in range(columns)])
         if starts[-1] <= room or columns == 1:
-            return [(float(starts[i % columns]), ROW * (i // columns)) for i in range(len(labels))], columns
+            return [
+                (float(starts[i % columns]), ROW * (i // columns)) for i in range(len(labels))
+            ], columns
     return [], 0
 
 

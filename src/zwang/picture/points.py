@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 MOST_POINTS = 800
-"""Points of a curve over time; a longer one keeps the smallest and the largest of each interval, so that no peak is lost."""
+"""Points of a curve over time; a longer one keeps the smallest and the largest of each interval, so
+that no peak is lost.
+"""
 STEP, MOST_STEPS = 0.5, 4000
 """A path keeps a point per so much of its length [point], and about so many at most."""
 FAR = 1e4
-"""Points farther than this from the picture are drawn there [point]: programs that show SVG count in single precision."""
+"""Points farther than this from the picture are drawn there [point]: programs that show SVG count
+in single precision.
+"""
 
 
 def path(x: np.ndarray, y: np.ndarray) -> str:
@@ -34,13 +38,17 @@ def fewer(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `MOST_POINTS` points of a curve over time, with the smallest and largest of each interval among them."""
+    """At most about `MOST_POINTS` points of a curve over time, with the smallest and largest of
+    each interval among them.
+    """
     if len(t) <= MOST_POINTS:
         return t, y
     edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
     low, high = np.where(np.isnan(y), np.inf, y), np.where(np.isnan(y), -np.inf, y)
     spans = list(zip(edges[:-1], edges[1:], strict=True))
-    index = [a + int(np.argmin(low[a:b])) for a, b in spans] + [a + int(np.argmax(high[a:b])) for a, b in spans]
+    index = [a + int(np.argmin(low[a:b])) for a, b in spans] + [
+        a + int(np.argmax(high[a:b])) for a, b in spans
+    ]
     index = np.unique([0, *index, len(t) - 1])
     return t[index], y[index]
 

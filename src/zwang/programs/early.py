@@ -15,12 +15,14 @@ TASK = "task "
 
 
 class Early:
-    """What a task is expected to take; it is known under its keys, so that a wrong guess costs time on an idle core and nothing else.
+    """What a task is expected to take; it is known under its keys, so that a wrong guess costs time
+    on an idle core and nothing else.
 
     Args:
         store: where programs are kept.
         task: names the task; what it took is written down when the process ends.
-        load: key → what is wanted. It runs in a thread beside imports, so that it must import nothing itself.
+        load: key → what is wanted. It runs in a thread beside imports, so that it must import
+            nothing itself.
         taken: the keys that were taken by then.
     """
 
@@ -34,7 +36,9 @@ class Early:
         atexit.register(self._ends)
 
     def take(self, key: str) -> Any:
-        """What was loaded under a key, when it is there; None if it was not expected, or is quicker loaded here and now."""
+        """What was loaded under a key, when it is there; None if it was not expected, or is quicker
+        loaded here and now.
+        """
         coming = self._coming.pop(key, None)
         return None if coming is None or coming.cancel() else coming.result()
 

@@ -1,11 +1,14 @@
-"""What a program depends on besides the numbers that it is given, as a short text that is the same in every process.
+"""What a program depends on besides the numbers that it is given, as a short text that is the same
+in every process.
 
-A function is its bytecode, its constants, its defaults, what it has closed over, and what its global names refer to, and so on down
-to the libraries that are known by version. Two rules make it safe to go by:
+A function is its bytecode, its constants, its defaults, what it has closed over, and what its
+global names refer to, and so on down to the libraries that are known by version. Two rules make it
+safe to go by:
 
-- whatever cannot be known for certain raises `UnknownError`, and the program is compiled as if nothing were kept;
-- nothing is known by its name or its address alone, except what belongs to a library of `LIBRARIES`, whose versions are part of
-  every key, and what belongs to zwang, whose sources are.
+- whatever cannot be known for certain raises `UnknownError`, and the program is compiled as if
+  nothing were kept;
+- nothing is known by its name or its address alone, except what belongs to a library of
+  `LIBRARIES`, whose versions are part of every key, and what belongs to zwang, whose sources are.
 """
 
 from __future__ import annotations
@@ -32,12 +35,13 @@ from zwang.programs.known import (
     is_known,
     is_written_in_package,
     root,
-)  # fmt: skip
+)
 from zwang.programs.objects import add_class, add_object
 
 
 class Fingerprint:
-    """Takes in one thing after the other; what was met before is named by its number, so that circles end.
+    """Takes in one thing after the other; what was met before is named by its number, so that
+    circles end.
 
     Attributes:
         modules: zwang's modules that were met.
@@ -101,7 +105,8 @@ class Fingerprint:
         if root(name) == OWN:
             self.modules.add(name)
 
-    # --- containers and numbers -----------------------------------------------------------------------------------
+    # --- containers and numbers
+    # -----------------------------------------------------------------------------------
 
     def sequence(self, x) -> None:
         self.token(type(x).__name__, str(len(x)))
@@ -111,7 +116,9 @@ class Fingerprint:
     def _set(self, x) -> None:
         if not all(type(item) in _PLAIN for item in x):
             raise UnknownError("a set of objects, which has no order")
-        self.sequence([type(x).__name__, *sorted(x, key=lambda item: (type(item).__name__, repr(item)))])
+        self.sequence(
+            [type(x).__name__, *sorted(x, key=lambda item: (type(item).__name__, repr(item)))]
+        )
 
     def dictionary(self, x) -> None:
         self.token("dict", str(len(x)))
@@ -129,12 +136,18 @@ class Fingerprint:
         self._array(np.asarray(x))
 
     def _jax_array(self, x) -> None:
-        if isinstance(x, Tracer) or not x.is_fully_addressable or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+        if (
+            isinstance(x, Tracer)
+            or not x.is_fully_addressable
+            or jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+        ):
             raise UnknownError("an array that is no plain numbers")
-        self.token("jax", str(x.weak_type))  # type: ignore
+        self.token("jax", str(x.weak_type))
         self._array(np.asarray(x))
 
-    # --- functions ------------------------------------------------------------------------------------------------
+    # --- functions
+    #
+    # ------------------------------------------------------------------------------------------------
 
     def _function(self, f: types.FunctionType) -> None:
         if is_known(f):
@@ -169,9 +182,15 @@ class Fingerprint:
                 self._constant(constant)
 
     def _constant(self, x) -> None:
-        """A constant of a code object; the compiler shares equal ones as it likes, so that they are never numbered."""
+        """A constant of a code object; the compiler shares equal ones as it likes, so that they are
+        never numbered.
+        """
         if isinstance(x, (tuple, frozenset)):
-            items = x if isinstance(x, tuple) else sorted(x, key=lambda item: (type(item).__name__, repr(item)))
+            items = (
+                x
+                if isinstance(x, tuple)
+                else sorted(x, key=lambda item: (type(item).__name__, repr(item)))
+            )
             self.token(type(x).__name__, str(len(x)))
             for item in items:
                 self._constant(item)
@@ -185,10 +204,15 @@ class Fingerprint:
             if name in f.__globals__:
                 self.add(f.__globals__[name])
                 continue
-            builtin = f.__builtins__.get(name)  # type: ignore
-            if not (name in BUILTINS or (isinstance(builtin, type) and issubclass(builtin, BaseException))):
+            builtin = f.__builtins__.get(name)
+            if not (
+                name in BUILTINS
+                or (isinstance(builtin, type) and issubclass(builtin, BaseException))
+            ):
                 raise UnknownError(
-                    f"the built-in {name!r}" if builtin is not None else f"the name {name!r}, which is not defined"
+                    f"the built-in {name!r}"
+                    if builtin is not None
+                    else f"the name {name!r}, which is not defined"
                 )
 
     def _method(self, x: types.MethodType) -> None:
@@ -219,7 +243,13 @@ class Fingerprint:
     def _wrapper(self, x) -> None:
         """A descriptor in a class."""
         self.token(type(x).__name__)
-        for name in ("fget", "fset", "fdel") if isinstance(x, property) else ("func",) if hasattr(x, "func") else ("__func__",):
+        for name in (
+            ("fget", "fset", "fdel")
+            if isinstance(x, property)
+            else ("func",)
+            if hasattr(x, "func")
+            else ("__func__",)
+        ):
             self.add(getattr(x, name))
 
     def _ufunc(self, x: np.ufunc) -> None:
@@ -229,29 +259,58 @@ class Fingerprint:
 
     def _module(self, x: types.ModuleType) -> None:
         home = root(x.__name__)
-        if home in LIBRARIES or home == OWN or x.__name__ in STANDARD or x.__name__ == "collections.abc":
+        if (
+            home in LIBRARIES
+            or home == OWN
+            or x.__name__ in STANDARD
+            or x.__name__ == "collections.abc"
+        ):
             if x.__name__.rpartition(".")[2] in IMPURE:
                 raise UnknownError(f"the module {x.__name__}")
             self.token("library", x.__name__)
             self._met_module(x.__name__)
             return
         self.token("module")  # of the user's: all that it holds, whatever its file says now
-        namespace = {k: v for k, v in vars(x).items() if not (k.startswith("__") and k.endswith("__"))}
+        namespace = {
+            k: v for k, v in vars(x).items() if not (k.startswith("__") and k.endswith("__"))
+        }
         self.dictionary({k: namespace[k] for k in sorted(namespace)})
 
 
 _PLAIN: dict[type, Callable[[Any], str | bytes]] = {
-    type(None): repr, bool: repr, int: repr, str: lambda x: x.encode("utf-8", "surrogatepass"), bytes: bytes, float: float.hex,
-    complex: lambda x: f"{x.real.hex()} {x.imag.hex()}", type(Ellipsis): repr, type(NotImplemented): repr, slice: repr, range: repr,
-}  # fmt: skip
+    type(None): repr,
+    bool: repr,
+    int: repr,
+    str: lambda x: x.encode("utf-8", "surrogatepass"),
+    bytes: bytes,
+    float: float.hex,
+    complex: lambda x: f"{x.real.hex()} {x.imag.hex()}",
+    type(Ellipsis): repr,
+    type(NotImplemented): repr,
+    slice: repr,
+    range: repr,
+}
 _HANDLERS: dict[type, Callable[[Fingerprint, Any], None]] = {
-    tuple: Fingerprint.sequence, list: Fingerprint.sequence, dict: Fingerprint.dictionary, set: Fingerprint._set,
-    frozenset: Fingerprint._set, np.ndarray: Fingerprint._array, np.ufunc: Fingerprint._ufunc,
-    types.FunctionType: Fingerprint._function, types.MethodType: Fingerprint._method, functools.partial: Fingerprint._partial,
-    types.BuiltinFunctionType: Fingerprint._builtin, types.ModuleType: Fingerprint._module, property: Fingerprint._wrapper,
-    staticmethod: Fingerprint._wrapper, classmethod: Fingerprint._wrapper, functools.cached_property: Fingerprint._wrapper,
+    tuple: Fingerprint.sequence,
+    list: Fingerprint.sequence,
+    dict: Fingerprint.dictionary,
+    set: Fingerprint._set,
+    frozenset: Fingerprint._set,
+    np.ndarray: Fingerprint._array,
+    np.ufunc: Fingerprint._ufunc,
+    types.FunctionType: Fingerprint._function,
+    types.MethodType: Fingerprint._method,
+    functools.partial: Fingerprint._partial,
+    types.BuiltinFunctionType: Fingerprint._builtin,
+    types.ModuleType: Fingerprint._module,
+    property: Fingerprint._wrapper,
+    staticmethod: Fingerprint._wrapper,
+    classmethod: Fingerprint._wrapper,
+    functools.cached_property: Fingerprint._wrapper,
     types.MappingProxyType: lambda f, x: f.dictionary(dict(x)),
     jax.tree_util.PyTreeDef: Fingerprint.structure,
-    jax.ShapeDtypeStruct: lambda f, x: f.token("shape", repr(x.shape), str(x.dtype), str(x.weak_type)),
-}  # fmt: skip
+    jax.ShapeDtypeStruct: lambda f, x: f.token(
+        "shape", repr(x.shape), str(x.dtype), str(x.weak_type)
+    ),
+}
 _HANDLERS |= {kind: Fingerprint._scalar for kind in set(np.sctypeDict.values()) - {np.object_}}

@@ -15,7 +15,11 @@ def cache_folder() -> Path:
     if own := os.environ.get("ZWANG_CACHE"):
         return Path(own).expanduser()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "zwang" / "cache"
+        return (
+            Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+            / "zwang"
+            / "cache"
+        )
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "zwang"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "zwang"
@@ -27,7 +31,11 @@ def processor() -> str:
     described = [platform.machine(), platform.processor()]
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        described += list(dict.fromkeys(line for line in lines if line.startswith(("flags", "Features", "model name"))))
+        described += list(
+            dict.fromkeys(
+                line for line in lines if line.startswith(("flags", "Features", "model name"))
+            )
+        )
     except OSError:
         pass
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:12]

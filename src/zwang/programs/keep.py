@@ -1,7 +1,8 @@
 """Compiled programs of pytrees: `program`, and `keep_programs`, by which they outlive a process.
 
-A program that was kept is neither traced nor compiled again. It is found by everything that it was made from
-(`zwang.programs.fingerprint`), and by the processor, the versions and the settings it was made with.
+A program that was kept is neither traced nor compiled again. It is found by everything that it was
+made from (`zwang.programs.fingerprint`), and by the processor, the versions and the settings it was
+made with.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import equinox as eqx
 import jax
 import numpy as np
 from jax._src.config import persistent_cache_min_compile_time_secs as least_time
-from jax._src.config import trace_context  # JAX's settings that a traced function depends on, of this thread
+from jax._src.config import (
+    trace_context,
+)  # JAX's settings that a traced function depends on, of this thread
 from jax._src.core import trace_state_clean
 from jax._src.lax.linalg import initialize_lapack
 from jax.core import Tracer
@@ -40,10 +43,13 @@ from zwang.programs.store import Store
 P = ParamSpec("P")
 R = TypeVar("R")
 LOADED, MADE, REFUSED = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused"))
-"""Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with the reason."""
+"""Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with the
+reason.
+"""
 
 CALLS = ("lapack_", "Sharding", "LayoutConstraint")
-"""Beginnings of names of routines that a program may call: they are the same ones in every process."""
+"""Beginnings of names of routines that a program may call: they are the same ones in every process.
+"""
 
 
 class _Kept:
@@ -51,7 +57,9 @@ class _Kept:
 
     def __init__(self, folder: Path, task: str):
         if jax.default_backend() != "cpu" or jax.device_count() != 1:
-            raise UnknownError("programs for accelerators and for several devices are left to JAX's own cache")
+            raise UnknownError(
+                "programs for accelerators and for several devices are left to JAX's own cache"
+            )
         self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
         self.ready: dict[str, _Ready] = {}
         initialize_lapack()  # which JAX does when it lowers a factorization
@@ -65,7 +73,9 @@ class _Kept:
         """The program under a key, if there is one."""
         found = (self.early and self.early.take(key)) or self.read(key)
         try:
-            return None if found is None else _Ready(found[0], pickle.loads(found[1]))  # which imports, as no thread may
+            return (
+                None if found is None else _Ready(found[0], pickle.loads(found[1]))
+            )  # which imports, as no thread may
         except Exception:  # whatever it needs and is not there, it is made again
             return None
 
@@ -74,17 +84,21 @@ _kept: _Kept | None = None
 
 
 def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
-    """Keep compiled programs from now on, and take those that were kept: what ran once in any process is not traced again.
+    """Keep compiled programs from now on, and take those that were kept: what ran once in any
+    process is not traced again.
 
-    A program belongs to all that it was made from: bytecode of functions, what they close over and refer to, zwang's sources, versions,
-    settings and processor. What cannot be known for certain (a function that reads a file, an object of a foreign library) is
-    compiled as ever. Libraries are trusted to be what their version says. Processors only; accelerators have JAX's own cache.
+    A program belongs to all that it was made from: bytecode of functions, what they close over and
+    refer to, zwang's sources, versions, settings and processor. What cannot be known for certain (a
+    function that reads a file, an object of a foreign library) is compiled as ever. Libraries are
+    trusted to be what their version says. Processors only; accelerators have JAX's own cache.
 
     Args:
-        folder: where; `programs` in zwang's folder for caches (`ZWANG_CACHE`) unless given. Made if need be. Compiled programs are run
-            as they are found there, so that nobody but you may be able to write to it.
+        folder: where; `programs` in zwang's folder for caches (`ZWANG_CACHE`) unless given. Made if
+            need be. Compiled programs are run as they are found there, so that nobody but you may
+            be able to write to it.
         on: False stops it. The variable `ZWANG_KEEP=0` has the last word.
-        task: what this process is going to do; what the last process of the same task took is then read at once, on another core.
+        task: what this process is going to do; what the last process of the same task took is then
+            read at once, on another core.
 
     Returns:
         Why nothing is kept, or nothing.
@@ -114,7 +128,9 @@ class _Ready:
 
     def __call__(self, arrays: list) -> Any:
         leaves = list(self._fixed)
-        for i, x in zip(self._slots, self._compiled(*arrays), strict=False):  # one kernel returns one number more
+        for i, x in zip(
+            self._slots, self._compiled(*arrays), strict=False
+        ):  # one kernel returns one number more
             leaves[i] = x
         return self._tree.unflatten(leaves)
 
@@ -124,16 +140,18 @@ class _Slot:
 
 
 def program(function: Callable[P, R], *, often: bool = False) -> Callable[P, R]:
-    """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything else is a part of the program.
+    """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
+    else is a part of the program.
 
-    On a processor a program of small arrays becomes one kernel (`zwang.programs.single`), which takes a third of the time; `keep_programs`
-    holds for it. Otherwise like `equinox.filter_jit`, which it is for what cannot be hashed or is spread over devices, at a third of
-    the time for each call: a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
+    On a processor a program of small arrays becomes one kernel (`zwang.programs.single`), which
+    takes a third of the time; `keep_programs` holds for it. Otherwise like `equinox.filter_jit`,
+    which it is for what cannot be hashed or is spread over devices, at a third of the time for each
+    call: a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
 
     Args:
         function: what is compiled.
-        often: it is going to run so often that the compiler may take a minute: larger programs (rotations in space, the sparse path) become
-            one kernel, too.
+        often: it is going to run so often that the compiler may take a minute: larger programs
+            (rotations in space, the sparse path) become one kernel, too.
 
     Example:
         >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), often=True)
@@ -142,7 +160,9 @@ def program(function: Callable[P, R], *, often: bool = False) -> Callable[P, R]:
     limits = OFTEN if often else ONCE
 
     @functools.cache
-    def plain() -> Callable[P, R]:  # when it is first called: before, JAX need not know where it runs
+    def plain() -> Callable[
+        P, R
+    ]:  # when it is first called: before, JAX need not know where it runs
         return eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore  # passed on to jax.jit
 
     @functools.wraps(function)
@@ -157,12 +177,17 @@ def program(function: Callable[P, R], *, often: bool = False) -> Callable[P, R]:
         try:
             signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
             ready = at_hand.get(signature)
-        except (TypeError, UnknownError):  # something that cannot be hashed, or an array that is not here
+        except (
+            TypeError,
+            UnknownError,
+        ):  # something that cannot be hashed, or an array that is not here
             return plain()(*args, **kwargs)
         if ready is None:
             flat = _Flat(function, leaves, tree, limits)
             ready = None if kept is None else _ready(kept, flat, leaves)
-            ready = at_hand[signature] = ready or _Ready(_best(flat, arrays, limits)[-1], flat.skeleton)
+            ready = at_hand[signature] = ready or _Ready(
+                _best(flat, arrays, limits)[-1], flat.skeleton
+            )
         return ready(arrays)
 
     return cast(Callable[P, R], called)
@@ -181,12 +206,14 @@ def _seen(x: Any) -> Any:
     if isinstance(x, jax.Array):
         if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
             raise UnknownError("an array that is not on this machine alone")
-        return x.shape, x.dtype, x.weak_type  # type: ignore
+        return x.shape, x.dtype, x.weak_type
     return type(x), x
 
 
 def _ready(kept: _Kept, flat: _Flat, leaves: list) -> _Ready | None:
-    """The program for some arguments: at hand, on disk, or made and kept; None if it cannot be kept."""
+    """The program for some arguments: at hand, on disk, or made and kept; None if it cannot be
+    kept.
+    """
     began = time.perf_counter()
     try:
         key = _key(kept, flat, leaves)
@@ -206,8 +233,17 @@ def _ready(kept: _Kept, flat: _Flat, leaves: list) -> _Ready | None:
 
 def _key(kept: _Kept, flat: _Flat, leaves: list) -> str:
     found, function = Fingerprint(), flat.function
-    thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]  # that of the top level, or this is not asked
-    found.token(setting(), kept.sources, repr(thread), repr(flat.limits), function.__module__, function.__qualname__)
+    thread = [
+        x for x in trace_context() if type(x).__name__ != "AxisEnv"
+    ]  # that of the top level, or this is not asked
+    found.token(
+        setting(),
+        kept.sources,
+        repr(thread),
+        repr(flat.limits),
+        function.__module__,
+        function.__qualname__,
+    )
     found.add(function)
     found.structure(flat.tree)
     for x in leaves:
@@ -232,7 +268,9 @@ class _Flat:
 
     def __call__(self, *arrays) -> list:
         given = iter(arrays)
-        args, kwargs = self.tree.unflatten([next(given) if isinstance(x, _Slot) else x for x in self.leaves])
+        args, kwargs = self.tree.unflatten(
+            [next(given) if isinstance(x, _Slot) else x for x in self.leaves]
+        )
         out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
         self.skeleton = out_tree.unflatten([_Slot() if eqx.is_array(x) else x for x in out])
         return [x for x in out if eqx.is_array(x)]
@@ -240,14 +278,20 @@ class _Flat:
 
 def _made(kept: _Kept, key: str, flat: _Flat, arrays: list) -> _Ready:
     """A program compiled now, and kept if it is nothing but a computation."""
-    # What JAX's own cache returns cannot be written once more: a name that it has never met keeps it out, an endless wait its files
+    # What JAX's own cache returns cannot be written once more: a name that it has never met keeps
+    # it out, an endless wait its files
     flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
     with least_time(math.inf):
         traced, lowered, compiled = _best(flat, arrays, flat.limits)
     try:
         _refuse_host(traced, lowered)
         results = len(jax.tree_util.tree_leaves(compiled.out_info))
-        content = serialize_executable.serialize(compiled)[0], len(compiled.args_info[0]), results, pickle.dumps(flat.skeleton)
+        content = (
+            serialize_executable.serialize(compiled)[0],
+            len(compiled.args_info[0]),
+            results,
+            pickle.dumps(flat.skeleton),
+        )
         if _loaded(content) is None:
             raise UnknownError("it cannot be read back")
         if sources() == kept.sources:
@@ -273,7 +317,9 @@ def _best(
 
 
 def _refuse_host(traced, lowered) -> None:
-    """Raise if a program calls back into this process, or calls anything but JAX's own routines of linear algebra."""
+    """Raise if a program calls back into this process, or calls anything but JAX's own routines of
+    linear algebra.
+    """
     if traced.jaxpr.effects:
         raise UnknownError(f"it has effects: {traced.jaxpr.effects}")
     for target in set(re.findall(r"custom_call @([\w.]+)", lowered.as_text())):
@@ -282,7 +328,9 @@ def _refuse_host(traced, lowered) -> None:
 
 
 def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes] | None:
-    """A program and the pickled skeleton of what it returns, from what was written; None if this process cannot read it."""
+    """A program and the pickled skeleton of what it returns, from what was written; None if this
+    process cannot read it.
+    """
     if content is None:
         return None
     try:

@@ -1,5 +1,7 @@
-"""What a function may lean on without being read to the end: libraries known by version, zwang known by its sources, and what
-Python itself does. Anything that could reach beyond them, to files, devices or state, is refused."""
+"""What a function may lean on without being read to the end: libraries known by version, zwang
+known by its sources, and what
+Python itself does. Anything that could reach beyond them, to files, devices or state, is refused.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +14,118 @@ from typing import Any
 OWN = "zwang"
 LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "equinox", "jaxtyping"})
 """Packages known by their versions."""
-STANDARD = frozenset({
-    "__future__", "abc", "builtins", "cmath", "collections", "dataclasses", "enum", "functools", "itertools", "math", "numbers",
-    "operator", "types", "typing",
-})  # fmt: skip
+STANDARD = frozenset(
+    {
+        "__future__",
+        "abc",
+        "builtins",
+        "cmath",
+        "collections",
+        "dataclasses",
+        "enum",
+        "functools",
+        "itertools",
+        "math",
+        "numbers",
+        "operator",
+        "types",
+        "typing",
+    }
+)
 """Modules of Python's own library that do nothing but compute, known by Python's version."""
-BUILTINS = frozenset({
-    "abs", "all", "any", "bool", "bytes", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance",
-    "issubclass", "iter", "len", "list", "map", "max", "min", "next", "object", "pow", "property", "range", "reversed", "round", "set",
-    "slice", "sorted", "staticmethod", "str", "sum", "super", "tuple", "type", "zip", "NotImplemented", "Ellipsis", "__name__",
-})  # fmt: skip
+BUILTINS = frozenset(
+    {
+        "abs",
+        "all",
+        "any",
+        "bool",
+        "bytes",
+        "complex",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "frozenset",
+        "int",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "object",
+        "pow",
+        "property",
+        "range",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "staticmethod",
+        "str",
+        "sum",
+        "super",
+        "tuple",
+        "type",
+        "zip",
+        "NotImplemented",
+        "Ellipsis",
+        "__name__",
+    }
+)
 """Built-in functions that depend on their arguments only; exceptions besides."""
-IMPURE = frozenset({
-    "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap", "DataSource", "random", "lib", "ctypeslib", "f2py",
-    "testing", "io_callback", "pure_callback", "callback", "debug", "config", "read", "robot", "gallery", "robots", "environ", "_src",
-    "experimental", "monitoring", "profiler", "devices", "util", "sys", "os", "__dict__", "__globals__", "__builtins__", "__loader__",
-    "__closure__", "__code__", "__subclasses__", "__getattribute__", "__import__",
-})  # fmt: skip
-"""Attributes by which a function may reach files, devices or anything else that no fingerprint holds."""
+IMPURE = frozenset(
+    {
+        "load",
+        "loadtxt",
+        "genfromtxt",
+        "fromfile",
+        "fromregex",
+        "memmap",
+        "open_memmap",
+        "DataSource",
+        "random",
+        "lib",
+        "ctypeslib",
+        "f2py",
+        "testing",
+        "io_callback",
+        "pure_callback",
+        "callback",
+        "debug",
+        "config",
+        "read",
+        "robot",
+        "gallery",
+        "robots",
+        "environ",
+        "_src",
+        "experimental",
+        "monitoring",
+        "profiler",
+        "devices",
+        "util",
+        "sys",
+        "os",
+        "__dict__",
+        "__globals__",
+        "__builtins__",
+        "__loader__",
+        "__closure__",
+        "__code__",
+        "__subclasses__",
+        "__getattribute__",
+        "__import__",
+    }
+)
+"""Attributes by which a function may reach files, devices or anything else that no fingerprint
+holds.
+"""
 
 
 class UnknownError(Exception):
@@ -49,7 +145,9 @@ def _resolves(x) -> bool:
 
 
 def is_known(x) -> bool:
-    """Whether a thing belongs to zwang or a library under its name, so that sources and versions say what it does."""
+    """Whether a thing belongs to zwang or a library under its name, so that sources and versions
+    say what it does.
+    """
     module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None)
     if not (isinstance(module, str) and isinstance(name, str)):
         return False
@@ -67,12 +165,22 @@ def is_written_in_package(f: types.FunctionType) -> bool:
     if root(name) != OWN and root(name) not in LIBRARIES and name not in STANDARD:
         return False
     module = sys.modules.get(name)
-    return module is not None and vars(module) is f.__globals__ and getattr(module, "__file__", None) == f.__code__.co_filename
+    return (
+        module is not None
+        and vars(module) is f.__globals__
+        and getattr(module, "__file__", None) == f.__code__.co_filename
+    )
 
 
 def is_in_python(kind: type) -> bool:
     """Whether a class is written in Python, which shows all that its objects hold."""
-    if root(kind.__module__) == "jaxlib" or kind.__module__ in STANDARD - {"abc", "enum", "typing", "dataclasses", "types"}:
+    if root(kind.__module__) == "jaxlib" or kind.__module__ in STANDARD - {
+        "abc",
+        "enum",
+        "typing",
+        "dataclasses",
+        "types",
+    }:
         return False
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return file is None or file.endswith(".py")
@@ -80,15 +188,23 @@ def is_in_python(kind: type) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def global_names(code: types.CodeType, free: frozenset[str]) -> frozenset[str]:
-    """Names that a function looks up globally; raises `UnknownError` for what may reach beyond them."""
+    """Names that a function looks up globally; raises `UnknownError` for what may reach beyond
+    them.
+    """
     found = set()
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             found.add(step.argval)
         elif step.opname == "IMPORT_NAME":
-            if root(step.argval) not in LIBRARIES and root(step.argval) != OWN and step.argval not in STANDARD:
+            if (
+                root(step.argval) not in LIBRARIES
+                and root(step.argval) != OWN
+                and step.argval not in STANDARD
+            ):
                 raise UnknownError(f"a function that imports {step.argval}")
-        elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (step.opname == "STORE_DEREF" and step.argval in free):
+        elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
+            step.opname == "STORE_DEREF" and step.argval in free
+        ):
             raise UnknownError(f"a function that assigns to {step.argval}, which is not its own")
         elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and step.argval in IMPURE:
             raise UnknownError(f"a function that uses .{step.argval}")

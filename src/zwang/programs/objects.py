@@ -12,17 +12,37 @@ import numpy as np
 
 from zwang.programs.known import OWN, UnknownError, is_in_python, is_known, root
 
-CLASS_NOISE = frozenset({
-    "__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__abstractmethods__", "_abc_impl", "__dataclass_params__",
-    "__match_args__", "__slots__", "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__",
-})  # fmt: skip
+CLASS_NOISE = frozenset(
+    {
+        "__dict__",
+        "__weakref__",
+        "__module__",
+        "__doc__",
+        "__annotations__",
+        "__abstractmethods__",
+        "_abc_impl",
+        "__dataclass_params__",
+        "__match_args__",
+        "__slots__",
+        "__orig_bases__",
+        "__parameters__",
+        "__firstlineno__",
+        "__static_attributes__",
+    }
+)
 """Entries of a class's namespace that follow from the others or say nothing of what it does."""
 _HEAP = 1 << 9
-"""Flag of a class that is made at run time, as Python's are; without it, it is compiled into an interpreter or an extension."""
+"""Flag of a class that is made at run time, as Python's are; without it, it is compiled into an
+interpreter or an extension.
+"""
 _CONTENTS: dict[type, Callable[[Any], Any]] = {
-    tuple: tuple, list: list, dict: lambda x: dict(x.items()), str: lambda x: str.__str__(x), int: int.__index__,
+    tuple: tuple,
+    list: list,
+    dict: lambda x: dict(x.items()),
+    str: lambda x: str.__str__(x),
+    int: int.__index__,
     float: lambda x: float.__float__(x),
-}  # fmt: skip
+}
 
 
 def add_class(found, x: type) -> None:
@@ -36,7 +56,11 @@ def add_class(found, x: type) -> None:
     for name, value in sorted(vars(x).items()):
         if name in CLASS_NOISE or name == "__dataclass_fields__":
             continue
-        if name == "__repr__" and fields and getattr(getattr(value, "__code__", None), "co_filename", "") == dataclasses.__file__:
+        if (
+            name == "__repr__"
+            and fields
+            and getattr(getattr(value, "__code__", None), "co_filename", "") == dataclasses.__file__
+        ):
             continue  # a dataclass's own one, by its fields
         if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
             found.token("slot", name)
@@ -83,12 +107,18 @@ def _state(found, x) -> None:
         if base in _CONTENTS:
             found.add(_CONTENTS[base](x))
         elif not base.__flags__ & _HEAP or not is_in_python(base):
-            raise UnknownError(f"an object of {base.__module__}.{base.__qualname__}, which keeps its content to itself")
+            raise UnknownError(
+                f"an object of {base.__module__}.{base.__qualname__}, which keeps its content to itself"
+            )
         own = vars(base).get("__slots__", ())
         slots += [own] if isinstance(own, str) else list(own)
     held = dict(getattr(x, "__dict__", {}))
     for name in slots:
-        name = name if not name.startswith("__") or name.endswith("__") else f"_{type(x).__name__.lstrip('_')}{name}"
+        name = (
+            name
+            if not name.startswith("__") or name.endswith("__")
+            else f"_{type(x).__name__.lstrip('_')}{name}"
+        )
         if name not in ("__dict__", "__weakref__") and hasattr(x, name):
             held[name] = getattr(x, name)
     found.dictionary({name: held[name] for name in sorted(held)})

@@ -15,13 +15,18 @@ import numpy as np
 from zwang.programs.known import OWN, UnknownError, root
 
 IMPORTED = time.time()
-"""Modules were read before or soon after this instant: sources that are younger may not be what runs."""
+"""Modules were read before or soon after this instant: sources that are younger may not be what
+runs.
+"""
 HERE = tuple(
-    f"zwang.programs.{name}" for name in ("fingerprint", "keep", "known", "own", "objects", "setting", "store", "folder")
+    f"zwang.programs.{name}"
+    for name in ("fingerprint", "keep", "known", "own", "objects", "setting", "store", "folder")
 )
 """Modules that no program is made from."""
 FOLDER = Path(__file__).resolve().parents[1]
-INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+INSTALLED = tuple(
+    sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 
 
 def sources() -> str:
@@ -40,7 +45,9 @@ def sources() -> str:
 
 
 class _Module(NamedTuple):
-    """A module as it was when it was last looked through: its entries and those of its classes, its numbers, and where it leads."""
+    """A module as it was when it was last looked through: its entries and those of its classes, its
+    numbers, and where it leads.
+    """
 
     entries: tuple[tuple[types.MappingProxyType | dict, str, Any], ...]
     numbers: str
@@ -77,8 +84,17 @@ class OwnModules:
 def _look_through(module: types.ModuleType) -> _Module:
     space, entries, numbers, leads = vars(module), [], [], set()
     for key, value in sorted(space.items()):
-        home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-        if isinstance(home, str) and root(home) == OWN and home in sys.modules and home not in (module.__name__, *HERE):
+        home = (
+            value.__name__
+            if isinstance(value, types.ModuleType)
+            else getattr(value, "__module__", None)
+        )
+        if (
+            isinstance(home, str)
+            and root(home) == OWN
+            and home in sys.modules
+            and home not in (module.__name__, *HERE)
+        ):
             if (
                 not isinstance(value, types.ModuleType) or space.get("__path__") is None
             ):  # a package leads where its names come from
@@ -91,19 +107,33 @@ def _look_through(module: types.ModuleType) -> _Module:
                     if isinstance(inner, (types.FunctionType, property, staticmethod, classmethod)):
                         _refuse_foreign(inner, f"{home}.{key}.{name}")
                         entries.append((vars(value), name, inner))
-        elif isinstance(value, (bool, int, float, complex, str, tuple, np.ndarray, np.generic)) and not key.startswith("__"):
+        elif isinstance(
+            value, (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
+        ) and not key.startswith("__"):
             entries.append((space, key, value))
-            if not isinstance(value, tuple) or all(isinstance(x, (bool, int, float, str)) for x in value):
-                numbers.append(f"{key}={value.tobytes()!r}" if isinstance(value, np.ndarray) else f"{key}={value!r}")
+            if not isinstance(value, tuple) or all(
+                isinstance(x, (bool, int, float, str)) for x in value
+            ):
+                numbers.append(
+                    f"{key}={value.tobytes()!r}"
+                    if isinstance(value, np.ndarray)
+                    else f"{key}={value!r}"
+                )
     return _Module(tuple(entries), ";".join(numbers), tuple(sorted(leads)))
 
 
 def _refuse_foreign(x: Any, name: str) -> None:
-    """Raise if a function in zwang's place was written neither by zwang nor in an installed library."""
+    """Raise if a function in zwang's place was written neither by zwang nor in an installed
+    library.
+    """
     f = x.fget if isinstance(x, property) else getattr(x, "__func__", x)
     home = getattr(f, "__module__", None) or ""
     if root(home) == OWN or not isinstance(f, (types.FunctionType, type)):
         return
-    file = f.__code__.co_filename if isinstance(f, types.FunctionType) else getattr(sys.modules.get(home), "__file__", None)
+    file = (
+        f.__code__.co_filename
+        if isinstance(f, types.FunctionType)
+        else getattr(sys.modules.get(home), "__file__", None)
+    )
     if file and not file.startswith((*INSTALLED, "<")):
         raise UnknownError(f"{name} has been replaced")

@@ -19,14 +19,28 @@ IRRELEVANT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_"
 
 def setting() -> str:
     """All of it as one text."""
-    versions = [sys.version, sys.implementation.cache_tag or "", *(x.__version__ for x in (jax, equinox, np, jaxtyping))]
+    versions = [
+        sys.version,
+        sys.implementation.cache_tag or "",
+        *(x.__version__ for x in (jax, equinox, np, jaxtyping)),
+    ]
     versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
-    own = {name: value for name, value in jax.config.values.items() if not any(part in name for part in IRRELEVANT)}
+    own = {
+        name: value
+        for name, value in jax.config.values.items()
+        if not any(part in name for part in IRRELEVANT)
+    }
     variables = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_", "ZWANG_ONE"))
     }
     device = jax.devices()[0]
-    where = device.platform, device.device_kind, str(len(jax.devices())), processor(), str(os.cpu_count())
+    where = (
+        device.platform,
+        device.device_kind,
+        str(len(jax.devices())),
+        processor(),
+        str(os.cpu_count()),
+    )
     return repr((versions, sorted(own.items(), key=str), sorted(variables.items()), where))

@@ -1,8 +1,9 @@
 """A whole program as one kernel of XLA's compiler for processors.
 
-XLA calls the operations of a program one by one, 50 to 200 ns each, which is more than most of them take on a mechanism of ten bodies,
-and LLVM sees one of them at a time. A called computation with the attributes `MARK` is emitted as one function, its loops and branches
-included. (XLA gives them to small loops itself, below 1 kB.) Measured: docs/performance.
+XLA calls the operations of a program one by one, 50 to 200 ns each, which is more than most of them
+take on a mechanism of ten bodies, and LLVM sees one of them at a time. A called computation with
+the attributes `MARK` is emitted as one function, its loops and branches included. (XLA gives them
+to small loops itself, below 1 kB.) Measured: docs/performance.
 """
 
 from __future__ import annotations
@@ -23,14 +24,27 @@ from zwang.programs.follow import Follower
 from zwang.programs.options import compiler_options
 
 APART = "/zwang/programs/apart"
-"""Event of `jax.monitoring` for a program that should have become one kernel and did not, with the reason."""
+"""Event of `jax.monitoring` for a program that should have become one kernel and did not, with the
+reason.
+"""
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
-WHOLE: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": "", "xla_llvm_disable_expensive_passes": True}
-"""Options of the compiler that go with it: products are not handed to the compiler's library, which a kernel cannot call; and LLVM leaves
-out what costs a tenth of its time and gains nothing here (`gyroscope` 26 s instead of 31, `five-bar` 9 instead of 11)."""
-WIDE: dict[str, Any] = WHOLE | {"xla_backend_optimization_level": 2, "xla_cpu_prefer_vector_width": 512}
-"""For members side by side. At the usual level LLVM unrolls a loop along 32 members to the end before it looks for vectors in it, and finds
-none: one Cholesky factor of 12 rows takes 0.9 µs a member instead of 0.3."""
+WHOLE: dict[str, str | bool] = {
+    "xla_cpu_experimental_ynn_fusion_type": "",
+    "xla_llvm_disable_expensive_passes": True,
+}
+"""Options of the compiler that go with it: products are not handed to the compiler's library, which
+a kernel cannot call; and LLVM leaves
+out what costs a tenth of its time and gains nothing here (`gyroscope` 26 s instead of 31,
+`five-bar` 9 instead of 11).
+"""
+WIDE: dict[str, Any] = WHOLE | {
+    "xla_backend_optimization_level": 2,
+    "xla_cpu_prefer_vector_width": 512,
+}
+"""For members side by side. At the usual level LLVM unrolls a loop along 32 members to the end
+before it looks for vectors in it, and finds
+none: one Cholesky factor of 12 rows takes 0.9 µs a member instead of 0.3.
+"""
 CALLS = frozenset(
     "cholesky cholesky_update triangular_solve lu svd eig eigh geqrf geqp3 householder_product ormqr schur tridiagonal tridiagonal_solve "
     "hessenberg top_k approx_top_k fft conv_general_dilated ffi_call pure_callback io_callback debug_callback "
@@ -43,18 +57,23 @@ COMBINED: dict[str, Callable] = {
     "scatter-sub": lambda old, new: old - new,
 }
 """Scatters, which become loops, and what they make of an entry."""
-COSTLY = frozenset("sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split())
+COSTLY = frozenset(
+    "sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log1p pow erf".split()
+)
 """Functions that are computed once, or each entry of a gather would compute its own."""
 UNLIKELY = 1.2345e30
 AT_ONCE = 4
-"""Blocks of a scatter in one turn of its loop, which costs more than they do: 1728 numbers take 4.8 µs, one by one 14.8."""
+"""Blocks of a scatter in one turn of its loop, which costs more than they do: 1728 numbers take 4.8
+µs, one by one 14.8.
+"""
 
 
 class Limits(NamedTuple):
     """How large a program may be that becomes one kernel.
 
     Attributes:
-        largest, numbers: of arrays, and of all together: of larger ones the work counts, not the calls, and a kernel keeps it on one core.
+        largest, numbers: of arrays, and of all together: of larger ones the work counts, not the
+            calls, and a kernel keeps it on one core.
         multiplications: in matrix products, of which rotations in space make many.
     """
 
@@ -64,17 +83,23 @@ class Limits(NamedTuple):
 
 
 ONCE = Limits(2**16, 500_000, 50_000)
-"""Mechanisms of the plane up to some twenty bodies. LLVM takes twice the time of single operations at most."""
+"""Mechanisms of the plane up to some twenty bodies. LLVM takes twice the time of single operations
+at most.
+"""
 OFTEN = Limits(2**18, 5_000_000, 1_000_000)
-"""Larger ones are quicker in one kernel, too, but take LLVM two or three times as long: `gyroscope` 30 s instead of 11 s, and then 0.5 s a
-run instead of 1.2; 40 four-bar loops 34 s instead of 17, and then half the time."""
+"""Larger ones are quicker in one kernel, too, but take LLVM two or three times as long: `gyroscope`
+30 s instead of 11 s, and then 0.5 s a
+run instead of 1.2; 40 four-bar loops 34 s instead of 17, and then half the time.
+"""
 TOGETHER = Limits(2**20, 50_000_000, 1_000_000)
 """Of many members together."""
 
 
 def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
-    """Whether all operations of a traced program can be parts of one kernel, and are small enough to gain by it. With the variable
-    `ZWANG_ONE_KERNEL=0` none does."""
+    """Whether all operations of a traced program can be parts of one kernel, and are small enough
+    to gain by it. With the variable
+    `ZWANG_ONE_KERNEL=0` none does.
+    """
     if os.environ.get("ZWANG_ONE_KERNEL") == "0":
         return False
     numbers = multiplications = 0
@@ -88,7 +113,8 @@ def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
 
 
 def members_together(function: Callable, arguments: tuple) -> jax.stages.Compiled | None:
-    """A function of many members (`zwang.programs.abreast`) compiled as one kernel; None if it cannot be one (`APART` says why).
+    """A function of many members (`zwang.programs.abreast`) compiled as one kernel; None if it
+    cannot be one (`APART` says why).
 
     Args:
         function: of pytrees of arrays.
@@ -101,7 +127,9 @@ def members_together(function: Callable, arguments: tuple) -> jax.stages.Compile
     try:
         closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
         if not fits(closed, TOGETHER):
-            raise NotImplementedError("it is too large, or one of its operations is a call of the runtime")
+            raise NotImplementedError(
+                "it is too large, or one of its operations is a call of the runtime"
+            )
         kernel, tree = one_kernel(closed, name), jax.tree_util.tree_structure(shapes)
 
         def called(*arguments):
@@ -115,9 +143,11 @@ def members_together(function: Callable, arguments: tuple) -> jax.stages.Compile
 
 
 def one_kernel(program: ClosedJaxpr, name: str = "one_kernel") -> Callable[..., list]:
-    """A traced program as a function of its arrays that becomes one kernel if it is compiled with `WHOLE`. It returns one number
-    more, to which every argument contributes: the emitter ends the process over an argument that no operation uses. JAX's own cache
-    knows it by its name."""
+    """A traced program as a function of its arrays that becomes one kernel if it is compiled with
+    `WHOLE`. It returns one number
+    more, to which every argument contributes: the emitter ends the process over an argument that no
+    operation uses. JAX's own cache knows it by its name.
+    """
     empty = {i: jnp.zeros(x.shape, x.dtype) for i, x in enumerate(program.in_avals) if not x.size}
 
     def called(*given):
@@ -130,7 +160,10 @@ def one_kernel(program: ClosedJaxpr, name: str = "one_kernel") -> Callable[..., 
 
     def marked(*arrays):
         *results, every = inner(*(x for i, x in enumerate(arrays) if i not in empty))
-        return [*results, set_xla_metadata(every, **MARK)]  # the attributes go to the call that it comes from
+        return [
+            *results,
+            set_xla_metadata(every, **MARK),
+        ]  # the attributes go to the call that it comes from
 
     marked.__name__ = name
     return marked
@@ -139,7 +172,9 @@ def one_kernel(program: ClosedJaxpr, name: str = "one_kernel") -> Callable[..., 
 def _fits(eqn) -> bool:
     if eqn.primitive.name in COMBINED and eqn.params["dimension_numbers"].operand_batching_dims:
         return False
-    if eqn.primitive.name == "sort" and (len(eqn.invars) > 1 or not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)):
+    if eqn.primitive.name == "sort" and (
+        len(eqn.invars) > 1 or not jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.floating)
+    ):
         return False
     return eqn.primitive.name not in CALLS
 
@@ -182,8 +217,10 @@ class _Written(Follower):
 
 
 def _kept(xs: list) -> list:
-    """Arrays as they are, each computed once. The compiler forgets barriers before it moves operations into those that use them, but
-    not a loop of one turn if it cannot know that it is one, nor that its factor is 1."""
+    """Arrays as they are, each computed once. The compiler forgets barriers before it moves
+    operations into those that use them, but
+    not a loop of one turn if it cannot know that it is one, nor that its factor is 1.
+    """
     real = [i for i, x in enumerate(xs) if jnp.issubdtype(x.dtype, jnp.floating) and x.size]
     if not real:
         return xs
@@ -196,7 +233,10 @@ def _kept(xs: list) -> list:
 def _product(x, y, numbers):
     """A product as a sum."""
     contracted, batch = numbers
-    free = [[i for i in range(z.ndim) if i not in (*contracted[k], *batch[k])] for k, z in enumerate((x, y))]
+    free = [
+        [i for i in range(z.ndim) if i not in (*contracted[k], *batch[k])]
+        for k, z in enumerate((x, y))
+    ]
     x, y = (z.transpose(*batch[k], *contracted[k], *free[k]) for k, z in enumerate((x, y)))
     first, last = len(batch[0]), len(batch[0]) + len(contracted[0])
     x = jnp.expand_dims(x, tuple(range(x.ndim, x.ndim + len(free[1]))))
@@ -210,13 +250,17 @@ def _sorted(x, axis: int):
     this, other = x[..., :, None], x[..., None, :]
     earlier = np.tri(x.shape[-1], k=-1, dtype=bool)
     equal = (this == other) | (jnp.isnan(this) & jnp.isnan(other))
-    rank = jnp.sum((other < this) | (jnp.isnan(this) & ~jnp.isnan(other)) | (equal & earlier), axis=-1)
+    rank = jnp.sum(
+        (other < this) | (jnp.isnan(this) & ~jnp.isnan(other)) | (equal & earlier), axis=-1
+    )
     at = rank[..., :, None] == np.arange(x.shape[-1])
     return jnp.moveaxis(jnp.sum(jnp.where(at, x[..., :, None], 0), axis=-2), -1, axis)
 
 
 def _scattered(operand, indices, updates, params: dict, combined: Callable):
-    """A scatter as a loop over its blocks: a block that is not wholly inside is left out unless `params` say otherwise."""
+    """A scatter as a loop over its blocks: a block that is not wholly inside is left out unless
+    `params` say otherwise.
+    """
     numbers, mode = params["dimension_numbers"], params["mode"]
     window = numbers.update_window_dims
     others = [i for i in range(updates.ndim) if i not in window]
@@ -234,7 +278,13 @@ def _scattered(operand, indices, updates, params: dict, combined: Callable):
         old = jax.lax.dynamic_slice(operand, at, block)
         new = combined(old, update)
         if mode == GatherScatterMode.FILL_OR_DROP:
-            new = jnp.where(jnp.all(jnp.array([(0 <= x) & (x <= most) for x, most in zip(at, room, strict=True)])), new, old)
+            new = jnp.where(
+                jnp.all(
+                    jnp.array([(0 <= x) & (x <= most) for x, most in zip(at, room, strict=True)])
+                ),
+                new,
+                old,
+            )
         return jax.lax.dynamic_update_slice(operand, new, at)
 
     once = max(min(AT_ONCE, count), 1)
@@ -248,4 +298,8 @@ def _scattered(operand, indices, updates, params: dict, combined: Callable):
         return operand
 
     operand = jax.lax.fori_loop(0, whole // once, turn, operand)
-    return jax.lax.fori_loop(whole, count, lambda i, x: put(x, indices[i], updates[i]), operand) if whole < count else operand
+    return (
+        jax.lax.fori_loop(whole, count, lambda i, x: put(x, indices[i], updates[i]), operand)
+        if whole < count
+        else operand
+    )

@@ -1,4 +1,6 @@
-"""The folder in which compiled programs are kept: one file each, complete or ignored, the oldest removed."""
+"""The folder in which compiled programs are kept: one file each, complete or ignored, the oldest
+removed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ class Store:
         path = self.folder / key
         try:
             data = path.read_bytes()
-            mark, digest, content = data[: len(MARK)], data[len(MARK) : len(MARK) + 32], data[len(MARK) + 32 :]
+            mark, digest, content = (
+                data[: len(MARK)],
+                data[len(MARK) : len(MARK) + 32],
+                data[len(MARK) + 32 :],
+            )
             if mark != MARK or hashlib.sha256(key.encode() + content).digest() != digest:
                 return None
             found = pickle.loads(content)
@@ -62,7 +68,9 @@ class Store:
 
     def _prune(self) -> None:
         files = [
-            (entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(self.folder) if entry.is_file()
+            (entry.stat().st_mtime, entry.stat().st_size, entry.path)
+            for entry in os.scandir(self.folder)
+            if entry.is_file()
         ]
         room = MOST_BYTES
         for i, (_, size, path) in enumerate(sorted(files, reverse=True)):

@@ -10,13 +10,13 @@
 | `SVD` | truncated singular values | `threshold` of σ₁ | yes | 21 n³ | 6 | `svd.py` |
 | `GramSchmidt` | two modified Gram-Schmidt, pivots are columns | `threshold` of ‖column‖ | yes | 23 n³ | 12 | `gram_schmidt.py` |
 
-Cost is the time of one factor and one solve at m = n = 12 on one core, relative to `Proximal`; at this size calls count more
-than arithmetic. Every threshold is relative to the longest row or column, or the largest singular value. All share one
-derivative rule (`base.py`), finite at equal singular values and at rank loss. `pivoted_qr.py` is the first step of three
-members.
+Cost is the time of one factor and one solve at m = n = 12 on one core, relative to `Proximal`; at
+this size calls count more than arithmetic. Every threshold is relative to the longest row or
+column, or the largest singular value. All share one derivative rule (`base.py`), finite at equal
+singular values and at rank loss. `pivoted_qr.py` is the first step of three members.
 
-All but `Proximal` give C⁺ r for every r. `Proximal.solve` takes r in the range of C, as consistent constraints are; its
-`matrix` holds for all.
+All but `Proximal` give C⁺ r for every r. `Proximal.solve` takes r in the range of C, as consistent
+constraints are; its `matrix` holds for all.
 """
 
 from zwang.pseudoinverse.base import AbstractFactor as AbstractFactor

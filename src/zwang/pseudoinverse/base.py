@@ -1,17 +1,18 @@
 """What every pseudoinverse method offers: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
 
-The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant rank (Golub and Pereyra 1973,
-SIAM J. Numer. Anal. 10, 413-432),
+The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant
+rank (Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432),
 
     dx = C⁺ (dr − dC x) + C⁺ C⁺ᵀ dCᵀ (r − C x) + (I − C⁺ C) dCᵀ C⁺ᵀ x,
 
-which contains only products with C⁺, so it stays finite wherever C⁺ does: at equal singular values and, with the rank
-threshold of the method, at rank loss. Where C changes, the first two terms are taken together,
+which contains only products with C⁺, so it stays finite wherever C⁺ does: at equal singular values
+and, with the rank threshold of the method, at rank loss. Where C changes, the first two terms are
+taken together,
 
     C⁺ C⁺ᵀ (Cᵀ (dr − dC x) + dCᵀ (r − C x)),
 
-because `dr − dC x` leaves the range of C where rows depend on each other, also for consistent r, and not every method takes
-that (`Proximal` would lose ten digits).
+because `dr − dC x` leaves the range of C where rows depend on each other, also for consistent r,
+and not every method takes that (`Proximal` would lose ten digits).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.factor import Cholesky
 
 VOLUME_DAMPING = 1e-10
-"""μ of `AbstractFactor.volume` for rows of unit length: that of `Proximal`, whose factor has it at hand."""
+"""μ of `AbstractFactor.volume` for rows of unit length: that of `Proximal`, whose factor has it at
+hand.
+"""
 
 
 class AbstractFactor(eqx.Module):
@@ -51,8 +54,14 @@ class AbstractFactor(eqx.Module):
         """`C⁺` itself, for all r, in the range of C or not."""
 
     def volume(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
-        """`log det (C Cᵀ + μ I)`, μ = `VOLUME_DAMPING`: smooth, and about −23 lower for every rank that is lost."""
-        return Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C))).log_det() if C.size else jnp.zeros(())
+        """`log det (C Cᵀ + μ I)`, μ = `VOLUME_DAMPING`: smooth, and about −23 lower for every rank
+        that is lost.
+        """
+        return (
+            Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C))).log_det()
+            if C.size
+            else jnp.zeros(())
+        )
 
 
 class MatrixFactor(AbstractFactor):
@@ -83,10 +92,12 @@ class AbstractPseudoinverse(eqx.Module):
 
     @abc.abstractmethod
     def relaxed(self, violation: Float[Array, ""]) -> AbstractPseudoinverse:
-        """The same method with a rank decision no finer than a state off its constraints by the dimensionless `violation` allows.
+        """The same method with a rank decision no finer than a state off its constraints by the
+        dimensionless `violation` allows.
 
-        A state that is off the manifold by ε has false small singular values of order ε: rows that depend on each other on
-        the manifold do so no longer. Enforcing them stops a mechanism that should move.
+        A state that is off the manifold by ε has false small singular values of order ε: rows that
+        depend on each other on the manifold do so no longer. Enforcing them stops a mechanism that
+        should move.
         """
 
     @abc.abstractmethod
@@ -166,7 +177,9 @@ def _apply_jvp(primals, tangents):
 
 @eqx.filter_custom_jvp
 def _matrix(matrix: Callable, C: Array) -> Array:
-    """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that C⁺ depends on C."""
+    """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that
+    C⁺ depends on C.
+    """
     return matrix()
 
 
@@ -179,4 +192,6 @@ def _matrix_jvp(primals, tangents):
         return P, jnp.zeros_like(P)
     turned = dC.T @ (P.T @ P)
     along = -dC @ P
-    return P, P @ (P.T @ (C.T @ along + dC.T @ (jnp.eye(len(C)) - C @ P))) + turned - P @ (C @ turned)
+    return P, P @ (P.T @ (C.T @ along + dC.T @ (jnp.eye(len(C)) - C @ P))) + turned - P @ (
+        C @ turned
+    )

@@ -16,7 +16,8 @@ class CompleteOrthogonalFactor(AbstractFactor):
 
     Attributes:
         V: orthonormal columns, shape (m, k).
-        T: upper triangular, shape (k, k); the identity from row and column r on, which keeps it invertible.
+        T: upper triangular, shape (k, k); the identity from row and column r on, which keeps it
+            invertible.
         U: orthonormal columns, shape (n, k).
         keep: the first r of k directions.
     """
@@ -40,10 +41,14 @@ class CompleteOrthogonalFactor(AbstractFactor):
 
 
 def decompose(C: Float[Array, "m n"], threshold) -> CompleteOrthogonalFactor:
-    """`Cᵀ P = U R` with pivoting, rank r from |R_ii|, then `Rᵀ = V T` of the rows that count, `V ← P V`."""
+    """`Cᵀ P = U R` with pivoting, rank r from |R_ii|, then `Rᵀ = V T` of the rows that count, `V ←
+    P V`.
+    """
     first = pivoted_qr(C.T, threshold)
     V, T = jnp.linalg.qr(first.R.T)  # rows of R from r on are zero, and so are the columns of T
-    return CompleteOrthogonalFactor(first.unpivot(V), T + jnp.diag(1.0 - first.keep), first.Q, first.keep)
+    return CompleteOrthogonalFactor(
+        first.unpivot(V), T + jnp.diag(1.0 - first.keep), first.Q, first.keep
+    )
 
 
 def decompose_flops(m: int, n: int) -> float:
@@ -55,12 +60,14 @@ def decompose_flops(m: int, n: int) -> float:
 class CompleteOrthogonal(AbstractPseudoinverse):
     """`C⁺ = U T⁻¹ Vᵀ`, applied by one triangular solve; C⁺ is never formed.
 
-    The first QR is that of Cᵀ: its pivots are rows of C, the rank counts them, and a row that depends on those chosen before
-    it is left out of the factor, though not out of the least-squares sense of C⁺.
+    The first QR is that of Cᵀ: its pivots are rows of C, the rank counts them, and a row that
+    depends on those chosen before it is left out of the factor, though not out of the least-squares
+    sense of C⁺.
 
     Attributes:
-        threshold: a row at most this times the longest row away from the span of the rows before it depends on them; 1e-10,
-            which rows repeated up to round-off (1e-16) stay below by six digits, and which leaves six digits of C⁺.
+        threshold: a row at most this times the longest row away from the span of the rows before it
+            depends on them; 1e-10, which rows repeated up to round-off (1e-16) stay below by six
+            digits, and which leaves six digits of C⁺.
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.2.
@@ -73,9 +80,13 @@ class CompleteOrthogonal(AbstractPseudoinverse):
         return decompose(C, self.threshold)
 
     def relaxed(self, violation):
-        return CompleteOrthogonal(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
+        return CompleteOrthogonal(
+            jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation
+        )
 
     def flops(self, m, n):
-        """With k = min(m, n): both factorizations as in `decompose_flops`, `m k²` triangular solves, `2 k m n` product."""
+        """With k = min(m, n): both factorizations as in `decompose_flops`, `m k²` triangular
+        solves, `2 k m n` product.
+        """
         k = min(m, n)
         return decompose_flops(n, m) + m * k * k + 2 * k * m * n

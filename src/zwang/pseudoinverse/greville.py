@@ -18,16 +18,18 @@ class Greville(AbstractPseudoinverse):
             P dᵀ/(1 + d dᵀ)      otherwise
         P ← [P − b d | b]
 
-    The pseudoinverse paper's printing of the recursion lacks transposes (its third step, and Pᵀ in the second case of b).
-    a is split twice, `e = c P, d ← d + e, c ← c − e C_{i-1}`: round-off in the first split leaves c along the rows before.
-    The residual `C C⁺C − C` still grows like κ², where that of the orthogonal factorizations grows like κ.
+    The pseudoinverse paper's printing of the recursion lacks transposes (its third step, and Pᵀ in
+    the second case of b). a is split twice, `e = c P, d ← d + e, c ← c − e C_{i-1}`: round-off in
+    the first split leaves c along the rows before. The residual `C C⁺C − C` still grows like κ²,
+    where that of the orthogonal factorizations grows like κ.
 
     Attributes:
-        threshold: a row at most this times the longest row away from the span of the rows before it depends on them, ‖c‖;
-            1e-10, six digits above the round-off of rows that repeat.
+        threshold: a row at most this times the longest row away from the span of the rows before it
+            depends on them, ‖c‖; 1e-10, six digits above the round-off of rows that repeat.
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
-    Reference: Greville (1960), SIAM Rev. 2, 15-22; Udwadia and Kalaba (1999), Comput. Math. Appl. 37, 125-130.
+    Reference: Greville (1960), SIAM Rev. 2, 15-22; Udwadia and Kalaba (1999), Comput. Math. Appl.
+        37, 125-130.
     """
 
     threshold: Float[Array, ""] | float = 1e-10
@@ -38,7 +40,11 @@ class Greville(AbstractPseudoinverse):
         floor = self.threshold * jnp.sqrt(jnp.max(jnp.sum(C * C, axis=1), initial=0.0))
 
         def add_row(i, carry):
-            P, rank = carry  # columns of P from i on are zero, so that C stands for C_{i-1} in products with them
+            P, rank = (
+                # columns of P from i on are zero, so that C stands for C_{i-1} in products with
+                # them
+                carry
+            )
             a = C[i]
             d = a @ P
             c = a - d @ C
@@ -57,5 +63,7 @@ class Greville(AbstractPseudoinverse):
         return Greville(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
 
     def flops(self, m, n):
-        """`14 m² n`: per row seven products or updates of the size of C, each `2mn`, for arrays of static shape."""
+        """`14 m² n`: per row seven products or updates of the size of C, each `2mn`, for arrays of
+        static shape.
+        """
         return 14 * m * m * n

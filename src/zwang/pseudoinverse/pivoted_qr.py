@@ -1,4 +1,6 @@
-"""Householder QR with column pivoting and a rank decision: the first step of three members, not a member itself."""
+"""Householder QR with column pivoting and a rank decision: the first step of three members, not a
+member itself.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +33,23 @@ class PivotedQR(eqx.Module):
 def pivoted_qr(C: Float[Array, "m n"], threshold) -> PivotedQR:
     """Factor C; a diagonal entry of R at most `threshold` times the largest ends the rank.
 
-    Every step takes the column that is farthest from the span of those before it, so |R_ii| falls and is that distance.
+    Every step takes the column that is farthest from the span of those before it, so |R_ii| falls
+    and is that distance.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.1.
     """
     Q, R, order = jax.lax.linalg.qr(C, pivoting=True, full_matrices=False)
     diagonal = jnp.abs(jnp.diag(R))
     keep = jnp.cumprod(diagonal > threshold * jnp.max(diagonal, initial=0.0)).astype(bool)
-    return PivotedQR(Q, R * keep[:, None], order, keep)  # a product, not a choice: a NaN in C must reach the result
+    return PivotedQR(
+        Q, R * keep[:, None], order, keep
+    )  # a product, not a choice: a NaN in C must reach the result
 
 
 def qr_flops(m: int, n: int, k: int) -> float:
     """k Householder reflections on an (m, n) matrix: `4mnk − 2k²(m + n) + 4k³/3`.
 
-    The same count is that of forming the first n columns of Q (Golub and Van Loan, sections 5.1.6 and 5.4.1).
+    The same count is that of forming the first n columns of Q (Golub and Van Loan, sections 5.1.6
+    and 5.4.1).
     """
     return 4 * m * n * k - 2 * k * k * (m + n) + 4 * k**3 / 3

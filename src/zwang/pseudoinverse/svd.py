@@ -12,7 +12,8 @@ class SVD(AbstractPseudoinverse):
     """`C = U Σ Vᵀ`, `C⁺ = V Σ⁺ Uᵀ` (pseudoinverse paper, eq. 19).
 
     Attributes:
-        threshold: singular values at most this times the largest are zero; 1e-10 (about √eps times a margin).
+        threshold: singular values at most this times the largest are zero; 1e-10 (about √eps times
+            a margin).
         relaxation: the threshold becomes at least this times the violation of the state; 1.
     """
 

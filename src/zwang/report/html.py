@@ -16,10 +16,15 @@ def render(template: Path, **values) -> str:
     """The text of a page.
 
     Args:
-        template: a file that extends `skeleton.html`, which stands beside this file with `page.css`.
+        template: a file that extends `skeleton.html`, which stands beside this file with
+            `page.css`.
         values: what it shows; escaped, unless it is `Markup`.
     """
     loader = jinja2.FileSystemLoader([template.parent, HERE])
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     css = Markup((HERE / "page.css").read_text(encoding="utf-8"))
-    return environment.get_template(template.name).render(css=css, version=zwang.__version__, **values)
+    return environment.get_template(template.name).render(
+        css=css, version=zwang.__version__, **values
+    )

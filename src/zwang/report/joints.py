@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 
 def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
-    """Size of each joint's force and torque; the numbers have the components in the joint's own axes."""
+    """Size of each joint's force and torque; the numbers have the components in the joint's own
+    axes.
+    """
     names = list(reactions)
     forces = np.stack([np.linalg.norm(r.force, axis=-1) for r in reactions.values()], axis=1)
-    torques = np.stack([np.linalg.norm(_components(r.torque, r), axis=-1) for r in reactions.values()], axis=1)
+    torques = np.stack(
+        [np.linalg.norm(_components(r.torque, r), axis=-1) for r in reactions.values()], axis=1
+    )
     shown = [(forces, "force [N]"), (torques, "torque [N m]")]
     shown = [(values, unit) for values, unit in shown if np.any(np.abs(values) > 0)] or shown[:1]
     panels = [lines(run.t, values, names, label) for values, label in shown]
@@ -29,7 +33,9 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
         d = r.force.shape[-1]
         torque = _components(r.torque, r)
         axes = "xyz"[:d]
-        columns += [(f"{name} f{x}", "N") for x in axes] + [(f"{name} τ{x}", "N m") for x in ("z" if d == 2 else axes)]
+        columns += [(f"{name} f{x}", "N") for x in axes] + [
+            (f"{name} τ{x}", "N m") for x in ("z" if d == 2 else axes)
+        ]
         values += [r.force, torque]
     caption = (
         "Size of what each joint exerts on its second body, force and torque. The numbers have the components in the joint's own axes, "

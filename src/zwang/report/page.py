@@ -37,8 +37,10 @@ class Card:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the complete one; `own` ones are the
-    model's, and stand side by side unless they are `wide`; their curves are in the file `curves`."""
+    """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the
+    complete one; `own` ones are the
+    model's, and stand side by side unless they are `wide`; their curves are in the file `curves`.
+    """
 
     key: str
     title: str
@@ -95,10 +97,19 @@ def write_report(
     sections = [_section(chart, path.parent / "data") for chart in every]
     text = render(
         HERE / "page.html",
-        summary=summary, cards=cards(summary, wall_time), sections=sections, description=description, settings=settings or {},
-        own=[s for s in sections if s.own], command=command,
-        wall_time=wall_time or {}, attributes=_attributes(run), complaints=complaints, results=results, view=view,
-    )  # fmt: skip
+        summary=summary,
+        cards=cards(summary, wall_time),
+        sections=sections,
+        description=description,
+        settings=settings or {},
+        own=[s for s in sections if s.own],
+        command=command,
+        wall_time=wall_time or {},
+        attributes=_attributes(run),
+        complaints=complaints,
+        results=results,
+        view=view,
+    )
     path.write_text(text, encoding="utf-8")
     return complaints
 
@@ -112,14 +123,29 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
     ]
     if s.violation is not None:
         relative = f"; relative {s.relative_violation.value:.2g}" if s.relative_violation else ""
-        made.append(Card("Largest violation", f"{s.violation.value:.2g}", s.violation.constraint + relative))
+        made.append(
+            Card("Largest violation", f"{s.violation.value:.2g}", s.violation.constraint + relative)
+        )
     if s.velocity_violation is not None:
-        made.append(Card("Velocity violation", f"{s.velocity_violation.value:.2g}", s.velocity_violation.constraint))
+        made.append(
+            Card(
+                "Velocity violation",
+                f"{s.velocity_violation.value:.2g}",
+                s.velocity_violation.constraint,
+            )
+        )
     tracking = s.servo_error or s.servo_velocity_error
     if tracking is not None:
         made.append(Card("Largest servo error", f"{tracking.value:.2g}", tracking.constraint))
     if s.servo_residual is not None:
-        made.append(Card("Servo residual", f"{s.servo_residual.value:.2g}", s.servo_residual.constraint, bool(s.unmet)))
+        made.append(
+            Card(
+                "Servo residual",
+                f"{s.servo_residual.value:.2g}",
+                s.servo_residual.constraint,
+                bool(s.unmet),
+            )
+        )
     if s.energy.conserved:
         made.append(
             Card(
@@ -141,9 +167,17 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
         made.append(Card("Rank", rank_range(s), f"of {s.rows} rows{passed}"))
     if s.switches:
         lost = sum(x.energy_loss for x in s.switches)
-        made.append(Card("Switches", f"{len(s.switches)}", f"{lost:.3g} {s.energy.unit} lost in impacts"))
+        made.append(
+            Card("Switches", f"{len(s.switches)}", f"{lost:.3g} {s.energy.unit} lost in impacts")
+        )
     for error in s.errors:
-        made.append(Card("Error", f"{error.value:.2g} {error.unit}", f"{error.coordinate} against the exact solution"))
+        made.append(
+            Card(
+                "Error",
+                f"{error.value:.2g} {error.unit}",
+                f"{error.coordinate} against the exact solution",
+            )
+        )
     if wall_time:
         integration = wall_time.get("integration")
         remark = "" if integration is None else f"integration {seconds(integration)}"
@@ -153,7 +187,11 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
 
 def rank_range(s: Summary) -> str:
     """The rank along a run, as "14" or "12 … 14"."""
-    return f"{s.highest_rank}" if s.lowest_rank == s.highest_rank else f"{s.lowest_rank} … {s.highest_rank}"
+    return (
+        f"{s.highest_rank}"
+        if s.lowest_rank == s.highest_rank
+        else f"{s.lowest_rank} … {s.highest_rank}"
+    )
 
 
 def seconds(x: float) -> str:
@@ -161,14 +199,20 @@ def seconds(x: float) -> str:
     return f"{1e3 * x:.0f} ms" if x < 0.9995 else f"{x:.1f} s"
 
 
-def _own_charts(run: Run, figures: Mapping[str, Callable[[Run], Picture | Figure]]) -> tuple[list[Chart], list[str]]:
+def _own_charts(
+    run: Run, figures: Mapping[str, Callable[[Run], Picture | Figure]]
+) -> tuple[list[Chart], list[str]]:
     """The model's own figures; one that fails costs the report nothing but itself."""
     made, complaints = [], []
     for i, (name, draw) in enumerate(figures.items()):
         try:
             made.append(Chart(f"own{i}", name[:1].upper() + name[1:], "", drawn(draw, run), {}))
-        except Exception as error:  # a model's own code, which may not expect a run that stopped early
-            complaints.append(f"figure {name!r} could not be drawn: {type(error).__name__}: {error}")
+        except (
+            Exception
+        ) as error:  # a model's own code, which may not expect a run that stopped early
+            complaints.append(
+                f"figure {name!r} could not be drawn: {type(error).__name__}: {error}"
+            )
     return made, complaints
 
 
@@ -178,20 +222,30 @@ def _section(chart: Chart, folder: Path) -> Section:
     for name, table in chart.tables.items():
         folder.mkdir(exist_ok=True)
         saved = table.save(folder / f"{name}.csv")
-        tables.append((name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None))
+        tables.append(
+            (name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None)
+        )
     wide = chart.figure is not None and is_wide(chart.figure)
     own, curves = chart.key.startswith("own"), None
     if own and chart.figure is not None:
         folder.mkdir(exist_ok=True)
         name = re.sub(r"\W+", "_", chart.title.lower()).strip("_") or chart.key
-        curves = f"{folder.name}/{name}.csv" if save_curves(chart.figure, folder / f"{name}.csv") else None
-    return Section(chart.key, chart.title, chart.caption, svg, tables, own=own, wide=wide, curves=curves)
+        curves = (
+            f"{folder.name}/{name}.csv"
+            if save_curves(chart.figure, folder / f"{name}.csv")
+            else None
+        )
+    return Section(
+        chart.key, chart.title, chart.caption, svg, tables, own=own, wide=wide, curves=curves
+    )
 
 
 def _attributes(run: Run) -> dict[str, str]:
     hidden = ("crossings", "switches", "settings", "command")
     return {
-        name.replace("_", " "): _shown(value) for name, value in run.variables.attrs.items() if name not in hidden and value != ""
+        name.replace("_", " "): _shown(value)
+        for name, value in run.variables.attrs.items()
+        if name not in hidden and value != ""
     }
 
 

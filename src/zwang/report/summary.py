@@ -11,13 +11,17 @@ from zwang.errors import Result
 from zwang.run import Crossing, Run, Switched, Variables
 
 CONSERVED = 1e-9
-"""Work of applied and nonideal forces, relative to the largest energy, below which the energy counts as conserved."""
+"""Work of applied and nonideal forces, relative to the largest energy, below which the energy
+counts as conserved.
+"""
 
 POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
 
 LOST = 1e-3
-"""Change of an energy that should stay, relative to the largest kinetic energy, that is worth a warning: far above what a step
-controller leaves at its default tolerance."""
+"""Change of an energy that should stay, relative to the largest kinetic energy, that is worth a
+warning: far above what a step
+controller leaves at its default tolerance.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +49,8 @@ class Energy:
     Attributes:
         drift: max |E − E₀| [J]; of a conservative system it is the integrator's error.
         balance: max |E − E₀ − work| [J]; the work by a spline over the samples.
-        doubt: how far that work is from that by every other sample [J]: a balance below it tells of the samples, not of the run.
+        doubt: how far that work is from that by every other sample [J]: a balance below it tells of
+            the samples, not of the run.
         scale: largest kinetic energy [J].
         conserved: whether the system has a potential and nothing else does work.
         unit: unit of energy.
@@ -80,18 +85,23 @@ class Summary:
         reached, asked: simulated time, and the time asked for [s].
         samples, accepted, rejected: counts.
         violation: largest |φ| in its constraint's own unit; None without holonomic constraints.
-        relative_violation: largest |φ| in row lengths times curvature [1]; None where all constraints are linear, too.
-        velocity_violation: largest |ψ| in its constraint's own unit per second; None without constraints.
+        relative_violation: largest |φ| in row lengths times curvature [1]; None where all
+            constraints are linear, too.
+        velocity_violation: largest |ψ| in its constraint's own unit per second; None without
+            constraints.
         energy: how well the energy was kept.
-        rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run, crossings included.
+        rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run,
+            crossings included.
         crossings: singular configurations passed.
         switches: changes of topology.
         moved_q, moved_v: largest change of an entry of the start by its projection.
-        servo_error, servo_velocity_error: largest |φ| and |ψ| of a servo constraint in its own unit; None without.
-        servo_residual: the most that actuators leave undone of what a servo constraint asks for, relative to the accelerations
-            involved; None without servo constraints.
+        servo_error, servo_velocity_error: largest |φ| and |ψ| of a servo constraint in its own
+            unit; None without.
+        servo_residual: the most that actuators leave undone of what a servo constraint asks for,
+            relative to the accelerations involved; None without servo constraints.
         unmet: a sentence if a servo constraint could not be met somewhere; empty otherwise.
-        errors: for each unit the coordinate with the largest |q − exact|, where an exact solution is known.
+        errors: for each unit the coordinate with the largest |q − exact|, where an exact solution
+            is known.
     """
 
     model: str
@@ -129,7 +139,10 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
     """
     data, constraints = run.variables, run.model.constraints
     every = range(len(constraints.names))
-    position, velocity = every if len(constraints.position_rows) else (), every if len(constraints.velocity_rows) else ()
+    position, velocity = (
+        every if len(constraints.position_rows) else (),
+        every if len(constraints.velocity_rows) else (),
+    )
     relative = _worst(data, "relative_violation", position)
     ranks = [int(r) for r in data["rank"].values] + [c.rank for c in run.crossings]
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
@@ -201,12 +214,16 @@ def exact_errors(run: Run, exact: Callable | None) -> tuple[Error, ...]:
 
 
 def _worst(data: Variables, name: str, among: Sequence[int] | np.ndarray) -> Worst | None:
-    """The largest value of a variable (time, constraint) in some of its columns; NaN is worse than any number."""
+    """The largest value of a variable (time, constraint) in some of its columns; NaN is worse than
+    any number.
+    """
     among = np.asarray(among, int)
     values = data[name].values[:, among]
     if not values.size:
         return None
-    i, k = np.unravel_index(int(np.argmax(np.where(np.isnan(values), np.inf, values))), values.shape)
+    i, k = np.unravel_index(
+        int(np.argmax(np.where(np.isnan(values), np.inf, values))), values.shape
+    )
     constraint = data[name].labels[data[name].dims[1]][among[k]]
     return Worst(float(values[i, k]), str(constraint), float(data["time"].values[i]))
 
@@ -218,8 +235,14 @@ def _energy(run: Run) -> Energy:
     span = float(run.t[-1] - run.t[0])
     working = sum(np.max(np.abs(data[name].values)) for name in POWERS if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
-    conserved = run.model.system.potential is not None and bool(working <= CONSERVED * max(scale, np.max(np.abs(energy))))
+    conserved = run.model.system.potential is not None and bool(
+        working <= CONSERVED * max(scale, np.max(np.abs(energy)))
+    )
     return Energy(
-        float(np.max(np.abs(energy - energy[0]))), float(np.max(np.abs(balance))),
-        float(data["energy_balance"].attrs["work_uncertainty"]), scale, conserved, data["energy"].attrs["units"],
-    )  # fmt: skip
+        float(np.max(np.abs(energy - energy[0]))),
+        float(np.max(np.abs(balance))),
+        float(data["energy_balance"].attrs["work_uncertainty"]),
+        scale,
+        conserved,
+        data["energy"].attrs["units"],
+    )

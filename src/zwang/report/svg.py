@@ -1,4 +1,6 @@
-"""Pictures, and a user's own figures of matplotlib, as inline SVG that follows the page: its fonts, and its colors in light and dark."""
+"""Pictures, and a user's own figures of matplotlib, as inline SVG that follows the page: its fonts,
+and its colors in light and dark.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ WIDE = 1.9
 
 
 def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
-    """What a model draws of a run; a figure of matplotlib in the style of ours, and in the size in which it is shown, so that its
+    """What a model draws of a run; a figure of matplotlib in the style of ours, and in the size in
+    which it is shown, so that its
     letters are as large as all others.
 
     Raises:
@@ -32,7 +35,9 @@ def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure
     figure = _styled(draw, run) if loaded else draw(run)
     if isinstance(figure, Picture):
         return figure
-    return _sized(figure if loaded else _styled(draw, run))  # drawing has imported it: once more, in style
+    return _sized(
+        figure if loaded else _styled(draw, run)
+    )  # drawing has imported it: once more, in style
 
 
 def _styled(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
@@ -48,7 +53,9 @@ def _sized(figure) -> Figure:
     from matplotlib.figure import Figure
 
     if not isinstance(figure, Figure):
-        raise TypeError(f"expected a zwang.picture.Picture or a matplotlib Figure, got {type(figure).__name__}")
+        raise TypeError(
+            f"expected a zwang.picture.Picture or a matplotlib Figure, got {type(figure).__name__}"
+        )
     width, height = figure.get_size_inches()
     shown = HALF if width < WIDE * height else WIDTH
     figure.set_size_inches(shown, height * shown / width)
@@ -68,14 +75,20 @@ def inline_svg(figure: Picture | Figure, key: str, title: str) -> str:
         key: distinguishes its identifiers from other figures' on the page.
         title: read out by screen readers.
     """
-    return svg(figure, title, key, themed=True) if isinstance(figure, Picture) else _of_matplotlib(figure, key, title)
+    return (
+        svg(figure, title, key, themed=True)
+        if isinstance(figure, Picture)
+        else _of_matplotlib(figure, key, title)
+    )
 
 
 def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
     import matplotlib
 
     buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key, "path.simplify_threshold": 0.2}):
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": key, "path.simplify_threshold": 0.2}
+    ):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
@@ -83,7 +96,11 @@ def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
     text = re.sub(r"(<svg[^>]*?) width=\"[^\"]*\"", r"\1", text, count=1)
     text = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", text, count=1)
     text = _own_identifiers(text, key)
-    text = re.sub(r"#[0-9a-f]{6}\b", lambda m: f"var(--{COLORS[m[0]]}, {m[0]})" if m[0] in COLORS else m[0], text)
+    text = re.sub(
+        r"#[0-9a-f]{6}\b",
+        lambda m: f"var(--{COLORS[m[0]]}, {m[0]})" if m[0] in COLORS else m[0],
+        text,
+    )
     text = re.sub(r"\n\s*", "\n", text)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1).strip()
 
@@ -91,5 +108,7 @@ def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
 def _own_identifiers(text: str, key: str) -> str:
     """Keep the identifiers that something refers to, made unique on the page; drop the others."""
     used = set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r"href=\"#([^\"]+)\"", text))
-    text = re.sub(r" id=\"([^\"]+)\"", lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", text)
+    text = re.sub(
+        r" id=\"([^\"]+)\"", lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", text
+    )
     return re.sub(r"(url\(#|href=\"#)", rf"\g<1>{key}-", text)

@@ -46,17 +46,22 @@ class Table:
 
     def thinned(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows for the page."""
-        rows = np.unique(np.linspace(0, len(self.time) - 1, min(ROWS, len(self.time))).round().astype(int))
+        rows = np.unique(
+            np.linspace(0, len(self.time) - 1, min(ROWS, len(self.time))).round().astype(int)
+        )
         kept = self.values[rows, :COLUMNS]
         return self.headings[: COLUMNS + 1], [
-            [f"{t:.6g}", *(f"{x:.6g}" for x in row)] for t, row in zip(self.time[rows], kept, strict=True)
+            [f"{t:.6g}", *(f"{x:.6g}" for x in row)]
+            for t, row in zip(self.time[rows], kept, strict=True)
         ]
 
     @property
     def note(self) -> str:
         """What the table in the page leaves out."""
         n, k = self.values.shape
-        parts = [f"{min(n, ROWS)} of {n} instants"] * (n > ROWS) + [f"{COLUMNS} of {k} columns"] * (k > COLUMNS)
+        parts = [f"{min(n, ROWS)} of {n} instants"] * (n > ROWS) + [f"{COLUMNS} of {k} columns"] * (
+            k > COLUMNS
+        )
         return ", ".join(parts)
 
     def save(self, path: Path) -> bool:
@@ -71,8 +76,12 @@ class Table:
 
 
 def save_curves(figure: Picture | Figure, path: Path) -> bool:
-    """Write the curves of a figure as CSV, two columns each, named after its axes and its label; whether it has any."""
-    found = [column for x, y in _curves(figure) if _unbroken(x[1], y[1]) >= CURVE for column in (x, y)]
+    """Write the curves of a figure as CSV, two columns each, named after its axes and its label;
+    whether it has any.
+    """
+    found = [
+        column for x, y in _curves(figure) if _unbroken(x[1], y[1]) >= CURVE for column in (x, y)
+    ]
     if not found or sum(len(values) for _, values in found) > MOST_NUMBERS:
         return False
     rows = itertools.zip_longest(*(values for _, values in found))
@@ -83,11 +92,16 @@ def save_curves(figure: Picture | Figure, path: Path) -> bool:
     return True
 
 
-def _curves(figure: Picture | Figure) -> Iterator[tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]]:
+def _curves(
+    figure: Picture | Figure,
+) -> Iterator[tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]]:
     """What goes across and what goes up of every curve, each with its heading."""
     if isinstance(figure, Picture):
         every = [
-            (figure.xlabel, panel.ylabel, c.label, c.x, c.y) for panel in figure.panels for c in panel.curves if not c.sketch
+            (figure.xlabel, panel.ylabel, c.label, c.x, c.y)
+            for panel in figure.panels
+            for c in panel.curves
+            if not c.sketch
         ]
     else:
         every = [
@@ -97,7 +111,10 @@ def _curves(figure: Picture | Figure) -> Iterator[tuple[tuple[str, np.ndarray], 
         ]
     for across, up, label, x, y in every:
         about = "" if not label or label.startswith("_") else f"{label}: "
-        yield (f"{about}{across or 'x'}", np.asarray(x, float)), (f"{about}{up or 'y'}", np.asarray(y, float))
+        yield (
+            (f"{about}{across or 'x'}", np.asarray(x, float)),
+            (f"{about}{up or 'y'}", np.asarray(y, float)),
+        )
 
 
 def _unbroken(x: np.ndarray, y: np.ndarray) -> int:

@@ -1,7 +1,8 @@
 """MJCF and URDF through MuJoCo, as a parser: its numbers of bodies and joints, not its forces.
 
-All joints are described at zero coordinates (`Branch`), in which MuJoCo's kinematics are evaluated once. Coordinates and
-velocities have MuJoCo's order and meaning; a free joint is three slides and a ball.
+All joints are described at zero coordinates (`Branch`), in which MuJoCo's kinematics are evaluated
+once. Coordinates and velocities have MuJoCo's order and meaning; a free joint is three slides and a
+ball.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
 
     Args:
         path: the file.
-        floating: whether bodies without a joint at the ground are free; only URDF and MJCF files that hold them still need it.
+        floating: whether bodies without a joint at the ground are free; only URDF and MJCF files
+            that hold them still need it.
 
     Raises:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
@@ -55,7 +57,9 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     made = _Reading(mujoco, model, path).description
     made.name = spec.modelname or path.stem
     if floating is False and any(n == mujoco.mjtJoint.mjJNT_FREE for n in model.jnt_type):
-        raise ModelError(f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free joint; take it out there.")
+        raise ModelError(
+            f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free joint; take it out there."
+        )
     if urdf:
         add_urdf(root, made, path)
     return made
@@ -81,11 +85,16 @@ class _Reading:
                 self.data.qpos[model.jnt_qposadr[j] + (3 if kind == "FREE" else 0)] = 1.0
         mujoco.mj_kinematics(model, self.data)
         self.bodies = [self._name("BODY", b, "body") for b in range(model.nbody)]
-        self.joints = [self._name("JOINT", j, f"{self.bodies[model.jnt_bodyid[j]]} joint") for j in range(model.njnt)]
+        self.joints = [
+            self._name("JOINT", j, f"{self.bodies[model.jnt_bodyid[j]]} joint")
+            for j in range(model.njnt)
+        ]
         for names in (self.bodies, self.joints):
             for i, name in enumerate(names):
                 names[i] = unique(name, names[:i])
-        self.description = Description(path.stem, [self._branch(b) for b in range(1, model.nbody)], np.array(model.opt.gravity))
+        self.description = Description(
+            path.stem, [self._branch(b) for b in range(1, model.nbody)], np.array(model.opt.gravity)
+        )
         self._joint_numbers()
         self._equalities()
         self._actuators()
@@ -106,7 +115,8 @@ class _Reading:
     def _frame(self, body: int) -> np.ndarray:
         return of_quaternion(self.data.xpos[body], self.data.xquat[body])
 
-    # --- bodies and joints ---------------------------------------------------------------------------------------
+    # --- bodies and joints
+    # ---------------------------------------------------------------------------------------
 
     def _branch(self, b: int) -> Branch:
         m, d = self.model, self.data
@@ -114,7 +124,9 @@ class _Reading:
         for j in range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b]):
             name, kind = self.joints[j], self._kind(j)
             if kind == "FREE":
-                joints |= {f"{name}.{c}": prismatic(axis) for c, axis in zip("xyz", np.eye(3), strict=True)}
+                joints |= {
+                    f"{name}.{c}": prismatic(axis) for c, axis in zip("xyz", np.eye(3), strict=True)
+                }
             joints[name] = {
                 "FREE": lambda b=b: ball(d.xpos[b]),
                 "BALL": lambda b=b, j=j: ball(d.xanchor[j], d.xmat[b].reshape(3, 3)),
@@ -123,9 +135,14 @@ class _Reading:
             }[kind]()
         R = d.ximat[b].reshape(3, 3)
         return Branch(
-            self.bodies[b], self._on(m.body_parentid[b]), joints, float(m.body_mass[b]), d.xipos[b].copy(),
-            R @ np.diag(m.body_inertia[b]) @ R.T, self._frame(b),
-        )  # fmt: skip
+            self.bodies[b],
+            self._on(m.body_parentid[b]),
+            joints,
+            float(m.body_mass[b]),
+            d.xipos[b].copy(),
+            R @ np.diag(m.body_inertia[b]) @ R.T,
+            self._frame(b),
+        )
 
     def _joint_numbers(self) -> None:
         m, made = self.model, self.description
@@ -134,9 +151,14 @@ class _Reading:
             kind, at, dof = self._kind(j), m.jnt_qposadr[j], m.jnt_dofadr[j]
             parts = [f"{name}.{c}" for c in "xyz"] + [name] if kind == "FREE" else [name]
             for part, entry in zip(parts, range(dof, dof + len(parts)), strict=True):
-                made.armature[part], made.damping[part] = float(m.dof_armature[entry]), float(m.dof_damping[entry])
+                made.armature[part], made.damping[part] = (
+                    float(m.dof_armature[entry]),
+                    float(m.dof_damping[entry]),
+                )
             if kind == "FREE":
-                made.start |= {f"{name}.{c}": np.array([m.qpos0[at + i]]) for i, c in enumerate("xyz")}
+                made.start |= {
+                    f"{name}.{c}": np.array([m.qpos0[at + i]]) for i, c in enumerate("xyz")
+                }
                 made.start[name] = m.qpos0[at + 3 : at + 7].copy()
             elif kind != "BALL":
                 made.start[name] = np.array([m.qpos0[at]])
@@ -144,26 +166,39 @@ class _Reading:
                 if kind in ("FREE", "BALL"):
                     odd.append(name)
                 else:
-                    made.stiffness[name], made.rest[name] = float(m.jnt_stiffness[j]), float(m.qpos_spring[at])
+                    made.stiffness[name], made.rest[name] = (
+                        float(m.jnt_stiffness[j]),
+                        float(m.qpos_spring[at]),
+                    )
         made.leave_out("springs of joints that are no hinge or slide", odd)
 
-    # --- constraints ---------------------------------------------------------------------------------------------
+    # --- constraints
+    # ---------------------------------------------------------------------------------------------
 
     def _equalities(self) -> None:
         m, made = self.model, self.description
         other, asleep = [], []
         for e in range(m.neq):
             kind = self.mj.mjtEq(m.eq_type[e]).name.removeprefix("mjEQ_")
-            taken, name = [*made.loops, *made.couplings], self.mj.mj_id2name(m, self.mj.mjtObj.mjOBJ_EQUALITY, e)
+            taken, name = (
+                [*made.loops, *made.couplings],
+                self.mj.mj_id2name(m, self.mj.mjtObj.mjOBJ_EQUALITY, e),
+            )
             a, b, data = int(m.eq_obj1id[e]), int(m.eq_obj2id[e]), m.eq_data[e]
             if kind in ("CONNECT", "WELD"):
                 first, second = self._ends(e, kind, a, b, data)
-                name = name or unique(f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken)
-                made.loops[name] = Loop("spherical" if kind == "CONNECT" else "fixed", first, second)
+                name = name or unique(
+                    f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken
+                )
+                made.loops[name] = Loop(
+                    "spherical" if kind == "CONNECT" else "fixed", first, second
+                )
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
                 what = "-".join(str(x) for x in sums[2])
                 name = name or unique(f"{kind.lower()} {what}", taken)
-                made.couplings[name] = Coupling(sums[0], sums[1], tuple(float(x) for x in data[:5]), sums[3])
+                made.couplings[name] = Coupling(
+                    sums[0], sums[1], tuple(float(x) for x in data[:5]), sums[3]
+                )
             else:
                 other.append(name or f"{kind.lower()} {e}")
                 continue
@@ -178,15 +213,22 @@ class _Reading:
         """The two frames of a connect or weld, on their bodies."""
         m = self.model
         if m.eq_objtype[e] == self.mj.mjtObj.mjOBJ_SITE:
-            return tuple((self._on(m.site_bodyid[s]), of_quaternion(m.site_pos[s], m.site_quat[s])) for s in (a, b))
+            return tuple(
+                (self._on(m.site_bodyid[s]), of_quaternion(m.site_pos[s], m.site_quat[s]))
+                for s in (a, b)
+            )
         if kind == "CONNECT":
             frames = [of_quaternion(data[i : i + 3], [1.0, 0.0, 0.0, 0.0]) for i in (0, 3)]
+        # the second body as it lies to the first; the anchor says where on the second they are
+        # the second body as it lies to the first; the anchor says where on the second they are
         else:  # the second body as it lies to the first; the anchor says where on the second they are welded, which changes nothing
             frames = [of_quaternion(data[3:6], data[6:10]), np.eye(4)]
         return (self._on(a), frames[0]), (self._on(b), frames[1])
 
     def _sums(self, kind: str, a: int, b: int):
-        """Weights, names and values at the reference configuration of the two sides of a coupling; None if a tendon is no sum of joints."""
+        """Weights, names and values at the reference configuration of the two sides of a coupling;
+        None if a tendon is no sum of joints.
+        """
         m, sides, names, rest = self.model, [], [], []
         for i in (a, b):
             if i < 0:
@@ -198,7 +240,12 @@ class _Reading:
                 return None
             sides.append(weights)
             names.append(self.joints[i] if kind == "JOINT" else self._name("TENDON", i, "tendon"))
-            rest.append(sum(w * float(m.qpos0[m.jnt_qposadr[self.joints.index(j)]]) for j, w in weights.items()))
+            rest.append(
+                sum(
+                    w * float(m.qpos0[m.jnt_qposadr[self.joints.index(j)]])
+                    for j, w in weights.items()
+                )
+            )
         return sides[0], sides[1], names, tuple(rest)
 
     def _fixed_tendon(self, tendon: int) -> dict[str, float] | None:
@@ -208,7 +255,9 @@ class _Reading:
             return None
         return {self.joints[m.wrap_objid[w]]: float(m.wrap_prm[w]) for w in wraps}
 
-    # --- actuators -----------------------------------------------------------------------------------------------
+    # --- actuators
+    #
+    # -----------------------------------------------------------------------------------------------
 
     def _actuators(self) -> None:
         m, made = self.model, self.description
@@ -222,14 +271,21 @@ class _Reading:
             made.actuators[name] = column
             gain = self.mj.mjtGain(m.actuator_gaintype[i]).name.removeprefix("mjGAIN_")
             bias = self.mj.mjtBias(m.actuator_biastype[i]).name.removeprefix("mjBIAS_")
-            if gain != "FIXED" or m.actuator_gainprm[i, 0] != 1.0 or (bias != "NONE" and np.any(m.actuator_biasprm[i])):
+            if (
+                gain != "FIXED"
+                or m.actuator_gainprm[i, 0] != 1.0
+                or (bias != "NONE" and np.any(m.actuator_biasprm[i]))
+            ):
                 laws.append(name)
             if self.mj.mjtDyn(m.actuator_dyntype[i]).name != "mjDYN_NONE":
                 dynamics.append(name)
             if m.actuator_forcelimited[i] or m.actuator_ctrllimited[i]:
                 limited.append(name)
         made.leave_out("actuators that pull at neither a joint nor a tendon of joints", other)
-        made.leave_out("control laws of actuators (gain and bias; a control here is the actuator's force)", laws)
+        made.leave_out(
+            "control laws of actuators (gain and bias; a control here is the actuator's force)",
+            laws,
+        )
         made.leave_out("internal dynamics of actuators", dynamics)
         made.leave_out("ranges of actuators", limited)
 
@@ -238,7 +294,11 @@ class _Reading:
         kind = self.mj.mjtTrn(m.actuator_trntype[i]).name.removeprefix("mjTRN_")
         if kind == "TENDON":
             weights = self._fixed_tendon(target)
-            return None if weights is None else {j: np.array([w * gear[0]]) for j, w in weights.items()}
+            return (
+                None
+                if weights is None
+                else {j: np.array([w * gear[0]]) for j, w in weights.items()}
+            )
         if kind not in ("JOINT", "JOINTINPARENT"):
             return None
         name, joint = self.joints[target], self._kind(target)
@@ -248,9 +308,13 @@ class _Reading:
             return None  # its axes move against the velocities: no constant column
         if joint == "BALL":
             return {name: gear[:3].copy()}
-        return {**{f"{name}.{c}": gear[k : k + 1].copy() for k, c in enumerate("xyz")}, name: gear[3:6].copy()}
+        return {
+            **{f"{name}.{c}": gear[k : k + 1].copy() for k, c in enumerate("xyz")},
+            name: gear[3:6].copy(),
+        }
 
-    # --- what is left out -------------------------------------------------------------------------------------------
+    # --- what is left out
+    # -------------------------------------------------------------------------------------------
 
     def _left_out(self) -> None:
         m, made = self.model, self.description
@@ -261,10 +325,18 @@ class _Reading:
         def of(kind: str, count: int) -> list[str]:
             return [self._name(kind.upper(), i, kind) for i in range(count)]
 
-        dofs, tendons, actuators = [self.joints[j] for j in m.dof_jntid], of("tendon", m.ntendon), of("actuator", m.nu)
+        dofs, tendons, actuators = (
+            [self.joints[j] for j in m.dof_jntid],
+            of("tendon", m.ntendon),
+            of("actuator", m.nu),
+        )
         made.leave_out(
             "contacts of bodies",
-            [self.bodies[m.geom_bodyid[g]] for g in range(m.ngeom) if m.geom_contype[g] or m.geom_conaffinity[g]],
+            [
+                self.bodies[m.geom_bodyid[g]]
+                for g in range(m.ngeom)
+                if m.geom_contype[g] or m.geom_conaffinity[g]
+            ],
         )
         made.leave_out("joint limits", named(self.joints, m.jnt_limited))
         made.leave_out("limits of the force at joints", named(self.joints, m.jnt_actfrclimited))
@@ -278,14 +350,20 @@ class _Reading:
         springs = np.abs(m.tendon_stiffness) + np.abs(m.tendon_damping) + np.abs(m.tendon_armature)
         made.leave_out(
             "springs, dampers and inertia of tendons",
-            named(tendons, springs) + named(tendons, m.tendon_stiffnesspoly) + named(tendons, m.tendon_dampingpoly),
+            named(tendons, springs)
+            + named(tendons, m.tendon_stiffnesspoly)
+            + named(tendons, m.tendon_dampingpoly),
         )
         made.leave_out(
-            "inertia and damping of actuators", named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping)
+            "inertia and damping of actuators",
+            named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping),
         )
         made.leave_out("compensation of gravity", named(self.bodies, m.body_gravcomp))
         made.leave_out("bodies moved from outside (mocap)", named(self.bodies, m.body_mocapid >= 0))
-        made.leave_out("forces of a surrounding medium", ["density or viscosity"] if m.opt.density or m.opt.viscosity else [])
+        made.leave_out(
+            "forces of a surrounding medium",
+            ["density or viscosity"] if m.opt.density or m.opt.viscosity else [],
+        )
         made.leave_out("deformable bodies", of("flex", m.nflex))
         made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
         made.leave_out("configurations by name (keyframes)", of("key", m.nkey))

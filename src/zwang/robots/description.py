@@ -14,8 +14,10 @@ class Loop:
     """A joint between two bodies that the tree already carries.
 
     Attributes:
-        kind: one of `zwang.mechanism.joints.KINDS` for two points in space, with no number of its own.
-        first, second: body and frame on it, a rigid motion (4, 4) in the body's own frame; body None is the ground.
+        kind: one of `zwang.mechanism.joints.KINDS` for two points in space, with no number of its
+            own.
+        first, second: body and frame on it, a rigid motion (4, 4) in the body's own frame; body
+            None is the ground.
     """
 
     kind: str
@@ -47,11 +49,12 @@ class Description:
         name: of the robot.
         branches: bodies on joints in a tree.
         gravity: [m/s²], shape (3,).
-        armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are slack at `rest`.
+        armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are
+            slack at `rest`.
         start: coordinates by joint.
         loops, couplings: by name; hard constraints.
-        actuators: by name, the generalized force of each joint per unit of the actuator's, by joint [1, m]; a ball joint takes three
-            numbers.
+        actuators: by name, the generalized force of each joint per unit of the actuator's, by joint
+            [1, m]; a ball joint takes three numbers.
         shapes: what bodies look like, by body.
         unsupported: what the file has and the model has not, a sentence each.
     """

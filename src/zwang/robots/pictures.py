@@ -20,22 +20,37 @@ SHAPES = {
 
 
 def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) -> None:
-    """Add the shapes of all bodies: geometries for pictures, those for contacts where a file has no others."""
-    seen = [g for g in range(model.ngeom) if not (model.geom_contype[g] or model.geom_conaffinity[g])] or range(model.ngeom)
+    """Add the shapes of all bodies: geometries for pictures, those for contacts where a file has no
+    others.
+    """
+    seen = [
+        g for g in range(model.ngeom) if not (model.geom_contype[g] or model.geom_conaffinity[g])
+    ] or range(model.ngeom)
     odd = []
     for g in seen:
-        kind, body = mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_"), bodies[model.geom_bodyid[g]]
+        kind, body = (
+            mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_"),
+            bodies[model.geom_bodyid[g]],
+        )
         frame = of_quaternion(model.geom_pos[g], model.geom_quat[g])
         material = model.geom_matid[g]
         color = model.mat_rgba[material] if material >= 0 else model.geom_rgba[g]
         if kind == "MESH":  # MuJoCo moves a mesh to its center of mass
             k = model.geom_dataid[g]
             frame = frame @ np.linalg.inv(of_quaternion(model.mesh_pos[k], model.mesh_quat[k]))
-            file = model.paths[model.mesh_pathadr[k] :].split(b"\0")[0].decode() if model.mesh_pathadr[k] >= 0 else ""
-            made.shapes.setdefault(body, []).append(shape("mesh", model.mesh_scale[k], frame, color, _beside(file, path)))
+            file = (
+                model.paths[model.mesh_pathadr[k] :].split(b"\0")[0].decode()
+                if model.mesh_pathadr[k] >= 0
+                else ""
+            )
+            made.shapes.setdefault(body, []).append(
+                shape("mesh", model.mesh_scale[k], frame, color, _beside(file, path))
+            )
         elif kind in SHAPES:
             name, sizes = SHAPES[kind]
-            made.shapes.setdefault(body, []).append(shape(name, sizes(*model.geom_size[g]), frame, color))
+            made.shapes.setdefault(body, []).append(
+                shape(name, sizes(*model.geom_size[g]), frame, color)
+            )
         else:
             odd.append(f"{kind.lower()} of {body}")
     made.leave_out("geometries without a picture", odd)

@@ -29,20 +29,23 @@ FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     """Read a robot: a URDF, MJCF or SDF file.
 
-    Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints, mimic joints) and actuators are
-    taken over, constraints as hard ones. What else the file has is told by `Robot.unsupported`.
+    Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
+    mimic joints) and actuators are taken over, constraints as hard ones. What else the file has is
+    told by `Robot.unsupported`.
 
     Args:
         path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it) or .sdf.
-        floating: whether bodies that no joint carries move freely or are held; as the file's format has it unless given: held in URDF
-            and MJCF, free in SDF.
+        floating: whether bodies that no joint carries move freely or are held; as the file's format
+            has it unless given: held in URDF and MJCF, free in SDF.
 
     Raises:
         ModelError: one sentence for a file that cannot be read.
     """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
-        raise ModelError(f"{path} is no robot file; expected one that ends in {', '.join(FORMATS)}.")
+        raise ModelError(
+            f"{path} is no robot file; expected one that ends in {', '.join(FORMATS)}."
+        )
     if not path.is_file():
         raise ModelError(f"there is no file {path}.")
     if path.suffix.lower() == ".sdf":
@@ -51,7 +54,9 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         from zwang.robots.compiled import read as reader
     description = reader(path, floating=floating)
     if not any(b.joints for b in description.branches):
-        raise ModelError(f"{path}: no joint moves any of the bodies; give a joint, or floating=True.")
+        raise ModelError(
+            f"{path}: no joint moves any of the bodies; give a joint, or floating=True."
+        )
     return Robot(description)
 
 
@@ -60,8 +65,10 @@ class Robot:
 
         M(q) v̇ = −h(q, v) − D v − K (q − q₀) + B u + Aᵀλ
 
-    Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape (nv,); `p["stiffness"]` K [N·m/rad, N/m]
-    and `p["rest"]` q₀, (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
+    Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape
+        (nv,); `p["stiffness"]` K [N·m/rad, N/m]
+    and `p["rest"]` q₀, (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`,
+    frames and weights of the constraints.
 
     Args:
         description: what a reader found.
@@ -87,7 +94,9 @@ class Robot:
         self.params = {
             **self.tree.params,
             "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
-            "stiffness": self._filled(description.stiffness, "coordinate", np.zeros(self.tree.system.nq)),
+            "stiffness": self._filled(
+                description.stiffness, "coordinate", np.zeros(self.tree.system.nq)
+            ),
             "rest": self._filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
             "actuation": self._columns(),
             "loops": self._loop_frames(),
@@ -113,15 +122,22 @@ class Robot:
 
         made = self.description
         return BodyTree(
-            made.branches, gravity=list(made.gravity), armature=made.armature, force=force,
+            made.branches,
+            gravity=list(made.gravity),
+            armature=made.armature,
+            force=force,
             potential=_springs if any(made.stiffness.values()) else None,
-        )  # fmt: skip
+        )
 
-    # --- actuators -----------------------------------------------------------------------------------------------
+    # --- actuators
+    #
+    # -----------------------------------------------------------------------------------------------
 
     @property
     def actuation_matrix(self) -> np.ndarray:
-        """B of the file's actuators: generalized force per unit of each actuator's force, shape (nv, nu)."""
+        """B of the file's actuators: generalized force per unit of each actuator's force, shape
+        (nv, nu).
+        """
         return self.params["actuation"]
 
     def actuation(self, joints: Sequence[str]) -> np.ndarray:
@@ -131,7 +147,8 @@ class Robot:
             B = np.hstack([B, np.eye(len(B))[:, self.tree.velocity(name)]])
         return B
 
-    # --- constraints ---------------------------------------------------------------------------------------------
+    # --- constraints
+    # ---------------------------------------------------------------------------------------------
 
     def _loop_frames(self) -> dict:
         """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4)."""
@@ -139,17 +156,30 @@ class Robot:
         for loop in self.description.loops.values():
             for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
                 frames.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
-        return {kind: {side: np.array(x) for side, x in sides.items()} for kind, sides in frames.items()}
+        return {
+            kind: {side: np.array(x) for side, x in sides.items()} for kind, sides in frames.items()
+        }
 
     def _coupling_numbers(self) -> dict:
         couplings = list(self.description.couplings.values())
         most = max((len(c.polynomial) for c in couplings), default=0)
         weights = {
-            side: np.array([self._filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq)) for c in couplings])
+            side: np.array(
+                [
+                    self._filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq))
+                    for c in couplings
+                ]
+            )
             for side in ("first", "second")
         }
-        powers = np.array([[*c.polynomial, *(0.0,) * (most - len(c.polynomial))] for c in couplings])
-        return {**weights, "polynomial": powers, "rest": np.array([c.rest for c in couplings])} if couplings else {}
+        powers = np.array(
+            [[*c.polynomial, *(0.0,) * (most - len(c.polynomial))] for c in couplings]
+        )
+        return (
+            {**weights, "polynomial": powers, "rest": np.array([c.rest for c in couplings])}
+            if couplings
+            else {}
+        )
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
@@ -158,10 +188,17 @@ class Robot:
         loops = self.description.loops
         for kind in self.params["loops"]:
             names = [name for name, loop in loops.items() if loop.kind == kind]
-            first, second = (np.array([self._body(getattr(loops[n], side)[0]) for n in names]) for side in ("first", "second"))
-            made.append(Holonomic(self._closing(kind, first, second), name=f"loops {kind}", parts=names))
+            first, second = (
+                np.array([self._body(getattr(loops[n], side)[0]) for n in names])
+                for side in ("first", "second")
+            )
+            made.append(
+                Holonomic(self._closing(kind, first, second), name=f"loops {kind}", parts=names)
+            )
         if self.description.couplings:
-            made.append(Holonomic(_coupled, name="couplings", parts=tuple(self.description.couplings)))
+            made.append(
+                Holonomic(_coupled, name="couplings", parts=tuple(self.description.couplings))
+            )
         return tuple(made)
 
     def _body(self, name: str | None) -> int:
@@ -173,14 +210,21 @@ class Robot:
 
         def phi(q, t, p):
             bodies = jnp.concatenate([self.tree.poses(q, p), jnp.eye(4)[None]])
-            a, b = bodies[first] @ p["loops"][kind]["first"], bodies[second] @ p["loops"][kind]["second"]
+            a, b = (
+                bodies[first] @ p["loops"][kind]["first"],
+                bodies[second] @ p["loops"][kind]["second"],
+            )
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-            return jax.vmap(lambda gap, turn: rows(Pair(gap, turn), None))(gap, back @ b[:, :3, :3]).ravel()
+            return jax.vmap(lambda gap, turn: rows(Pair(gap, turn), None))(
+                gap, back @ b[:, :3, :3]
+            ).ravel()
 
         return phi
 
-    # --- the model -----------------------------------------------------------------------------------------------
+    # --- the model
+    #
+    # -----------------------------------------------------------------------------------------------
 
     @cached_property
     def model(self) -> Model:
@@ -198,19 +242,27 @@ class Robot:
         """The robot under a control of its actuators, with more constraints or parameters.
 
         Args:
-            control: `(q, v, t, p)` → u, shape (nu,), forces of the file's actuators [N, N·m]; none unless given.
+            control: `(q, v, t, p)` → u, shape (nu,), forces of the file's actuators [N, N·m]; none
+                unless given.
             constraints: besides its own.
             params: more parameters, by name.
             servo: as in `zw.Model`.
         """
         system = self._tree(control).system
-        return Model(system, [*self.constraints, *constraints], {**self.params, **(params or {})}, servo=servo, name=self.name)
+        return Model(
+            system,
+            [*self.constraints, *constraints],
+            {**self.params, **(params or {})},
+            servo=servo,
+            name=self.name,
+        )
 
     def state(self, start: dict | None = None) -> State:
         """The nearest state at rest that loops and couplings allow.
 
         Args:
-            start: coordinates of joints by name: a number, or a unit quaternion of a ball joint; the file's own for the others.
+            start: coordinates of joints by name: a number, or a unit quaternion of a ball joint;
+                the file's own for the others.
 
         Raises:
             ModelError: for an unknown joint, or if the loops cannot be closed.
@@ -224,8 +276,10 @@ class Robot:
         return self.state()
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
-        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame, and the body's angular velocity [rad/s],
-        both in space."""
+        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
+        and the body's angular velocity [rad/s],
+        both in space.
+        """
         return self.tree.frame_jacobian(jnp.asarray(q), body, self.params, offset)
 
 

@@ -21,20 +21,37 @@ def scene(robot: Robot) -> Scene:
     branches = [b.name for b in robot.tree.branches]
     order = [i for i, name in enumerate(branches) if name in robot.shapes]
     bodies = {branches[i]: tuple(s for s in robot.shapes[branches[i]] if _shown(s)) for i in order}
-    rods = tuple(Bar((b.parent, b.name), b.name, "rod") for b in robot.tree.branches if b.parent is not None)
-    marked = [(i, name, twist) for i, b in enumerate(robot.tree.branches) for name, twist in list(b.joints.items())[-1:]]
-    joints = tuple(Mark(name, branches[i], _symbol(twist), constraints=()) for i, name, twist in marked)
-    carriers, directions = [i for i, _, _ in marked], np.array([_direction(twist) for _, _, twist in marked]).reshape(-1, 3)
+    rods = tuple(
+        Bar((b.parent, b.name), b.name, "rod") for b in robot.tree.branches if b.parent is not None
+    )
+    marked = [
+        (i, name, twist)
+        for i, b in enumerate(robot.tree.branches)
+        for name, twist in list(b.joints.items())[-1:]
+    ]
+    joints = tuple(
+        Mark(name, branches[i], _symbol(twist), constraints=()) for i, name, twist in marked
+    )
+    carriers, directions = (
+        [i for i, _, _ in marked],
+        np.array([_direction(twist) for _, _, twist in marked]).reshape(-1, 3),
+    )
     at_home = np.asarray(robot.params["frame"])[:, :3, :3]
     poses = jax.jit(jax.vmap(lambda q: robot.tree.poses(q, robot.params)))
 
     def seen(q):
         found = np.asarray(poses(np.asarray(q)))
         shown = found[:, order]
-        turned = Rotation.from_matrix(shown[..., :3, :3].reshape(-1, 3, 3)).as_quat(scalar_first=True)
+        turned = Rotation.from_matrix(shown[..., :3, :3].reshape(-1, 3, 3)).as_quat(
+            scalar_first=True
+        )
         placed = np.concatenate([shown[..., :3, 3], turned.reshape(len(q), len(order), 4)], axis=-1)
         turned_since = found[:, carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
-        return Seen(found[..., :3, 3], np.einsum("njab,jb->nja", turned_since, directions), poses=placed if order else None)
+        return Seen(
+            found[..., :3, 3],
+            np.einsum("njab,jb->nja", turned_since, directions),
+            poses=placed if order else None,
+        )
 
     return Scene(tuple(branches), seen, bars=rods, joints=joints, bodies=bodies)
 
@@ -58,7 +75,9 @@ def _turn(twist: np.ndarray) -> np.ndarray:
 
 
 def _shown(shape: Shape) -> bool:
-    """Whether the viewer takes it: a mesh must be there, in a format that it reads and not too large."""
+    """Whether the viewer takes it: a mesh must be there, in a format that it reads and not too
+    large.
+    """
     if shape.kind != "mesh":
         return True
     path = Path(str(shape.file))

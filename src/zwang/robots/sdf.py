@@ -1,4 +1,6 @@
-"""SDF, whose joints may close loops: the first joint that reaches a link carries it, every later one is a constraint."""
+"""SDF, whose joints may close loops: the first joint that reaches a link carries it, every later
+one is a constraint.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,11 @@ KINDS = {
 GRAVITY = (0.0, 0.0, -9.8)
 """SDF's own [m/s²], where no world gives another."""
 OBLIQUE = Rotation.from_rotvec([0.5, 0.7, 0.9]).as_matrix()
-"""Axes along which a ball joint that closes a loop is written. Files round angles to a few digits: in a linkage that is meant to be plane,
-the row across it would then be 1e-12 of the others, neither there nor none, and brought to unit length it would lock the linkage."""
+"""Axes along which a ball joint that closes a loop is written. Files round angles to a few digits:
+in a linkage that is meant to be plane,
+the row across it would then be 1e-12 of the others, neither there nor none, and brought to unit
+length it would lock the linkage.
+"""
 SPRING = {"damping": "damping", "spring_stiffness": "stiffness", "spring_reference": "rest"}
 
 
@@ -35,7 +40,8 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
 
     Args:
         path: the file.
-        floating: whether links that no joint carries are free; unless given they are, except in a static model.
+        floating: whether links that no joint carries are free; unless given they are, except in a
+            static model.
 
     Raises:
         ModelError: one sentence for a file that makes no sense or needs what is not known here.
@@ -49,7 +55,10 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
 
 class _Reading:
     def __init__(self, path: Path, root: Element, model: Element, floating: bool | None):
-        self.path, self.version = path, numbers(root.get("version"), 1, f"{path}: version", (1.6,))[0]
+        self.path, self.version = (
+            path,
+            numbers(root.get("version"), 1, f"{path}: version", (1.6,))[0],
+        )
         static = (model.findtext("static") or "").strip() in ("1", "true")
         self.floating = not static if floating is None else floating
         gravity = root.findtext("world/gravity")
@@ -58,14 +67,20 @@ class _Reading:
             raise ModelError(f"{path}: the model has no links.")
         self.frames = {name: self._pose(x, f"link {name!r}") for name, x in self.links.items()}
         joints = {self._name(x): x for x in model.findall("joint")}
-        self.description = Description(model.get("name") or path.stem, [], numbers(gravity, 3, f"{path}: gravity", GRAVITY))
+        self.description = Description(
+            model.get("name") or path.stem, [], numbers(gravity, 3, f"{path}: gravity", GRAVITY)
+        )
         self._tell(model, joints)
         carriers: dict[str, str] = {}
         for name, joint in joints.items():
             parent, child = (self._end(joint, side, name) for side in ("parent", "child"))
             if joint.get("type") not in KINDS:
                 continue
-            if child is None or child in carriers or self._stands_on(parent, child, carriers, joints):
+            if (
+                child is None
+                or child in carriers
+                or self._stands_on(parent, child, carriers, joints)
+            ):
                 self.description.loops[name] = self._loop(name, joint, parent, child)
             else:
                 carriers[child] = name
@@ -73,7 +88,8 @@ class _Reading:
             self.description.branches.append(self._branch(link, joints, carriers.get(link)))
             self._shapes(link)
 
-    # --- pieces of XML -------------------------------------------------------------------------------------------
+    # --- pieces of XML
+    # -------------------------------------------------------------------------------------------
 
     def _name(self, element: Element) -> str:
         name = element.get("name")
@@ -86,7 +102,9 @@ class _Reading:
         if pose is None:
             return np.eye(4)
         if pose.get("relative_to") or pose.get("frame"):
-            raise ModelError(f"{self.path}: {what}: a pose relative to another frame is not known here; give it in the model's.")
+            raise ModelError(
+                f"{self.path}: {what}: a pose relative to another frame is not known here; give it in the model's."
+            )
         values = numbers(pose.text, 6, f"{self.path}: {what}: pose")
         return placed(values[:3], values[3:])
 
@@ -100,12 +118,18 @@ class _Reading:
 
     def _stands_on(self, link: str | None, other: str, carriers: dict[str, str], joints) -> bool:
         while link is not None and link != other:
-            link = self._end(joints[carriers[link]], "parent", carriers[link]) if link in carriers else None
+            link = (
+                self._end(joints[carriers[link]], "parent", carriers[link])
+                if link in carriers
+                else None
+            )
         return link == other
 
     def _frame(self, name: str, joint: Element, child: str | None) -> np.ndarray:
         """The joint's frame in the model's."""
-        return (np.eye(4) if child is None else self.frames[child]) @ self._pose(joint, f"joint {name!r}")
+        return (np.eye(4) if child is None else self.frames[child]) @ self._pose(
+            joint, f"joint {name!r}"
+        )
 
     def _axis(self, name: str, joint: Element, child: str | None, tag: str = "axis") -> np.ndarray:
         """Direction in the model's frame."""
@@ -133,7 +157,8 @@ class _Reading:
         )
         return R @ direction / np.linalg.norm(direction)
 
-    # --- bodies and joints ---------------------------------------------------------------------------------------
+    # --- bodies and joints
+    # ---------------------------------------------------------------------------------------
 
     def _branch(self, link: str, joints: dict[str, Element], carrier: str | None) -> Branch:
         parent, twists = None, {}
@@ -141,7 +166,9 @@ class _Reading:
             joint = joints[carrier]
             parent, twists = self._end(joint, "parent", carrier), self._twists(carrier, joint, link)
         elif self.floating:
-            twists = {f"{link}.{c}": prismatic(axis) for c, axis in zip("xyz", np.eye(3), strict=True)}
+            twists = {
+                f"{link}.{c}": prismatic(axis) for c, axis in zip("xyz", np.eye(3), strict=True)
+            }
             twists[f"{link}.turn"] = ball(self.frames[link][:3, 3])
         mass, center, inertia = self._inertial(link)
         return Branch(link, parent, twists, mass, center, inertia, self.frames[link])
@@ -153,13 +180,22 @@ class _Reading:
         if kind == "ball":
             return {name: ball(at[:3, 3], at[:3, :3])}
         made = self.description
-        for tag, part in (("axis", name),) if kind != "universal" else (("axis", f"{name}.first"), ("axis2", f"{name}.second")):
+        for tag, part in (
+            (("axis", name),)
+            if kind != "universal"
+            else (("axis", f"{name}.first"), ("axis2", f"{name}.second"))
+        ):
             for field, holds in SPRING.items():
                 if (text := joint.findtext(f"{tag}/dynamics/{field}")) is not None:
-                    getattr(made, holds)[part] = float(numbers(text, 1, f"{self.path}: joint {name!r}: {field}")[0])
+                    getattr(made, holds)[part] = float(
+                        numbers(text, 1, f"{self.path}: joint {name!r}: {field}")[0]
+                    )
         if kind == "universal":
             axes = [self._axis(name, joint, child, tag) for tag in ("axis", "axis2")]
-            return {f"{name}.first": revolute(axes[0], at[:3, 3]), f"{name}.second": revolute(axes[1], at[:3, 3])}
+            return {
+                f"{name}.first": revolute(axes[0], at[:3, 3]),
+                f"{name}.second": revolute(axes[1], at[:3, 3]),
+            }
         axis = self._axis(name, joint, child)
         return {name: prismatic(axis) if kind == "prismatic" else revolute(axis, at[:3, 3])}
 
@@ -184,14 +220,24 @@ class _Reading:
             return 1.0, self.frames[link][:3, 3], np.eye(3)
         at = self.frames[link] @ self._pose(element, f"link {link!r}: inertial")
         mass = float(numbers(element.findtext("mass"), 1, f"{where}: mass", (1.0,))[0])
-        values = {k: float(numbers(element.findtext(f"inertia/{k}"), 1, f"{where}: {k}", (float(k in ("ixx", "iyy", "izz")),))[0])
-                  for k in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")}  # fmt: skip
+        values = {
+            k: float(
+                numbers(
+                    element.findtext(f"inertia/{k}"),
+                    1,
+                    f"{where}: {k}",
+                    (float(k in ("ixx", "iyy", "izz")),),
+                )[0]
+            )
+            for k in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        }
         inertia = np.array([[values["".join(["i", *sorted(a + b)])] for a in "xyz"] for b in "xyz"])
         if not mass > 0 or np.min(np.linalg.eigvalsh(inertia)) <= 0:
             raise ModelError(f"{where}: mass {mass:g} or inertia is not positive.")
         return mass, at[:3, 3], at[:3, :3] @ inertia @ at[:3, :3].T
 
-    # --- pictures and what is left out ---------------------------------------------------------------------------
+    # --- pictures and what is left out
+    # ---------------------------------------------------------------------------
 
     def _shapes(self, link: str) -> None:
         where = f"{self.path}: link {link!r}"
@@ -204,9 +250,20 @@ class _Reading:
             frame = self._pose(visual, f"link {link!r}: visual")
             if what.tag == "mesh":
                 scale = numbers(what.findtext("scale"), 3, where, (1, 1, 1))
-                drawn = shape("mesh", scale, frame, tint, found((what.findtext("uri") or "").strip(), self.path))
+                drawn = shape(
+                    "mesh",
+                    scale,
+                    frame,
+                    tint,
+                    found((what.findtext("uri") or "").strip(), self.path),
+                )
             elif what.tag in (
-                sizes := {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length"}
+                sizes := {
+                    "box": "size",
+                    "sphere": "radius",
+                    "cylinder": "radius length",
+                    "capsule": "radius length",
+                }
             ):
                 words = " ".join(what.findtext(n) or "" for n in sizes[what.tag].split())
                 drawn = shape(what.tag, numbers(words, len(words.split()), where), frame, tint)
@@ -216,17 +273,35 @@ class _Reading:
 
     def _tell(self, model: Element, joints: dict[str, Element]) -> None:
         made = self.description
-        made.leave_out("contacts of bodies", [n for n, x in self.links.items() if x.find("collision") is not None])
-        made.leave_out("joint limits", [n for n, j in joints.items() if j.find("axis/limit") is not None])
+        made.leave_out(
+            "contacts of bodies",
+            [n for n, x in self.links.items() if x.find("collision") is not None],
+        )
+        made.leave_out(
+            "joint limits", [n for n, j in joints.items() if j.find("axis/limit") is not None]
+        )
         friction = {
-            n: numbers(j.findtext("axis/dynamics/friction"), 1, f"{self.path}: joint {n!r}", (0,)) for n, j in joints.items()
+            n: numbers(j.findtext("axis/dynamics/friction"), 1, f"{self.path}: joint {n!r}", (0,))
+            for n, j in joints.items()
         }
         made.leave_out("dry friction in joints", [n for n, x in friction.items() if np.any(x)])
         made.leave_out(
-            "joints of an unknown type", [f"{n} ({j.get('type')})" for n, j in joints.items() if j.get("type") not in KINDS]
+            "joints of an unknown type",
+            [f"{n} ({j.get('type')})" for n, j in joints.items() if j.get("type") not in KINDS],
         )
-        made.leave_out("plugins", [x.get("filename") or x.get("name") for x in model.iter("plugin")])
-        known = ("link", "joint", "plugin", "static", "self_collide", "pose", "allow_auto_disable", "enable_wind")
+        made.leave_out(
+            "plugins", [x.get("filename") or x.get("name") for x in model.iter("plugin")]
+        )
+        known = (
+            "link",
+            "joint",
+            "plugin",
+            "static",
+            "self_collide",
+            "pose",
+            "allow_auto_disable",
+            "enable_wind",
+        )
         made.leave_out("elements of the model", [x.tag for x in model if x.tag not in known])
         if model.find("pose") is not None:
             made.leave_out("the model's own pose", [model.findtext("pose")])

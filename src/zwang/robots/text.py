@@ -18,7 +18,8 @@ def parsed(path: Path) -> tuple[str, ElementTree.Element]:
     """Text and root element of a file.
 
     Raises:
-        ModelError: for a file that cannot be read, is no XML, or declares a document type, in which entities could hide.
+        ModelError: for a file that cannot be read, is no XML, or declares a document type, in which
+            entities could hide.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -27,7 +28,9 @@ def parsed(path: Path) -> tuple[str, ElementTree.Element]:
     except UnicodeDecodeError:
         raise ModelError(f"{path} is not a text file in UTF-8.") from None
     if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
-        raise ModelError(f"{path} declares a document type or entities; write the robot's elements out.")
+        raise ModelError(
+            f"{path} declares a document type or entities; write the robot's elements out."
+        )
     try:
         return text, ElementTree.fromstring(text.encode())
     except ElementTree.ParseError as error:
@@ -49,34 +52,56 @@ def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarra
     except ValueError:
         values = np.zeros(0)
     if values.shape != (count,) or not np.all(np.isfinite(values)):
-        raise ModelError(f"{where}: {text.strip()!r:.60}, expected {count} finite number{'s' * (count > 1)}.")
+        raise ModelError(
+            f"{where}: {text.strip()!r:.60}, expected {count} finite number{'s' * (count > 1)}."
+        )
     return values
 
 
 def placed(place, angles) -> np.ndarray:
     """The rigid motion (4, 4) of a place [m] and of roll, pitch and yaw [rad] about fixed axes."""
-    return np.asarray(motion(jnp.asarray(Rotation.from_euler("xyz", angles).as_matrix()), jnp.asarray(place, float)))
+    return np.asarray(
+        motion(
+            jnp.asarray(Rotation.from_euler("xyz", angles).as_matrix()), jnp.asarray(place, float)
+        )
+    )
 
 
 def of_quaternion(place, quaternion) -> np.ndarray:
     """The rigid motion (4, 4) of a place [m] and a quaternion (w, x, y, z)."""
-    return np.asarray(motion(jnp.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()), jnp.asarray(place, float)))
+    return np.asarray(
+        motion(
+            jnp.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()),
+            jnp.asarray(place, float),
+        )
+    )
 
 
 def quaternion(frame: np.ndarray) -> tuple[float, ...]:
     """(w, x, y, z) of a rigid motion."""
-    return tuple(float(x) for x in np.roll(Rotation.from_matrix(np.array(frame)[:3, :3]).as_quat(), 1))
+    return tuple(
+        float(x) for x in np.roll(Rotation.from_matrix(np.array(frame)[:3, :3]).as_quat(), 1)
+    )
 
 
 def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = None) -> Shape:
     """A geometry of a body."""
     plain = lambda numbers: tuple(float(x) for x in numbers)
-    return Shape(kind, plain(size), plain(frame[:3, 3]), quaternion(frame), None if color is None else plain(color), file)
+    return Shape(
+        kind,
+        plain(size),
+        plain(frame[:3, 3]),
+        quaternion(frame),
+        None if color is None else plain(color),
+        file,
+    )
 
 
 def found(address: str, beside: Path) -> str:
-    """The path of a file that a robot file names, by `package://`, `model://` or `file://`, or relative to itself; as named if there is
-    no such file."""
+    """The path of a file that a robot file names, by `package://`, `model://` or `file://`, or
+    relative to itself; as named if there is
+    no such file.
+    """
     scheme, _, rest = address.rpartition("://")
     if scheme in ("package", "model"):
         for folder in beside.resolve().parents:

@@ -1,4 +1,6 @@
-"""Many instants through one compiled program: blocks of one size, the last one padded, so that no other number compiles anything."""
+"""Many instants through one compiled program: blocks of one size, the last one padded, so that no
+other number compiles anything.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ BLOCK = 64
 
 
 def in_blocks(program: Callable, *instants: np.ndarray):
-    """`program` on arrays with a leading time axis, block by block; what it returns comes back on the host, joined.
+    """`program` on arrays with a leading time axis, block by block; what it returns comes back on
+    the host, joined.
 
     Args:
         program: takes and returns pytrees of arrays whose leading axis is `BLOCK` instants.

@@ -16,7 +16,9 @@ from zwang.run.blocks import in_blocks
 from zwang.run.singular import AbstractRows, DenseRows, SparseRows
 
 STENCIL = 4
-"""Steps that one polynomial goes through; with their rates it has degree 7, that of the default integrator's steps."""
+"""Steps that one polynomial goes through; with their rates it has degree 7, that of the default
+integrator's steps.
+"""
 
 
 class Interpolant:
@@ -26,11 +28,14 @@ class Interpolant:
         flow: the motion.
         t: accepted steps [s], shape (steps,).
         y: (q, v) there, shape (steps, n).
-        applied: what was held from each step on, shape (steps, k): a sampler's control, or switches. Where it jumps no polynomial
-            goes through: a state after a step is then reached by a shorter step of the same `integrator`.
+        applied: what was held from each step on, shape (steps, k): a sampler's control, or
+            switches. Where it jumps no polynomial goes through: a state after a step is then
+            reached by a shorter step of the same `integrator`.
     """
 
-    def __init__(self, flow: MotionFlow, t: np.ndarray, y: np.ndarray, applied: np.ndarray, integrator):
+    def __init__(
+        self, flow: MotionFlow, t: np.ndarray, y: np.ndarray, applied: np.ndarray, integrator
+    ):
         self.flow, self.t, self.y, self.applied, self.integrator = flow, t, y, applied, integrator
         self._rates = np.full_like(y, np.nan)
         self._known = np.zeros(len(t), bool)
@@ -58,7 +63,9 @@ class Interpolant:
         near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
         wanted = np.unique(near)
         if len(wanted := wanted[~self._known[wanted]]):
-            self._rates[wanted] = in_blocks(lambda t, y: _rates(self.flow, t, y), self.t[wanted], self.y[wanted])
+            self._rates[wanted] = in_blocks(
+                lambda t, y: _rates(self.flow, t, y), self.t[wanted], self.y[wanted]
+            )
             self._known[wanted] = True
         if len(between):
             guess[between] = hermite(self.t[near], self.y[near], self._rates[near], times[between])
@@ -66,7 +73,8 @@ class Interpolant:
 
 
 def hermite(nodes, values, rates, at) -> np.ndarray:
-    """Polynomials with given values and rates at their nodes, each at one place, by Newton's divided differences.
+    """Polynomials with given values and rates at their nodes, each at one place, by Newton's
+    divided differences.
 
     Args:
         nodes: increasing, shape (k, steps).

@@ -1,4 +1,6 @@
-"""Everything that is known at one instant of a run, as arrays; evaluated for blocks of instants of one fixed size."""
+"""Everything that is known at one instant of a run, as arrays; evaluated for blocks of instants of
+one fixed size.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Observation(eqx.Module):
         relative: φ at rows of unit length times curvature [dimensionless], shape (m,).
         kinetic, potential: energy [J].
         applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
-        constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have any.
+        constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have
+            any.
         nonideal_power: power of nonideal constraint forces [W].
         control_power: power of the actuators, v·B u [W].
         control: u and its diagnosis; None without a control law.
@@ -50,7 +53,9 @@ class Observation(eqx.Module):
 
 
 def observe(flow: MotionFlow, s: State) -> Observation:
-    """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is part of them."""
+    """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is
+    part of them.
+    """
     dynamics = flow.dynamics
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     phi = jnp.zeros(c.m).at[c.position_rows].set(dynamics.position_residual(s))
@@ -59,40 +64,67 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     assert scales is not None
     dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
     stabilization = flow.drift.term(dynamics, s)
-    control = None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
+    control = (
+        None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
+    )
     actuators = 0.0 if control is None else control.actuator_force
     motion = motion_of(dynamics.passive, s, stabilization, actuators, scales.curvature)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
     force = jnp.asarray(system.force(s.q, s.v, s.t, p))
-    motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))  # large, and known from q, v and t
+    motion = dataclasses.replace(
+        motion, matrix=jnp.zeros((0, 0))
+    )  # large, and known from q, v and t
     return Observation(
-        motion, phi, psi, phi * row_scale(scales.row_length) * scales.curvature, kinetic, potential,
-        s.v @ force + drift, s.v @ motion.ideal_force, s.v @ motion.nonideal_force,
-        jnp.zeros(()) if control is None else s.v @ control.actuator_force, control,
-    )  # fmt: skip
+        motion,
+        phi,
+        psi,
+        phi * row_scale(scales.row_length) * scales.curvature,
+        kinetic,
+        potential,
+        s.v @ force + drift,
+        s.v @ motion.ideal_force,
+        s.v @ motion.nonideal_force,
+        jnp.zeros(()) if control is None else s.v @ control.actuator_force,
+        control,
+    )
 
 
 @program
-def _observe_block(flow: MotionFlow, block: State, applied: Float[Array, "block nu"]) -> Observation:
-    return jax.lax.map(lambda x: observe(flow.holding(x[1]), x[0]), jax.tree_util.tree_map(jnp.asarray, (block, applied)))
+def _observe_block(
+    flow: MotionFlow, block: State, applied: Float[Array, "block nu"]
+) -> Observation:
+    return jax.lax.map(
+        lambda x: observe(flow.holding(x[1]), x[0]),
+        jax.tree_util.tree_map(jnp.asarray, (block, applied)),
+    )
 
 
-def observe_all(flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray) -> Observation:
-    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis and lives on the host."""
+def observe_all(
+    flow: MotionFlow, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray
+) -> Observation:
+    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis
+    and lives on the host.
+    """
     return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
 
 
 @program
-def _missed_block(flow: MotionFlow, t: Float[Array, " block"], y: Float[Array, "block n"]) -> Float[Array, " block"]:
+def _missed_block(
+    flow: MotionFlow, t: Float[Array, " block"], y: Float[Array, "block n"]
+) -> Float[Array, " block"]:
     return jax.lax.map(lambda x: flow.missed(*x), (jnp.asarray(t), jnp.asarray(y)))
 
 
 def refuse_missed(flow: MotionFlow, t: np.ndarray, y: np.ndarray) -> None:
-    """Raise if a constraint has met velocities that it did not meet when its sparsity was found; every step is looked at."""
+    """Raise if a constraint has met velocities that it did not meet when its sparsity was found;
+    every step is looked at.
+    """
     if flow.dynamics.structure is None or not len(t):
         return
-    bad = ~(in_blocks(lambda t, y: _missed_block(flow, t, y), t, y) <= MISSED) & np.all(np.isfinite(y), axis=1)
+    bad = ~(in_blocks(lambda t, y: _missed_block(flow, t, y), t, y) <= MISSED) & np.all(
+        np.isfinite(y), axis=1
+    )
     if np.any(bad):
         raise ModelError(f"at t = {t[bad][0]:.6g} s {Result.OUTSIDE_STRUCTURE.sentence}.")

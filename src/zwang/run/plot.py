@@ -11,11 +11,16 @@ from zwang.picture import Curve, Panel, Picture
 from zwang.run.variables import Variable, Variables
 
 LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
-    "servo_violation", "servo_velocity_violation", "missed", "servo_residual",
-)  # fmt: skip
+    "servo_violation",
+    "servo_velocity_violation",
+    "missed",
+    "servo_residual",
+)
 MOST_LINES = 12
 SPAN = 3
-"""Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean nothing."""
+"""Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean
+nothing.
+"""
 
 
 def plot(data: Variables, variables: Sequence[str]) -> Picture:
@@ -24,7 +29,9 @@ def plot(data: Variables, variables: Sequence[str]) -> Picture:
     if unknown:
         raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(data)}.")
     wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
-    return Picture([panel(data, name, unit) for name, unit in wanted], title=str(data.attrs.get("model", "")))
+    return Picture(
+        [panel(data, name, unit) for name, unit in wanted], title=str(data.attrs.get("model", ""))
+    )
 
 
 def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
@@ -40,9 +47,12 @@ def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
     chosen = [i for i, u in enumerate(units) if unit is None or u == unit]
     shown_unit = unit if unit is not None else ", ".join(dict.fromkeys(u for u in units if u))
     return lines(
-        data["time"].values, values[:, chosen], [labels[i] for i in chosen],
-        f"{name.replace('_', ' ')} [{shown_unit or 'SI'}]", logarithmic=name in LOGARITHMIC,
-    )  # fmt: skip
+        data["time"].values,
+        values[:, chosen],
+        [labels[i] for i in chosen],
+        f"{name.replace('_', ' ')} [{shown_unit or 'SI'}]",
+        logarithmic=name in LOGARITHMIC,
+    )
 
 
 def lines(
@@ -54,10 +64,15 @@ def lines(
     logarithmic: bool = False,
     span: float = SPAN,
 ) -> Panel:
-    """Columns of values over time, with a legend where `ylabel` does not say it; those that vary most, where there are too many."""
+    """Columns of values over time, with a legend where `ylabel` does not say it; those that vary
+    most, where there are too many.
+    """
     shown = most_varying(values)
     named = len(labels) > 1 or (len(labels) == 1 and not ylabel.startswith(labels[0]))
-    curves = [Curve(t, values[:, i], labels[i] if named else "", width=0.9 if logarithmic else 1.3) for i in shown]
+    curves = [
+        Curve(t, values[:, i], labels[i] if named else "", width=0.9 if logarithmic else 1.3)
+        for i in shown
+    ]
     left_out = len(shown) < values.shape[1]
     heading = f"{len(shown)} of {values.shape[1]}, those that vary most" if left_out else ""
     limits = (lowest(values, span) if logarithmic else None, None)
@@ -65,7 +80,9 @@ def lines(
 
 
 def lowest(values: np.ndarray, span: float) -> float | None:
-    """Where a logarithmic axis begins: a whole decade, at most `span` below that of the median; None where nothing is positive."""
+    """Where a logarithmic axis begins: a whole decade, at most `span` below that of the median;
+    None where nothing is positive.
+    """
     positive = values[np.isfinite(values) & (values > 0)]
     if not positive.size:
         return None
@@ -84,7 +101,11 @@ def units_of(data: Variables, name: str) -> list[str]:
     """The unit of each entry of a variable; empty where none was given."""
     variable = data[name]
     count = int(np.prod(variable.shape[1:], dtype=int))
-    source = {"q": "coordinate_unit", "constraint_force": "force_unit", "control": "actuator_unit"}.get(name, "velocity_unit")
+    source = {
+        "q": "coordinate_unit",
+        "constraint_force": "force_unit",
+        "control": "actuator_unit",
+    }.get(name, "velocity_unit")
     if variable.attrs.get("units") or data[source].dims[0] not in variable.dims:
         return [variable.attrs.get("units", "")] * count
     units = [str(u) for u in data[source].values]

@@ -36,9 +36,10 @@ class Steps:
         sample: index of the sample time that the step ended on, or −1.
         volume: log-determinant of the rows at unit length, which dips at singular configurations.
         violation: dimensionless position violation left after the step.
-        applied: what is held from this step on (on the last one: up to it), shape (steps, k): the control of a sampled controller,
-            or 1 for each switch that is on and 0 for the others; (steps, 0) without either. Where a switch turns there are two
-            steps at one time, the second one after it.
+        applied: what is held from this step on (on the last one: up to it), shape (steps, k): the
+            control of a sampled controller, or 1 for each switch that is on and 0 for the others;
+            (steps, 0) without either. Where a switch turns there are two steps at one time, the
+            second one after it.
     """
 
     t: np.ndarray
@@ -50,7 +51,9 @@ class Steps:
 
     @classmethod
     def start(cls, t0: float, y0: np.ndarray, sample: int, applied: np.ndarray) -> Steps:
-        """A start, or a state after a change, alone; `sample` is its sample or −1, `applied` what is held from it on, shape (k,)."""
+        """A start, or a state after a change, alone; `sample` is its sample or −1, `applied` what
+        is held from it on, shape (k,).
+        """
         scalars = np.array([sample]), np.array([np.nan]), np.array([0.0])
         return cls(np.array([t0]), np.asarray(y0)[None], *scalars, np.asarray(applied, float)[None])
 
@@ -59,18 +62,33 @@ class Steps:
         """One chunk, whose sample indices count from `offset`."""
         n = int(history.count)
         t, y, target, volume, violation, applied = (
-            np.asarray(x)[:n] for x in (history.t, history.y, history.target, history.volume, history.violation, history.applied)
+            np.asarray(x)[:n]
+            for x in (
+                history.t,
+                history.y,
+                history.target,
+                history.volume,
+                history.violation,
+                history.applied,
+            )
         )
         return cls(t, y, np.where(target >= 0, target + offset, -1), volume, violation, applied)
 
     def without_samples_from(self, t: float) -> Steps:
-        """The same, steps that ended at t or after being no samples: what is saved there is the state after a switch."""
+        """The same, steps that ended at t or after being no samples: what is saved there is the
+        state after a switch.
+        """
         return dataclasses.replace(self, sample=np.where(self.t >= t, -1, self.sample))
 
     @classmethod
     def joined(cls, parts: list[Steps]) -> Steps:
         """Chunks one after another."""
-        joined = cls(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in dataclasses.fields(cls)))
+        joined = cls(
+            *(
+                np.concatenate([getattr(part, f.name) for part in parts])
+                for f in dataclasses.fields(cls)
+            )
+        )
         starts = np.flatnonzero(np.isnan(joined.volume[:-1]))
         joined.volume[starts] = joined.volume[starts + 1]
         joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
@@ -101,9 +119,11 @@ class Run:
         steps: every accepted step.
         result: how it ended.
         attrs: settings and counts.
-        stopped_by: name of the stop condition that ended it, or what could not be switched, or None.
+        stopped_by: name of the stop condition that ended it, or what could not be switched, or
+            None.
         switches: every change of topology, a `Switched` each.
-        variables: everything at the sample times, with names and units (computed when first asked for).
+        variables: everything at the sample times, with names and units (computed when first asked
+            for).
         dataset: the same as an xarray dataset.
     """
 
@@ -120,7 +140,12 @@ class Run:
         switches: Sequence[Switched] = (),
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
-        self.result, self.attrs, self.stopped_by, self.switches = result, attrs, stopped_by, list(switches)
+        self.result, self.attrs, self.stopped_by, self.switches = (
+            result,
+            attrs,
+            stopped_by,
+            list(switches),
+        )
         self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
 
     def __repr__(self) -> str:
@@ -163,8 +188,15 @@ class Run:
             "stopped_by": self.stopped_by or "",
         }
         switches = [dataclasses.asdict(s) for s in self.switches]
-        attrs = {**self.attrs, **ended, "crossings": crossings, **({"switches": switches} if switches else {})}
-        return variables_of(self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches)
+        attrs = {
+            **self.attrs,
+            **ended,
+            "crossings": crossings,
+            **({"switches": switches} if switches else {}),
+        }
+        return variables_of(
+            self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches
+        )
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -182,7 +214,11 @@ class Run:
     @cached_property
     def crossings(self) -> list[Crossing]:
         """Singular configurations that the run passed, from every accepted step."""
-        labels = [(n, f"{n}[{i}]") for n, s in self.model.constraints.row_slices.items() for i in range(s.stop - s.start)]
+        labels = [
+            (n, f"{n}[{i}]")
+            for n, s in self.model.constraints.row_slices.items()
+            for i in range(s.stop - s.start)
+        ]
         found = []
         for span in self.steps.spans:
             t = self.steps.t[span]
@@ -193,14 +229,22 @@ class Run:
         return found
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
-        """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and (times, nv): a polynomial of
-        degree 7 through four steps, projected onto the constraints; where a switch turns, after it."""
+        """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and
+        (times, nv): a polynomial of
+        degree 7 through four steps, projected onto the constraints; where a switch turns, after it.
+        """
         times, ts = np.asarray(t, float), self.steps.t
         inside = (times >= ts[0]) & (times <= ts[-1])
         if times.ndim > 1 or not np.all(inside):
             outside = np.atleast_1d(times)[~np.atleast_1d(inside)]
-            what = f"t = {outside[0]:.6g} s is outside the run" if len(outside) else f"t has shape {times.shape}"
-            raise ModelError(f"{what}; expected a time or a list of times within {ts[0]:.6g} … {ts[-1]:.6g} s.")
+            what = (
+                f"t = {outside[0]:.6g} s is outside the run"
+                if len(outside)
+                else f"t has shape {times.shape}"
+            )
+            raise ModelError(
+                f"{what}; expected a time or a list of times within {ts[0]:.6g} … {ts[-1]:.6g} s."
+            )
         y = self._between(np.atleast_1d(times))[0].reshape(*times.shape, -1)
         nq = self.model.system.nq
         return y[..., :nq], y[..., nq:]
@@ -220,7 +264,8 @@ class Run:
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
-            variables: names; q, v, violation and energy unless given, of a closed loop the control and the tracking error, too.
+            variables: names; q, v, violation and energy unless given, of a closed loop the control
+                and the tracking error, too.
         """
         from zwang.run.plot import plot
 
@@ -231,5 +276,11 @@ class Run:
 
 
 def tracking(data) -> str:
-    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given at position level."""
-    return "servo_violation" if bool(np.isfinite(data["servo_violation"].values).any()) else "servo_velocity_violation"
+    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given
+    at position level.
+    """
+    return (
+        "servo_violation"
+        if bool(np.isfinite(data["servo_violation"].values).any())
+        else "servo_velocity_violation"
+    )

@@ -1,4 +1,6 @@
-"""The smallest singular values of rows at several instants, and the rank that they decide; from all rows, or from their entries alone."""
+"""The smallest singular values of rows at several instants, and the rank that they decide; from all
+rows, or from their entries alone.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,18 @@ import numpy as np
 from zwang.sparse.matrix import Layout
 
 CROSSING_THRESHOLD = 1e-5
-"""A direction counts as lost where its singular value, rows at unit length, falls below this; the minimum over time is found to
-about 1e-7."""
+"""A direction counts as lost where its singular value, rows at unit length, falls below this; the
+minimum over time is found to
+about 1e-7.
+"""
 DAMPING = 1e-13
-"""Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its root, 3e-7, are found as zero."""
+"""Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its
+root, 3e-7, are found as zero.
+"""
 ITERATIONS = 6
-"""Inverse iterations; each reduces what lies above the wanted singular values by the square of their ratio or more."""
+"""Inverse iterations; each reduces what lies above the wanted singular values by the square of
+their ratio or more.
+"""
 FIRST, SPARE = 8, 4
 """Vectors of the first search, and those carried besides the wanted ones."""
 
@@ -28,11 +36,15 @@ class AbstractRows(abc.ABC):
 
     @abc.abstractmethod
     def last(self, generic: np.ndarray) -> np.ndarray:
-        """The singular value at each instant that vanishes where the rank falls below `generic`, shape (k,)."""
+        """The singular value at each instant that vanishes where the rank falls below `generic`,
+        shape (k,).
+        """
 
     @abc.abstractmethod
     def null_share(self, i: int) -> np.ndarray:
-        """How much of each row's unit vector lies in the left null space: 0 for an independent row, up to 1."""
+        """How much of each row's unit vector lies in the left null space: 0 for an independent row,
+        up to 1.
+        """
 
 
 class DenseRows(AbstractRows):
@@ -68,13 +80,17 @@ class SparseRows(AbstractRows):
         return np.array([self.m - len(self._null(C)[0]) for C in self.rows])
 
     def last(self, generic):
-        return np.array([smallest(C, self.m - g + 1)[0][-1] for C, g in zip(self.rows, generic, strict=True)])
+        return np.array(
+            [smallest(C, self.m - g + 1)[0][-1] for C, g in zip(self.rows, generic, strict=True)]
+        )
 
     def null_share(self, i):
         return np.sum(self._null(self.rows[i])[1] ** 2, axis=1)
 
     def _null(self, C) -> tuple[np.ndarray, np.ndarray]:
-        """Singular values below the threshold and their vectors; the search widens until one is above."""
+        """Singular values below the threshold and their vectors; the search widens until one is
+        above.
+        """
         count = FIRST
         while True:
             sigma, U = smallest(C, count)
@@ -85,17 +101,25 @@ class SparseRows(AbstractRows):
 
 
 def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest singular values of a sparse C (m × n), ascending, m of them in all, and their left vectors, shape (m, count)."""
+    """The smallest singular values of a sparse C (m × n), ascending, m of them in all, and their
+    left vectors, shape (m, count).
+    """
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
     m = C.shape[0]
     count = min(count, m)
-    factor = splu((C @ C.T + DAMPING * eye_array(m)).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
+    factor = splu(
+        (C @ C.T + DAMPING * eye_array(m)).tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+    )
     V = np.random.default_rng(1873).standard_normal((m, min(count + SPARE, m)))
     for _ in range(ITERATIONS):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
-    U, sigma, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])  # all of U, but no more of the right vectors
+    U, sigma, _ = np.linalg.svd(
+        rows, full_matrices=rows.shape[0] > rows.shape[1]
+    )  # all of U, but no more of the right vectors
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]

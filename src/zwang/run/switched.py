@@ -13,7 +13,8 @@ class Switched:
         time: when [s].
         on, off: names of the constraints that were switched on and off.
         energy_loss: kinetic energy before minus after [energy_unit]; 0 where no velocity jumps.
-        impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …], shape (nv,).
+        impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …],
+            shape (nv,).
         multipliers: Λ of the rows of each constraint in `on`, by name.
         energy_unit: the system's unit of energy.
     """
@@ -29,7 +30,9 @@ class Switched:
     @property
     def what(self) -> str:
         """Such as "latch on, rope off"."""
-        return ", ".join([*(f"{name} on" for name in self.on), *(f"{name} off" for name in self.off)])
+        return ", ".join(
+            [*(f"{name} on" for name in self.on), *(f"{name} off" for name in self.off)]
+        )
 
     def __str__(self) -> str:
         if not self.on:

@@ -1,5 +1,7 @@
-"""Arrays with named dimensions and units: what `run.dataset` is made of and `run.nc` is written from, without xarray, which takes
-longer to import than most runs take."""
+"""Arrays with named dimensions and units: what `run.dataset` is made of and `run.nc` is written
+from, without xarray, which takes
+longer to import than most runs take.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,14 @@ class Variables(Mapping[str, Variable]):
 
     Attributes:
         data: the variables themselves.
-        coordinates: what stands along their dimensions, each with one dimension; found by name, too.
+        coordinates: what stands along their dimensions, each with one dimension; found by name,
+            too.
         attrs: what is said of all of them.
     """
 
-    def __init__(self, data: dict[str, tuple], coordinates: dict[str, tuple], attrs: dict[str, Any]):
+    def __init__(
+        self, data: dict[str, tuple], coordinates: dict[str, tuple], attrs: dict[str, Any]
+    ):
         """Each of `data` and `coordinates` is (dimensions, values, attributes)."""
         labels = {name: np.asarray(values) for name, (_, values, _) in coordinates.items()}
 
@@ -81,21 +86,33 @@ class Variables(Mapping[str, Variable]):
         )
 
     def save(self, path: Path) -> None:
-        """Write NetCDF 4 by the conventions that xarray reads back: NaN for what is missing, `coordinates` for further labels."""
+        """Write NetCDF 4 by the conventions that xarray reads back: NaN for what is missing,
+        `coordinates` for further labels.
+        """
         import h5netcdf
         import h5py
 
         with h5netcdf.File(path, "w") as file:
             file.attrs.update(self.attrs)
-            file.dimensions = {name: x.shape[0] for name, x in self.coordinates.items() if x.dims == (name,)}
+            file.dimensions = {
+                name: x.shape[0] for name, x in self.coordinates.items() if x.dims == (name,)
+            }
             for name, x in {**self.data, **self.coordinates}.items():
                 text = x.values.dtype.kind == "U"
                 filler = {"fillvalue": np.nan} if x.values.dtype.kind == "f" else {}
                 written = file.create_variable(
-                    name, x.dims, dtype=h5py.string_dtype() if text else x.values.dtype,
-                    data=x.values.astype(object) if text else x.values, **filler,
-                )  # fmt: skip
+                    name,
+                    x.dims,
+                    dtype=h5py.string_dtype() if text else x.values.dtype,
+                    data=x.values.astype(object) if text else x.values,
+                    **filler,
+                )
                 written.attrs.update(x.attrs)
-            for name, x in self.data.items():  # as xarray does, which then reads them as coordinates
-                if further := [c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims]:
+            for (
+                name,
+                x,
+            ) in self.data.items():  # as xarray does, which then reads them as coordinates
+                if further := [
+                    c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims
+                ]:
                     file.variables[name].attrs["coordinates"] = " ".join(further)

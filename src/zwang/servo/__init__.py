@@ -1,4 +1,5 @@
-"""Servo control: constraints that actuators enforce, for fully, under- and redundantly actuated systems.
+"""Servo control: constraints that actuators enforce, for fully, under- and redundantly actuated
+systems.
 
 | file | what |
 |---|---|

@@ -17,9 +17,13 @@ from zwang.state import State
 
 
 def controller(
-    model: Model, servo: Servo | None = None, params: PyTree = None, pseudoinverse: AbstractPseudoinverse | None = None
+    model: Model,
+    servo: Servo | None = None,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Controller:
-    """A servo, the model's own unless given, bound to the model without its control, checked; compiles nothing.
+    """A servo, the model's own unless given, bound to the model without its control, checked;
+    compiles nothing.
 
     Raises:
         ModelError: if there is none, or if it does not fit the model.
@@ -33,7 +37,9 @@ def controller(
         )
     passive = model.passive.dynamics(params, Proximal() if pseudoinverse is None else pseudoinverse)
     if passive.structure is not None:
-        raise ModelError(f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= out.")
+        raise ModelError(
+            f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= out."
+        )
     given.checked(passive)
     return Controller(passive, given)
 
@@ -55,27 +61,33 @@ def control(
 
     Args:
         model: the model; its passive constraints react to the control.
-        servo: servo constraints, actuators, gains and the choice among controls; the model's own unless given:
-            `zw.control(model, q=q, v=v)`. One that is given takes the place of the model's own.
+        servo: servo constraints, actuators, gains and the choice among controls; the model's own
+            unless given: `zw.control(model, q=q, v=v)`. One that is given takes the place of the
+            model's own.
         q: coordinates, shape (nq,).
         v: velocities, shape (nv,).
         t: time [s].
         params: parameters that differ from the model's.
         pseudoinverse: method for A⊕ of the passive constraints; `zw.Proximal()` unless given.
-        throw: raise on failure; otherwise read `Control.result`. Inside `jit`, `vmap` and `grad` nothing is raised.
+        throw: raise on failure; otherwise read `Control.result`. Inside `jit`, `vmap` and `grad`
+            nothing is raised.
 
     Returns:
-        A `Control`: `.u`, `.passive_force`, `.acceleration`, `.residual`, `.rank`, `.authority`, `.missed`, `.result`.
+        A `Control`: `.u`, `.passive_force`, `.acceleration`, `.residual`, `.rank`, `.authority`,
+        `.missed`, `.result`.
 
     Raises:
-        ModelError: if the servo constraints cannot be met, with the names of those without authority. Where it is limits that they
-            ask too much of, nothing is raised: see `.result` and `.missed`.
+        ModelError: if the servo constraints cannot be met, with the names of those without
+            authority. Where it is limits that they ask too much of, nothing is raised: see
+            `.result` and `.missed`.
 
     Reference: servo paper, eq. (35).
     """
     bound = controller(model, servo, params, pseudoinverse)
     if q is None or v is None:
-        raise ModelError(f"{model.name}: control needs a state: zw.control(model, servo, q, v) or zw.control(model, q=q, v=v).")
+        raise ModelError(
+            f"{model.name}: control needs a state: zw.control(model, servo, q, v) or zw.control(model, q=q, v=v)."
+        )
     answer = control_of(bound, model.state(q, v, t))
     if throw and is_concrete(answer):
         raise_on_failure(answer, model)
@@ -91,7 +103,10 @@ def control_of(controller: Controller, state: State) -> Control:
 def raise_on_failure(answer: Control, model: Model) -> None:
     """Raise what `Control.result` says, with the servo constraints concerned."""
     result = Result(int(answer.result))
-    if result in (Result.SUCCESS, Result.AT_LIMIT):  # at its limits a servo does what it was built to do
+    if result in (
+        Result.SUCCESS,
+        Result.AT_LIMIT,
+    ):  # at its limits a servo does what it was built to do
         return
     if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS):
         raise ModelError(f"{model.name}: {result.sentence} ({unmet(answer)}).")

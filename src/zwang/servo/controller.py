@@ -5,7 +5,8 @@ With a₀ the acceleration of the passive system without control and P = I − A
     v̇ = a₀ + P M⁻¹ B u         hinges react to the actuators
     (A_s P M⁻¹ B) u = b_s − A_s a₀     one linear solve, no algebraic loop
 
-Reference: servo paper, eq. (16)-(35); the projection P is what its eq. (24) leaves open by putting Q^c into a.
+Reference: servo paper, eq. (16)-(35); the projection P is what its eq. (24) leaves open by putting
+    Q^c into a.
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ SOLVED = 1e-8
 """Largest servo residual, relative to the accelerations involved, that counts as solved."""
 
 ROUND_OFF = 1e-7
-"""Residuals up to `ROUND_OFF · SOLVED` of all accelerations, in the mass metric, are round-off: where a row asks for no acceleration
-and gets none, there is nothing else to compare them with."""
+"""Residuals up to `ROUND_OFF · SOLVED` of all accelerations, in the mass metric, are round-off:
+where a row asks for no acceleration
+and gets none, there is nothing else to compare them with.
+"""
 
 NEWTON_STEPS = 8
-"""Corrections of u where nonideal passive forces depend on the ideal ones, and so on u, in a way that is not linear."""
+"""Corrections of u where nonideal passive forces depend on the ideal ones, and so on u, in a way
+that is not linear.
+"""
 
 
 class Controller(eqx.Module):
@@ -58,7 +63,9 @@ class Controller(eqx.Module):
     def __init__(self, dynamics: Dynamics, servo: Servo):
         self.dynamics, self.servo = dynamics, servo
         members = [
-            c if servo.degrees[c.name] == NATURAL_DEGREE[c.level] else Prolonged(c, dynamics, servo.degrees[c.name])
+            c
+            if servo.degrees[c.name] == NATURAL_DEGREE[c.level]
+            else Prolonged(c, dynamics, servo.degrees[c.name])
             for c in servo.constraints
         ]
         self.rows = Constraints(members, dynamics.system, dynamics.p)
@@ -72,12 +79,18 @@ class Controller(eqx.Module):
                 b = b.at[self.rows.row_slices[c.name]].add(self.servo.gains[c.name].pull(errors))
         return b
 
-    def choose(self, eq: Equation, before: Float[Array, " nu"] | None = None, elapsed: Float[Array, ""] | float = 0.0) -> Choice:
+    def choose(
+        self,
+        eq: Equation,
+        before: Float[Array, " nu"] | None = None,
+        elapsed: Float[Array, ""] | float = 0.0,
+    ) -> Choice:
         """u, and everything that it was chosen from, where the passive system is known.
 
         Args:
             eq: the passive system.
-            before, elapsed: the control applied `elapsed` seconds before, for limits of the rate; None if it is not known.
+            before, elapsed: the control applied `elapsed` seconds before, for limits of the rate;
+                None if it is not known.
         """
         p, s = self.dynamics.p, eq.state
         A = self.rows.matrix(s.q, s.v, s.t, p)
@@ -94,10 +107,14 @@ class Controller(eqx.Module):
             reachable = (authority > THRESHOLD)[:, None]
             reach = Reach(reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse)
             wanted = self.servo.null_space.choose(reach, s, p)
-            return self._within_limits(reach, wanted, s, before, elapsed), Wish(reach, wanted, authority)
+            return self._within_limits(reach, wanted, s, before, elapsed), Wish(
+                reach, wanted, authority
+            )
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
-            passed = lambda w: w - eq.weighted.C.solve(eq.weighted.C.C @ w)  # I − C⁺C: what hinges let through
+            passed = lambda w: (
+                w - eq.weighted.C.solve(eq.weighted.C.C @ w)
+            )  # I − C⁺C: what hinges let through
             few = len(rows) <= len(columns)
             G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
             a0 = self.dynamics.acceleration(eq)
@@ -114,12 +131,16 @@ class Controller(eqx.Module):
         u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
         return Choice(eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
-    def _within_limits(self, reach: Reach, wanted, s: State, before, elapsed) -> Float[Array, " nu"]:
+    def _within_limits(
+        self, reach: Reach, wanted, s: State, before, elapsed
+    ) -> Float[Array, " nu"]:
         limits, nu = self.servo.limits, len(wanted)
         if limits is None:
             return wanted
         weights = self.servo.null_space.weights(nu, s, self.dynamics.p)
-        return limited(reach.G, reach.r, wanted, weights, *limits.box(nu, before, elapsed), reach.method)
+        return limited(
+            reach.G, reach.r, wanted, weights, *limits.box(nu, before, elapsed), reach.method
+        )
 
     def acceleration(self, eq: Equation, u: Float[Array, " nu"]) -> Float[Array, " nv"]:
         """v̇ of the passive system under a given control."""
@@ -127,22 +148,33 @@ class Controller(eqx.Module):
         return self.dynamics.acceleration(dataclasses.replace(eq, force=eq.force + B @ u))
 
     def __call__(
-        self, s: State, u: Float[Array, " nu"] | None = None, stabilization: Float[Array, " m"] | float = 0.0
+        self,
+        s: State,
+        u: Float[Array, " nu"] | None = None,
+        stabilization: Float[Array, " m"] | float = 0.0,
     ) -> Control:
-        """The control at a state, with its diagnosis; or that of a control u that something else has chosen.
+        """The control at a state, with its diagnosis; or that of a control u that something else
+        has chosen.
 
-        For such a u, `result` says whether the servo constraints could be met at this state, and `missed` what u leaves undone.
+        For such a u, `result` says whether the servo constraints could be met at this state, and
+        `missed` what u leaves undone.
         """
         c = best = self.choose(self.dynamics.equation_at(s, stabilization))
         if u is not None:
             c = dataclasses.replace(c, u=u, acceleration=self.acceleration(c.eq, u))
         involved = jnp.abs(c.acceleration) + jnp.abs(c.eq.free_acceleration)
-        asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(c.scale * (jnp.abs(c.A) @ involved))
-        asked = asked + ROUND_OFF * sum(jnp.sqrt(x @ c.eq.mass.apply(x)) for x in (c.acceleration, c.eq.free_acceleration))
+        asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(
+            c.scale * (jnp.abs(c.A) @ involved)
+        )
+        asked = asked + ROUND_OFF * sum(
+            jnp.sqrt(x @ c.eq.mass.apply(x)) for x in (c.acceleration, c.eq.free_acceleration)
+        )
         per = 1 / jnp.where(asked > 0, asked, 1.0)
         miss = per * c.scale * (c.A @ c.acceleration - c.b)
         slices = self.rows.row_slices
-        authority = {name: jnp.min(c.wish.authority[rows], initial=1.0) for name, rows in slices.items()}
+        authority = {
+            name: jnp.min(c.wish.authority[rows], initial=1.0) for name, rows in slices.items()
+        }
         missed = {name: jnp.linalg.norm(miss[rows]) for name, rows in slices.items()}
         actuator_force = c.B @ c.u
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
@@ -150,18 +182,35 @@ class Controller(eqx.Module):
         code = self._code(c, best.u, per, passive_residual)
         phi, psi = self._errors(s)
         return Control(
-            u=c.u, actuator_force=actuator_force, passive_force=passive_force, acceleration=c.acceleration,
-            residual=jnp.linalg.norm(miss), passive_residual=passive_residual, rank=c.wish.reach.rank(), authority=authority, missed=missed,
-            violation=phi, velocity_violation=psi, result=code,
-        )  # fmt: skip
+            u=c.u,
+            actuator_force=actuator_force,
+            passive_force=passive_force,
+            acceleration=c.acceleration,
+            residual=jnp.linalg.norm(miss),
+            passive_residual=passive_residual,
+            rank=c.wish.reach.rank(),
+            authority=authority,
+            missed=missed,
+            violation=phi,
+            velocity_violation=psi,
+            result=code,
+        )
 
     def _code(self, c: Choice, best: Float[Array, " nu"], per, passive_residual) -> Int[Array, ""]:
-        """Whether the servo constraints can be met, and if not, why; `per` makes accelerations of rows at unit length relative."""
+        """Whether the servo constraints can be met, and if not, why; `per` makes accelerations of
+        rows at unit length relative.
+        """
         reach = c.wish.reach
-        without, within = (per * (reach.r - reach.G @ u) for u in (c.wish.u, best))  # what is missed without limits, and within
+        without, within = (
+            per * (reach.r - reach.G @ u) for u in (c.wish.u, best)
+        )  # what is missed without limits, and within
         lost = jnp.any((c.wish.authority <= THRESHOLD) & (jnp.abs(without) > SOLVED))
         code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
-        code = jnp.where(jnp.linalg.norm(without) <= SOLVED, code, jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS))
+        code = jnp.where(
+            jnp.linalg.norm(without) <= SOLVED,
+            code,
+            jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
+        )
         code = jnp.where(passive_residual <= CONSISTENT, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
         return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
@@ -171,18 +220,24 @@ class Controller(eqx.Module):
         system, p, none = self.dynamics.system, self.dynamics.p, jnp.asarray(jnp.nan)
         largest = lambda x: jnp.max(jnp.abs(x), initial=0.0)
         phi = {
-            c.name: largest(c.position_residual(system, s.q, s.t, p)) if c.level == "position" else none
+            c.name: largest(c.position_residual(system, s.q, s.t, p))
+            if c.level == "position"
+            else none
             for c in self.servo.constraints
         }
         psi = {
-            c.name: none if c.level == "acceleration" else largest(c.velocity_residual(system, s.q, s.v, s.t, p))
+            c.name: none
+            if c.level == "acceleration"
+            else largest(c.velocity_residual(system, s.q, s.v, s.t, p))
             for c in self.servo.constraints
         }
         return phi, psi
 
 
 class Wish(eqx.Module):
-    """The servo problem at one state, the u that would be chosen without limits, and the authority over each row."""
+    """The servo problem at one state, the u that would be chosen without limits, and the authority
+    over each row.
+    """
 
     reach: Reach
     u: Float[Array, " nu"]
@@ -190,7 +245,9 @@ class Wish(eqx.Module):
 
 
 class Choice(eqx.Module):
-    """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇, and the problem it solved."""
+    """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇,
+    and the problem it solved.
+    """
 
     eq: Equation
     A: Float[Array, "rows nv"]
@@ -204,6 +261,8 @@ class Choice(eqx.Module):
 
 def _passive_residual(weighted: WeightedPseudoinverse, acceleration, b) -> Float[Array, ""]:
     """‖A v̇ − b‖ relative to ‖b‖ + ‖A‖‖v̇‖ entry by entry, rows at unit length."""
-    asked = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(weighted.scale * (jnp.abs(weighted.A) @ jnp.abs(acceleration)))
+    asked = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(
+        weighted.scale * (jnp.abs(weighted.A) @ jnp.abs(acceleration))
+    )
     miss = jnp.linalg.norm(weighted.scale * (weighted.A @ acceleration - b))
     return miss / jnp.where(asked > 0, asked, 1.0)

@@ -1,7 +1,7 @@
 """Gains: how fast a servo constraint that is violated returns.
 
-A residual y whose derivative of order r is the first that the actuators reach (r = 2 for φ, r = 1 for ψ, more for flexible
-joints) is made to obey
+A residual y whose derivative of order r is the first that the actuators reach (r = 2 for φ, r = 1
+for ψ, more for flexible joints) is made to obey
 
     y^(r) + c_{r−1} y^(r−1) + … + c_1 ẏ + c_0 y = 0
 
@@ -32,7 +32,8 @@ class AbstractGain(eqx.Module):
 
     @abc.abstractmethod
     def coefficients(self, order: int) -> list[Array]:
-        """`c_0 … c_{order−1}` [1/s^order … 1/s], each a number, one per row, or a matrix on the rows.
+        """`c_0 … c_{order−1}` [1/s^order … 1/s], each a number, one per row, or a matrix on the
+        rows.
 
         Raises:
             ModelError: if the gain does not fit this order.
@@ -40,7 +41,10 @@ class AbstractGain(eqx.Module):
 
     def pull(self, chain: list[Float[Array, " rows"]]) -> Float[Array, " rows"]:
         """`−(c_0 y + c_1 ẏ + …)` for the chain y, ẏ … y^(r−1), each of shape (rows,)."""
-        terms = [c @ y if jnp.ndim(c) == 2 else c * y for c, y in zip(self.coefficients(len(chain)), chain, strict=True)]
+        terms = [
+            c @ y if jnp.ndim(c) == 2 else c * y
+            for c, y in zip(self.coefficients(len(chain)), chain, strict=True)
+        ]
         return -sum(terms, jnp.zeros_like(chain[0]))
 
 
@@ -64,7 +68,8 @@ class FirstOrder(AbstractGain):
     """`ψ̇ + rate ψ = 0`, for a residual at velocity level.
 
     Attributes:
-        rate: [1/s], a number, one per row (rows,), or a matrix (rows, rows), the P⁻¹ of the review paper, eq. (72).
+        rate: [1/s], a number, one per row (rows,), or a matrix (rows, rows), the P⁻¹ of the review
+            paper, eq. (72).
     """
 
     rate: Float[Array, "..."]
@@ -112,7 +117,9 @@ class Poles(AbstractGain):
         _fits(self, len(self.rates), order)
         polynomial = jnp.ones(1)
         for i in range(order):  # times (s + p), highest power first
-            polynomial = jnp.append(polynomial, 0.0) + self.rates[i] * jnp.append(jnp.zeros(1), polynomial)
+            polynomial = jnp.append(polynomial, 0.0) + self.rates[i] * jnp.append(
+                jnp.zeros(1), polynomial
+            )
         return list(polynomial[:0:-1])
 
 
@@ -123,19 +130,23 @@ class Robust(AbstractGain):
 
         ż = −k z − ρ z/max(‖z‖, ε),    ρ = bound/(1 − mismatch)
 
-    for the system that the controller believes. The plant then obeys `ż = −k z − ρ z/max(‖z‖, ε) + d`.
+    for the system that the controller believes. The plant then obeys `ż = −k z − ρ z/max(‖z‖, ε) +
+    d`.
 
-    Assumption: d = d₀ + E w, where ‖d₀‖ ≤ bound is what parameters, friction and loads that the controller does not know leave in
-    y^(r) under the control without the robust term, and ‖E‖ ≤ mismatch < 1 is how wrongly the controller judges what its actuators
-    do to these rows, w being the robust term. The control is continuous in time and the rows are within reach of the actuators.
+    Assumption: d = d₀ + E w, where ‖d₀‖ ≤ bound is what parameters, friction and loads that the
+        controller does not know leave in
+    y^(r) under the control without the robust term, and ‖E‖ ≤ mismatch < 1 is how wrongly the
+    controller judges what its actuators do to these rows, w being the robust term. The control is
+    continuous in time and the rows are within reach of the actuators.
 
-    Then, with V = ½‖z‖², V̇ ≤ −k‖z‖² outside the layer ‖z‖ ≤ ε, which is reached from any start and not left; inside it
-    V̇ ≤ −(k + bound/ε)‖z‖² + bound ‖z‖, so that ultimately
+    Then, with V = ½‖z‖², V̇ ≤ −k‖z‖² outside the layer ‖z‖ ≤ ε, which is reached from any start and
+    not left; inside it V̇ ≤ −(k + bound/ε)‖z‖² + bound ‖z‖, so that ultimately
 
         ‖z‖ ≤ bound·ε/(k ε + bound) < ε,    ‖y‖ ≤ ‖z‖/k^(r−1)
 
-    (`ultimate_bound`), where `Rate(k)` alone leaves up to ‖y‖ ≤ bound/k^r. The smaller ε, the smaller the error and the stiffer
-    the loop: its fastest pole is −(k + ρ/ε), which a sampled controller must resolve.
+    (`ultimate_bound`), where `Rate(k)` alone leaves up to ‖y‖ ≤ bound/k^r. The smaller ε, the
+    smaller the error and the stiffer the loop: its fastest pole is −(k + ρ/ε), which a sampled
+    controller must resolve.
 
     Attributes:
         k: rate [1/s].
@@ -143,8 +154,9 @@ class Robust(AbstractGain):
         layer: ε, width of the boundary layer in z [unit of y per s^(r−1)].
         mismatch: bound of ‖E‖ [1].
 
-    Reference: the problem of Udwadia and Wanichanon (2014), J. Appl. Mech. 81, 041020 (nominal control and compensation of bounded
-        uncertainty, with a boundary layer); the bound as in Khalil (2002), Nonlinear Systems, 3rd ed., section 14.2.
+    Reference: the problem of Udwadia and Wanichanon (2014), J. Appl. Mech. 81, 041020 (nominal
+        control and compensation of bounded uncertainty, with a boundary layer); the bound as in
+        Khalil (2002), Nonlinear Systems, 3rd ed., section 14.2.
     """
 
     k: Float[Array, ""]
@@ -153,13 +165,22 @@ class Robust(AbstractGain):
     mismatch: Float[Array, ""]
 
     def __init__(self, k, *, bound, layer, mismatch=0.0):
-        self.k, self.bound, self.layer, self.mismatch = (jnp.asarray(x, jnp.float64) for x in (k, bound, layer, mismatch))
-        for name, least in (("k", "positive"), ("bound", "0 or more"), ("layer", "positive"), ("mismatch", "between 0 and 1")):
+        self.k, self.bound, self.layer, self.mismatch = (
+            jnp.asarray(x, jnp.float64) for x in (k, bound, layer, mismatch)
+        )
+        for name, least in (
+            ("k", "positive"),
+            ("bound", "0 or more"),
+            ("layer", "positive"),
+            ("mismatch", "between 0 and 1"),
+        ):
             value = getattr(self, name)
             if value.shape != ():
                 raise ModelError(f"Robust: {name} has shape {value.shape}, expected a number.")
             wrong = is_concrete(value) and not (
-                value > 0 if least == "positive" else 0 <= value < (1 if name == "mismatch" else jnp.inf)
+                value > 0
+                if least == "positive"
+                else 0 <= value < (1 if name == "mismatch" else jnp.inf)
             )
             if wrong:
                 raise ModelError(f"Robust: {name} is {float(value)}, expected {least}.")
@@ -175,7 +196,10 @@ class Robust(AbstractGain):
     def filtered(self, chain: list[Float[Array, " rows"]]) -> Float[Array, " rows"]:
         """`z = (d/dt + k)^(r−1) y`."""
         order = len(chain) - 1
-        return sum((math.comb(order, i) * self.k ** (order - i) * y for i, y in enumerate(chain)), jnp.zeros_like(chain[0]))
+        return sum(
+            (math.comb(order, i) * self.k ** (order - i) * y for i, y in enumerate(chain)),
+            jnp.zeros_like(chain[0]),
+        )
 
     def ultimate_bound(self, order: int) -> Float[Array, ""]:
         """The size below which ‖y‖ stays in the end, for a residual of this order [unit of y]."""

@@ -18,7 +18,9 @@ from zwang.servo.servo import Servo
 
 
 class Wanted(eqx.Module):
-    """One entry of a wanted acceleration as `A v̇ = b`; arrays, so that another acceleration compiles nothing."""
+    """One entry of a wanted acceleration as `A v̇ = b`; arrays, so that another acceleration
+    compiles nothing.
+    """
 
     row: Float[Array, " nv"]
     value: Float[Array, ""]
@@ -47,8 +49,8 @@ def inverse_dynamics(
 
         (P M⁻¹ B) u = a − a₀,    P = I − A⊕A
 
-    It is the servo problem with A_s = I and b_s = a. Closed chains with more actuators than degrees of freedom get the control
-    of least norm, or what `null_space` chooses.
+    It is the servo problem with A_s = I and b_s = a. Closed chains with more actuators than degrees
+    of freedom get the control of least norm, or what `null_space` chooses.
 
     Args:
         model: the passive model.
@@ -64,15 +66,19 @@ def inverse_dynamics(
         A `Control`; `.u`, `.passive_force`, and by name of the velocity `.missed` and `.authority`.
 
     Raises:
-        ModelError: if a contradicts the passive constraints, with their names, or if the actuators cannot produce it, with the
-            names of the velocities concerned.
+        ModelError: if a contradicts the passive constraints, with their names, or if the actuators
+            cannot produce it, with the names of the velocities concerned.
     """
     nv = model.system.nv
     a = vector(a, nv, "a", model.system.velocities)
     servo = Servo(
         [
             AccelerationConstraint(wanted.A, wanted.b, name=f"acceleration of {name}")
-            for name, wanted in zip(model.system.velocities, (Wanted(jnp.eye(nv)[i], a[i]) for i in range(nv)), strict=True)
+            for name, wanted in zip(
+                model.system.velocities,
+                (Wanted(jnp.eye(nv)[i], a[i]) for i in range(nv)),
+                strict=True,
+            )
         ],
         actuation,
         actuators=actuators,

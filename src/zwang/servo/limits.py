@@ -1,18 +1,21 @@
 """What actuators can do: limits on the control and on its rate, kept by a small quadratic program.
 
-With u* the control that the null-space choice would take without limits and G what the servo rows see of u, rows at unit length,
+With u* the control that the null-space choice would take without limits and G what the servo rows
+see of u, rows at unit length,
 
     minimize ‖G u − r‖, then ‖W^½ (u − u*)‖,  subject to  lower ≤ u ≤ upper
 
-first the servo constraints, then the choice among the controls that meet them alike (W: the weights of `WeightedNorm`, or 1).
-Passive constraints take no part in the bargain: whatever u is, hinges react to it. Where u* is within its limits it is the answer,
-bit by bit.
+first the servo constraints, then the choice among the controls that meet them alike (W: the weights
+of `WeightedNorm`, or 1). Passive constraints take no part in the bargain: whatever u is, hinges
+react to it. Where u* is within its limits it is the answer, bit by bit.
 
-Which entries are at a limit is found by the active-set method for ½‖G δ‖² + ½ε‖W^½ δ‖², δ = u − u*, which starts at the
-projection of u*; the others then follow from one pseudoinverse of their columns, so that the answer does not depend on ε and has
-exact derivatives: entries at a limit move with it, the others as without limits.
+Which entries are at a limit is found by the active-set method for ½‖G δ‖² + ½ε‖W^½ δ‖², δ = u − u*,
+which starts at the projection of u*; the others then follow from one pseudoinverse of their
+columns, so that the answer does not depend on ε and has exact derivatives: entries at a limit move
+with it, the others as without limits.
 
-Reference: Stark and Parker (1995), Computational Statistics 10, 129-141; Nocedal and Wright (2006), Numerical Optimization,
+Reference: Stark and Parker (1995), Computational Statistics 10, 129-141; Nocedal and Wright (2006),
+    Numerical Optimization,
 algorithm 16.3.
 """
 
@@ -30,14 +33,22 @@ from zwang.errors import ModelError
 from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 
 STRONGER = 1e-9
-"""ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while the entries at a limit are found."""
+"""ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while
+the entries at a limit are found.
+"""
 MOST_STEPS = 10
-"""Changes of the active set at most, per actuator; one is enough as a rule. Beyond it the control reached so far is taken: it is
-within its limits, and its residual is reported as always."""
+"""Changes of the active set at most, per actuator; one is enough as a rule. Beyond it the control
+reached so far is taken: it is
+within its limits, and its residual is reported as always.
+"""
 ROUND_OFF = 1e-14
-"""A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its limit."""
+"""A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its
+limit.
+"""
 BEYOND = 1e-9
-"""A limit exceeded by less than this, relative to the size of the problem, is round-off and is cut off."""
+"""A limit exceeded by less than this, relative to the size of the problem, is round-off and is cut
+off.
+"""
 
 
 class Limits(eqx.Module):
@@ -45,8 +56,9 @@ class Limits(eqx.Module):
 
     Args:
         lower, upper: limits of u [N, N·m …], a number or one per actuator; none unless given.
-        rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It needs a controller that remembers
-            its last control: `zw.simulate(..., loop=zw.Loop(sample_time=...))`; the first control of a run is free.
+        rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It
+            needs a controller that remembers its last control: `zw.simulate(...,
+            loop=zw.Loop(sample_time=...))`; the first control of a run is free.
 
     Example:
         >>> servo = zw.Servo([path], B, gains=4.0, limits=zw.Limits(lower=-20.0, upper=20.0))
@@ -56,7 +68,9 @@ class Limits(eqx.Module):
     upper: Float[Array, "..."]
     rate: Float[Array, "..."] | None
 
-    def __init__(self, lower: ArrayLike = -jnp.inf, upper: ArrayLike = jnp.inf, rate: ArrayLike | None = None):
+    def __init__(
+        self, lower: ArrayLike = -jnp.inf, upper: ArrayLike = jnp.inf, rate: ArrayLike | None = None
+    ):
         self.lower, self.upper = (jnp.asarray(x, jnp.float64) for x in (lower, upper))
         self.rate = None if rate is None else jnp.asarray(rate, jnp.float64)
 
@@ -64,17 +78,29 @@ class Limits(eqx.Module):
         """Raise if limits do not fit `nu` actuators or leave nothing between them."""
         for name, value in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
             if value is not None and value.shape not in ((), (nu,)):
-                raise ModelError(f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one per actuator.")
-            if value is not None and is_concrete(value) and bool(np.any(np.isnan(np.asarray(value)))):
+                raise ModelError(
+                    f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one per actuator."
+                )
+            if (
+                value is not None
+                and is_concrete(value)
+                and bool(np.any(np.isnan(np.asarray(value))))
+            ):
                 raise ModelError(f"Limits: {name} holds NaN; give inf for no limit.")
         known = is_concrete((self.lower, self.upper, self.rate))
         if known and bool(np.any(np.asarray(self.lower) > np.asarray(self.upper))):
-            raise ModelError(f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left between them.")
+            raise ModelError(
+                f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left between them."
+            )
         if known and self.rate is not None and not bool(np.all(np.asarray(self.rate) > 0)):
             raise ModelError(f"Limits: rate is {self.rate}, expected positive numbers.")
 
-    def box(self, nu: int, before: Float[Array, " nu"] | None, elapsed) -> tuple[Float[Array, " nu"], Float[Array, " nu"]]:
-        """Least and largest u, shape (nu,), `elapsed` seconds after the control was `before` (None: not known)."""
+    def box(
+        self, nu: int, before: Float[Array, " nu"] | None, elapsed
+    ) -> tuple[Float[Array, " nu"], Float[Array, " nu"]]:
+        """Least and largest u, shape (nu,), `elapsed` seconds after the control was `before` (None:
+        not known).
+        """
         lower, upper = jnp.broadcast_to(self.lower, nu), jnp.broadcast_to(self.upper, nu)
         if before is None or self.rate is None:
             return lower, upper
@@ -113,7 +139,9 @@ def limited(
     x = jnp.where(bound, x, Pseudoinverse(method, free).solve(rest))
     size = jnp.max(jnp.abs(jax.lax.stop_gradient(x)), initial=0.0)
     fits = jnp.all((x >= low - BEYOND * size) & (x <= high + BEYOND * size))
-    x = jnp.where(fits, x, x + jax.lax.stop_gradient(found.x - x))  # the pseudoinverse treats a small σ as 0 where ε does not
+    x = jnp.where(
+        fits, x, x + jax.lax.stop_gradient(found.x - x)
+    )  # the pseudoinverse treats a small σ as 0 where ε does not
     return jnp.where(any_bound, jnp.clip(wanted + easy * x, lower, upper), wanted)
 
 
@@ -136,8 +164,12 @@ def _active_set(G, low, high) -> _Found:
     def step(f: _Found) -> _Found:
         free = jnp.where(f.bound, 0.0, 1.0)
         fixed = (1 - free) * f.x
-        y = jnp.linalg.solve(free[:, None] * H * free + jnp.diag(1 - free), fixed - free * (H @ fixed))
-        wall = jnp.where(y > f.x, high, low)  # the first limit on the way from x to y, if there is one
+        y = jnp.linalg.solve(
+            free[:, None] * H * free + jnp.diag(1 - free), fixed - free * (H @ fixed)
+        )
+        wall = jnp.where(
+            y > f.x, high, low
+        )  # the first limit on the way from x to y, if there is one
         beyond = ~f.bound & ((y > high) | (y < low))
         share = jnp.where(beyond, (wall - f.x) / jnp.where(beyond, y - f.x, 1.0), jnp.inf)
         first = jnp.argmin(share)
@@ -149,7 +181,11 @@ def _active_set(G, low, high) -> _Found:
         wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
         leaver = jnp.argmax(wish)
         done = ~stopped & (wish[leaver] <= ROUND_OFF * size * jnp.max(jnp.abs(y), initial=0.0))
-        bound = jnp.where(stopped, f.bound | (beyond & (share <= share[first])), f.bound & (done | (jnp.arange(nu) != leaver)))
+        bound = jnp.where(
+            stopped,
+            f.bound | (beyond & (share <= share[first])),
+            f.bound & (done | (jnp.arange(nu) != leaver)),
+        )
         return _Found(jnp.where(stopped, onward, y), bound, f.steps + 1, done)
 
     x = jnp.clip(jnp.zeros(nu), low, high)

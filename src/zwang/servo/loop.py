@@ -1,8 +1,10 @@
-"""A closed loop that is not ideal: sampled, delayed, noisy, or with a controller that believes another model.
+"""A closed loop that is not ideal: sampled, delayed, noisy, or with a controller that believes
+another model.
 
-At the instants t_k = t₀ + k T the controller measures q and v with noise, computes u_k for the model that it believes, and u_k acts
-from t_k + delay until the next one does. Everything is part of the run's one compiled program: sample time, delay, noise, seed and
-parameters are arrays, and other values of them compile nothing.
+At the instants t_k = t₀ + k T the controller measures q and v with noise, computes u_k for the
+model that it believes, and u_k acts from t_k + delay until the next one does. Everything is part of
+the run's one compiled program: sample time, delay, noise, seed and parameters are arrays, and other
+values of them compile nothing.
 """
 
 from __future__ import annotations
@@ -26,24 +28,35 @@ from zwang.servo.servo import Servo
 from zwang.state import State
 
 ON_THE_WAY = 32
-"""Controls that may be on the way from the controller to the actuators; a delay may be up to this times the sample time."""
+"""Controls that may be on the way from the controller to the actuators; a delay may be up to this
+times the sample time.
+"""
 SAME_INSTANT = 1e-9
-"""Instants closer than this times the sample time are one instant: t₀ + k T + delay is round-off away from another sample."""
+"""Instants closer than this times the sample time are one instant: t₀ + k T + delay is round-off
+away from another sample.
+"""
 
 
 class Loop(AbstractLoop):
-    """How a closed loop is run in `zw.simulate(model, ..., loop=zw.Loop(...))`, where it is not ideal.
+    """How a closed loop is run in `zw.simulate(model, ..., loop=zw.Loop(...))`, where it is not
+    ideal.
 
-    What moves is the model that is simulated. What the controller believes is that, too, unless told otherwise.
+    What moves is the model that is simulated. What the controller believes is that, too, unless
+    told otherwise.
 
     Args:
-        model: the model that the controller believes, with the same coordinates; its own constraints (friction left out, say),
-            functions and parameters. The servo is that of the simulated model.
-        params: parameters that the controller believes, where they differ from those of what it believes otherwise.
-        sample_time: T [s]; the controller computes at t₀, t₀ + T … and holds its control. Continuous unless given.
-        delay: time between measurement and effect [s], at most 32 T; before the first effect the control is 0.
-        noise_q, noise_v: standard deviations of the measured q and v, a number or one per velocity (nv,), normal and independent
-            from sample to sample; q along the velocity directions, so that a quaternion stays one.
+        model: the model that the controller believes, with the same coordinates; its own
+            constraints (friction left out, say), functions and parameters. The servo is that of the
+            simulated model.
+        params: parameters that the controller believes, where they differ from those of what it
+            believes otherwise.
+        sample_time: T [s]; the controller computes at t₀, t₀ + T … and holds its control.
+            Continuous unless given.
+        delay: time between measurement and effect [s], at most 32 T; before the first effect the
+            control is 0.
+        noise_q, noise_v: standard deviations of the measured q and v, a number or one per velocity
+            (nv,), normal and independent from sample to sample; q along the velocity directions, so
+            that a quaternion stays one.
         seed: of the noise; the same seed gives the same run.
 
     `delay`, noise and limits of the control's rate need a sample time.
@@ -60,18 +73,42 @@ class Loop(AbstractLoop):
     noise_v: Float[np.ndarray, "..."]
     seed: int
 
-    def __init__(self, *, model=None, params=None, sample_time=None, delay=0.0, noise_q=0.0, noise_v=0.0, seed=0):
-        self.model, self.params, self.sample_time, self.delay, self.seed = model, params, sample_time, delay, seed
+    def __init__(
+        self,
+        *,
+        model=None,
+        params=None,
+        sample_time=None,
+        delay=0.0,
+        noise_q=0.0,
+        noise_v=0.0,
+        seed=0,
+    ):
+        self.model, self.params, self.sample_time, self.delay, self.seed = (
+            model,
+            params,
+            sample_time,
+            delay,
+            seed,
+        )
         self.noise_q, self.noise_v = np.asarray(noise_q, float), np.asarray(noise_v, float)
         if sample_time is not None and not (np.isfinite(sample_time) and sample_time > 0):
-            raise ModelError(f"Loop: sample_time is {sample_time}, expected a positive number of seconds.")
+            raise ModelError(
+                f"Loop: sample_time is {sample_time}, expected a positive number of seconds."
+            )
         if not (np.isfinite(delay) and delay >= 0):
             raise ModelError(f"Loop: delay is {delay}, expected seconds, 0 or more.")
         for name in ("noise_q", "noise_v"):
             if not np.all(np.isfinite(getattr(self, name)) & (getattr(self, name) >= 0)):
-                raise ModelError(f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or more.")
-        if sample_time is None and (delay > 0 or np.any(self.noise_q > 0) or np.any(self.noise_v > 0)):
-            raise ModelError("Loop: delay and noise act on a controller that computes at instants: give sample_time=, too.")
+                raise ModelError(
+                    f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or more."
+                )
+        if sample_time is None and (
+            delay > 0 or np.any(self.noise_q > 0) or np.any(self.noise_v > 0)
+        ):
+            raise ModelError(
+                "Loop: delay and noise act on a controller that computes at instants: give sample_time=, too."
+            )
         if sample_time is not None and delay > ON_THE_WAY * sample_time:
             raise ModelError(
                 f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} s; sample less often or delay less."
@@ -99,9 +136,15 @@ class Loop(AbstractLoop):
         nu = servo.checked(plant.passive)
         noise = [_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
         sampler = Sampler(
-            controller=Controller(believed, servo), nu=nu, t0=_array(float(t0)), sample_time=_array(float(self.sample_time)),
-            delay=_array(float(self.delay)), noise_q=noise[0], noise_v=noise[1], seed=_array(self.seed),
-        )  # fmt: skip
+            controller=Controller(believed, servo),
+            nu=nu,
+            t0=_array(float(t0)),
+            sample_time=_array(float(self.sample_time)),
+            delay=_array(float(self.delay)),
+            noise_q=noise[0],
+            noise_v=noise[1],
+            seed=_array(self.seed),
+        )
         return dataclasses.replace(plant, law=sampler.holding(_array(np.zeros(nu)))), sampler
 
     def _believed(self, model: Model, plant: Dynamics) -> Dynamics:
@@ -112,7 +155,9 @@ class Loop(AbstractLoop):
                 p = {**plant.p, **{name: p[name] for name in self.params}}
             return dataclasses.replace(plant.passive, p=p, scales=None)
         if not isinstance(self.model, Model):
-            raise ModelError(f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller believes.")
+            raise ModelError(
+                f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller believes."
+            )
         theirs, ours = self.model.system, model.system
         if (theirs.nq, theirs.nv) != (ours.nq, ours.nv):
             raise ModelError(
@@ -199,7 +244,12 @@ class Sampler(AbstractSampler):
 
     def start(self, s):
         slots = ON_THE_WAY + 1
-        empty = np.full(self.nu, np.nan), np.full(slots, np.inf), np.zeros((slots, self.nu)), np.zeros(self.nu)
+        empty = (
+            np.full(self.nu, np.nan),
+            np.full(slots, np.inf),
+            np.zeros((slots, self.nu)),
+            np.zeros(self.nu),
+        )
         return Memory(*map(_array, (0, *empty)))
 
     def applied(self, memory):
@@ -217,7 +267,9 @@ class Sampler(AbstractSampler):
 
     def updated(self, s, memory):
         soon = s.t + SAME_INSTANT * self.sample_time
-        m = jax.lax.cond(self._sample(memory) <= soon, lambda m: self._sampled(s, m), lambda m: m, memory)
+        m = jax.lax.cond(
+            self._sample(memory) <= soon, lambda m: self._sampled(s, m), lambda m: m, memory
+        )
         due = m.arrivals <= soon
         latest = jnp.argmax(jnp.where(due, m.arrivals, -jnp.inf))
         applied = jnp.where(jnp.any(due), m.queue[latest], m.applied)
@@ -229,12 +281,16 @@ class Sampler(AbstractSampler):
         noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), (2, len(s.v)))
         q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
         measured = State(q, s.v + self.noise_v * noise[1], s.t)
-        command = self.controller.choose(believed.equation_at(measured), m.command, self.sample_time).u
+        command = self.controller.choose(
+            believed.equation_at(measured), m.command, self.sample_time
+        ).u
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
         return Memory(m.k + 1, command, arrivals, queue, m.applied)
 
 
 def _array(x) -> Array:
-    """An array of NumPy's: it is traced like one of JAX's, which would compile a program of its own."""
+    """An array of NumPy's: it is traced like one of JAX's, which would compile a program of its
+    own.
+    """
     return cast(Array, np.asarray(x))

@@ -1,13 +1,14 @@
 """Which of many controls: the choice that redundant actuators leave open.
 
-With a₀ the acceleration of the passive system without control, P = I − A⊕A its projector, A_s v̇ = b_s the servo rows, and
+With a₀ the acceleration of the passive system without control, P = I − A⊕A its projector, A_s v̇ =
+b_s the servo rows, and
 
     G = A_s P M⁻¹ B     what the servo rows see of u when hinges react to it
     K = A_s M⁻¹ B       what they would see if hinges did not react
     r = b_s − A_s a₀    what is asked for
 
-every control that meets the servo rows satisfies `G u = r`. In the words of the servo paper, G is `C B̄` with `B̄` projected
-onto what the hinges let through.
+every control that meets the servo rows satisfies `G u = r`. In the words of the servo paper, G is
+`C B̄` with `B̄` projected onto what the hinges let through.
 
 | class | u | meaning |
 |---|---|---|
@@ -16,9 +17,10 @@ onto what the hinges let through.
 | `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload of opposing actuators, a rest torque |
 | `PaperLeastNorm()` | (G K⁺K)⁺ r | eq. (35) as printed: least norm for the hinge force as it turns out, not reacting |
 
-`PaperLeastNorm` reads eq. (35) literally, `u = (C B̄)⁺ b̄` with the passive force Q^c inside b̄ taken as a given number; the
-passive force that then really acts depends on u, and both are solved together. It gives the ranges that the servo paper
-prints, meets servo and passive constraints as exactly as the others, but is not the shortest u.
+`PaperLeastNorm` reads eq. (35) literally, `u = (C B̄)⁺ b̄` with the passive force Q^c inside b̄
+taken as a given number; the passive force that then really acts depends on u, and both are solved
+together. It gives the ranges that the servo paper prints, meets servo and passive constraints as
+exactly as the others, but is not the shortest u.
 """
 
 from __future__ import annotations
@@ -36,8 +38,10 @@ from zwang.pseudoinverse.base import Pseudoinverse
 from zwang.state import State
 
 THRESHOLD = 1e-9
-"""Servo rows that depend on each other to this relative accuracy count as dependent; also the smallest cosine between a row
-and what an actuator can accelerate that counts as authority."""
+"""Servo rows that depend on each other to this relative accuracy count as dependent; also the
+smallest cosine between a row
+and what an actuator can accelerate that counts as authority.
+"""
 
 
 class Reach(eqx.Module):
@@ -60,7 +64,9 @@ class Reach(eqx.Module):
 
 
 class AbstractNullSpace(eqx.Module):
-    """A way to choose u among all that meet the servo constraints; the least-squares u where none does."""
+    """A way to choose u among all that meet the servo constraints; the least-squares u where none
+    does.
+    """
 
     @abc.abstractmethod
     def choose(self, reach: Reach, state: State, p) -> Float[Array, " nu"]:
@@ -82,8 +88,9 @@ class WeightedNorm(AbstractNullSpace):
     """Least `Σ wᵢ uᵢ²`.
 
     Attributes:
-        weight: w > 0, shape (nu,), or `(q, v, t, p)` → w; an actuator with a large weight does little. With
-            w = 1/(largest force)² every actuator is used in proportion to its strength.
+        weight: w > 0, shape (nu,), or `(q, v, t, p)` → w; an actuator with a large weight does
+            little. With w = 1/(largest force)² every actuator is used in proportion to its
+            strength.
     """
 
     weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
@@ -97,7 +104,8 @@ class WeightedNorm(AbstractNullSpace):
 
 
 class Preferred(AbstractNullSpace):
-    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow (servo paper, eq. 35).
+    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow
+    (servo paper, eq. 35).
 
     Attributes:
         s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
@@ -111,9 +119,11 @@ class Preferred(AbstractNullSpace):
 
 
 class PaperLeastNorm(AbstractNullSpace):
-    """`u = K⁺ y` with `G u = r`: eq. (35) of the servo paper with s = 0, read literally, for the hinge force that really acts.
+    """`u = K⁺ y` with `G u = r`: eq. (35) of the servo paper with s = 0, read literally, for the
+    hinge force that really acts.
 
-    u = K⁺ y means that u is in the range of Kᵀ, so `u = (G K⁺K)⁺ r`, which squares no condition number.
+    u = K⁺ y means that u is in the range of Kᵀ, so `u = (G K⁺K)⁺ r`, which squares no condition
+    number.
     """
 
     def choose(self, reach, state, p):
@@ -130,4 +140,6 @@ def _given(value):
 
 
 def _value(given, state: State, p) -> Array:
-    return jnp.asarray(given(state.q, state.v, state.t, p) if callable(given) else given, jnp.float64)
+    return jnp.asarray(
+        given(state.q, state.v, state.t, p) if callable(given) else given, jnp.float64
+    )

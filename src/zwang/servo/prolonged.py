@@ -1,11 +1,13 @@
-"""A servo constraint whose residual is differentiated further than accelerations, along the passive motion.
+"""A servo constraint whose residual is differentiated further than accelerations, along the passive
+motion.
 
 With f the passive motion without control, ẋ = f(x) for x = (q, v, t), and y the residual,
 
     z = L_f^(r−1) y      is a function of q, v, t like any velocity residual,
 
-so that the constraint at relative degree r is the nonholonomic constraint z and needs no machinery of its own:
-A_s = ∂z/∂v, b_s = −(dz/dt at fixed v). It is right where no control acts on y, ẏ … y^(r−1), i.e. where r is the relative degree.
+so that the constraint at relative degree r is the nonholonomic constraint z and needs no machinery
+of its own: A_s = ∂z/∂v, b_s = −(dz/dt at fixed v). It is right where no control acts on y, ẏ …
+y^(r−1), i.e. where r is the relative degree.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
     return dynamics.acceleration(dynamics.equation(s, weighted))
 
 
-def chain(constraint: AbstractConstraint, dynamics: Dynamics, s: State, order: int) -> list[Float[Array, " rows"]]:
+def chain(
+    constraint: AbstractConstraint, dynamics: Dynamics, s: State, order: int
+) -> list[Float[Array, " rows"]]:
     """`y, ẏ … y^(order−1)` along the passive motion without control, each of shape (rows,).
 
     Args:
@@ -47,8 +51,12 @@ def chain(constraint: AbstractConstraint, dynamics: Dynamics, s: State, order: i
     position = constraint.level == "position"
     residuals: list[Callable] = []
     if position:
-        residuals.append(lambda q, v, t: constraint.position_residual(dynamics.system, q, t, dynamics.p))
-    residuals.append(lambda q, v, t: constraint.velocity_residual(dynamics.system, q, v, t, dynamics.p))
+        residuals.append(
+            lambda q, v, t: constraint.position_residual(dynamics.system, q, t, dynamics.p)
+        )
+    residuals.append(
+        lambda q, v, t: constraint.velocity_residual(dynamics.system, q, v, t, dynamics.p)
+    )
     while len(residuals) < order:
         residuals.append(_along(residuals[-1], dynamics))
     return [y(s.q, s.v, s.t) for y in residuals[:order]]
@@ -59,7 +67,11 @@ def _along(y: Callable, dynamics: Dynamics) -> Callable:
 
     def rate(q, v, t):
         acceleration = passive_acceleration(dynamics, State(q, v, t))
-        return jax.jvp(y, (q, v, t), (dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)))[1]
+        return jax.jvp(
+            y,
+            (q, v, t),
+            (dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)),
+        )[1]
 
     return rate
 

@@ -1,11 +1,13 @@
 """How often a servo constraint must be differentiated until an actuator appears in it.
 
-With y the constraint's residual and ẋ = f(x) + g(x) u the passive system with its actuators (f holds the passive constraints,
-g = P M⁻¹B in the velocities), the relative degree r is the first with
+With y the constraint's residual and ẋ = f(x) + g(x) u the passive system with its actuators (f
+holds the passive constraints, g = P M⁻¹B in the velocities), the relative degree r is the first
+with
 
     L_g L_f^(r−1) y = ∂(L_f^(r−1) y)/∂v · P M⁻¹ B ≠ 0.
 
-2 for a driven position and 1 for a driven velocity; 4 and 3 if a spring lies between the motor and what it moves.
+2 for a driven position and 1 for a driven velocity; 4 and 3 if a spring lies between the motor and
+what it moves.
 """
 
 from __future__ import annotations
@@ -38,12 +40,15 @@ class RelativeDegree:
     """What `relative_degree` found.
 
     Attributes:
-        degrees: by constraint, its relative degree, or None if none up to the highest tried has authority.
-        authority: by constraint, the authority (see `Control.authority`) at every degree tried, lowest first.
+        degrees: by constraint, its relative degree, or None if none up to the highest tried has
+            authority.
+        authority: by constraint, the authority (see `Control.authority`) at every degree tried,
+            lowest first.
         rows: rows of all constraints together.
-        rank: rank of the rows at their degrees (the decoupling matrix); less than `rows` if they compete for actuators.
-        internal: dimension of the motion that the servo constraints leave free, 2 (nv − rank A) − Σ degrees, for holonomic
-            passive constraints; None if a degree is missing.
+        rank: rank of the rows at their degrees (the decoupling matrix); less than `rows` if they
+            compete for actuators.
+        internal: dimension of the motion that the servo constraints leave free, 2 (nv − rank A) − Σ
+            degrees, for holonomic passive constraints; None if a degree is missing.
         highest: the degree at which the search gave up.
     """
 
@@ -68,22 +73,33 @@ class RelativeDegree:
 
 
 def relative_degree(
-    model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
+    model: Model,
+    servo: Servo | None = None,
+    q=None,
+    v=None,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    highest: int = HIGHEST,
 ) -> RelativeDegree:
     """Relative degree of every servo constraint at a state in general position.
 
     Args:
         model: the model.
-        servo: constraints and actuation, the model's own unless given; its gains and `degrees` do not matter here.
-        q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this state alone.
+        servo: constraints and actuation, the model's own unless given; its gains and `degrees` do
+            not matter here.
+        q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this
+            state alone.
         params: parameters that differ from the model's.
         highest: degree at which to give up.
 
     Raises:
-        ModelError: if the rows of one constraint have different degrees: give them as constraints of their own.
+        ModelError: if the rows of one constraint have different degrees: give them as constraints
+            of their own.
 
-    Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.1; servo constraints by higher differentiation:
-        Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11, 343-364.
+    Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.1; servo constraints by
+        higher differentiation: Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11,
+        343-364.
     """
     bound, state = controller(model, servo, params), model.state(q, v, t)
     dynamics, servo = bound.dynamics, bound.servo
@@ -112,34 +128,49 @@ def relative_degree(
     G = np.concatenate(rows) if rows else np.zeros((0, 0))
     rank = int(np.linalg.matrix_rank(G, rtol=THRESHOLD)) if G.size else 0
     used = sum(degree * len(r) for degree, r in zip(degrees.values(), rows, strict=True))
-    internal = 2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
+    internal = (
+        2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
+    )
     return RelativeDegree(degrees, authority, total, rank, internal, highest)
 
 
-def with_found_degrees(model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST) -> Servo:
+def with_found_degrees(
+    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
+) -> Servo:
     """The servo with every constraint differentiated as often as its actuators need.
 
     Args:
         model, q, v, t, params, highest: as in `relative_degree`.
-        servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`); if they were given for the
-            natural order, give a new servo with `degrees=relative_degree(...).degrees`.
+        servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`);
+            if they were given for the natural order, give a new servo with
+            `degrees=relative_degree(...).degrees`.
 
     Raises:
-        ModelError: if a constraint has no relative degree up to `highest`, or the constraints compete for actuators.
+        ModelError: if a constraint has no relative degree up to `highest`, or the constraints
+            compete for actuators.
     """
     found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
     degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
         raise ModelError(f"{model.name}: {found.sentence}.")
     return Servo(
-        servo.constraints, servo.actuation, actuators=servo.actuators, actuator_units=servo.actuator_units, gains=servo.gains,
-        null_space=servo.null_space, limits=servo.limits, degrees=degrees, pseudoinverse=servo.pseudoinverse,
-    )  # fmt: skip
+        servo.constraints,
+        servo.actuation,
+        actuators=servo.actuators,
+        actuator_units=servo.actuator_units,
+        gains=servo.gains,
+        null_space=servo.null_space,
+        limits=servo.limits,
+        degrees=degrees,
+        pseudoinverse=servo.pseudoinverse,
+    )
 
 
 @program
 def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, degree: int, s: State):
-    """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with one actuator's effect."""
+    """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with
+    one actuator's effect.
+    """
     p, system = dynamics.p, dynamics.system
     if degree == 0:
         D = constraint.acceleration_rows(system, s.q, s.v, s.t, p)[0]

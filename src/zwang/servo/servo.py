@@ -29,20 +29,26 @@ class Servo(AbstractControlLaw):
         M v̇ = F + Q_c + B u,    A_s v̇ = b_s − (gain) (residuals)
 
     Args:
-        constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its own name.
-        actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of the actuators. Of a hierarchy also
-            by name, `{"motor": {"leg a.crank.angle": 1.0}}`: what each actuator pushes, or a function that returns this.
+        constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its
+            own name.
+        actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of
+            the actuators. Of a hierarchy also by name, `{"motor": {"leg a.crank.angle": 1.0}}`:
+            what each actuator pushes, or a function that returns this.
         actuators: names of the actuators; u0, u1 … unless given.
         actuator_units: unit of each control, such as "N m", for axes; empty unless given.
-        gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k [1/s] for poles at −k.
-            A constraint without a gain keeps its error (‖φ̈‖ = 0 only), which is right for a start without error.
-        null_space: the choice among all controls that work, `LeastNorm()` unless given; see `zwang.servo.null_space`.
-        limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo constraints are met as well as they
-            allow, passive ones exactly as ever.
-        degrees: by constraint name, how often its residual is differentiated until u appears, if that is more than 2 at position
-            level or 1 at velocity level: what `relative_degree` finds.
-        pseudoinverse: method for (C B̄)⁺; five proximal sweeps unless given, exact to 1e-10 for singular values down to 1e-4 of
-            the longest row and bounded below 1e-5, where actuators lose a direction.
+        gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k
+            [1/s] for poles at −k. A constraint without a gain keeps its error (‖φ̈‖ = 0 only),
+            which is right for a start without error.
+        null_space: the choice among all controls that work, `LeastNorm()` unless given; see
+            `zwang.servo.null_space`.
+        limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo
+            constraints are met as well as they allow, passive ones exactly as ever.
+        degrees: by constraint name, how often its residual is differentiated until u appears, if
+            that is more than 2 at position level or 1 at velocity level: what `relative_degree`
+            finds.
+        pseudoinverse: method for (C B̄)⁺; five proximal sweeps unless given, exact to 1e-10 for
+            singular values down to 1e-4 of the longest row and bounded below 1e-5, where actuators
+            lose a direction.
 
     Example:
         >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
@@ -72,8 +78,12 @@ class Servo(AbstractControlLaw):
         degrees: Mapping[str, int] | None = None,
         pseudoinverse: AbstractPseudoinverse | None = None,
     ):
-        if isinstance(constraints, AbstractConstraint) or not all(isinstance(c, AbstractConstraint) for c in constraints):
-            raise ModelError("Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint.")
+        if isinstance(constraints, AbstractConstraint) or not all(
+            isinstance(c, AbstractConstraint) for c in constraints
+        ):
+            raise ModelError(
+                "Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
+            )
         for c in constraints:
             if c.nonideal is not None:
                 raise ModelError(
@@ -88,13 +98,19 @@ class Servo(AbstractControlLaw):
             self.actuation = actuation if callable(actuation) else Constant(actuation)
         self.actuators = None if actuators is None else tuple(actuators)
         if self.actuators and len(set(self.actuators)) < len(self.actuators):
-            raise ModelError(f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own.")
+            raise ModelError(
+                f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own."
+            )
         self.actuator_units = None if actuator_units is None else tuple(actuator_units)
         self.null_space = LeastNorm() if null_space is None else null_space
         if limits is not None and not isinstance(limits, Limits):
-            raise ModelError(f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., rate=...).")
+            raise ModelError(
+                f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., rate=...)."
+            )
         self.limits = limits
-        self.pseudoinverse = Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
+        self.pseudoinverse = (
+            Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
+        )
         self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
         self.gains = self._checked_gains(gains)
 
@@ -102,7 +118,9 @@ class Servo(AbstractControlLaw):
         natural = {c.name: NATURAL_DEGREE[c.level] for c in self.constraints}
         for name, degree in degrees.items():
             if name not in natural:
-                raise ModelError(f"Servo: degrees names {name!r}, but the constraints are {', '.join(natural)}.")
+                raise ModelError(
+                    f"Servo: degrees names {name!r}, but the constraints are {', '.join(natural)}."
+                )
             if degree < natural[name] or (natural[name] == 0 and degree > 0):
                 raise ModelError(
                     f"Servo: degree {degree} of {name!r} does not fit its level; {natural[name]} is its natural one."
@@ -129,7 +147,9 @@ class Servo(AbstractControlLaw):
         """B, shape (nv, nu)."""
         B = self.actuation(q, t, p)
         if isinstance(B, Mapping):
-            raise ModelError("actuation is given by name of velocity, which is for zw.Hierarchy(..., servo=servo).")
+            raise ModelError(
+                "actuation is given by name of velocity, which is for zw.Hierarchy(..., servo=servo)."
+            )
         return jnp.asarray(B, jnp.float64)
 
     def by_name(self, names, constraint):
@@ -137,11 +157,19 @@ class Servo(AbstractControlLaw):
             B = self.actuation(names.coordinates(q), t, names.parameters(p))
             if not isinstance(B, Mapping):
                 return B
-            return jnp.stack([names.velocities(jnp.zeros(names.nv)).row(pushed) for pushed in B.values()], axis=1)
+            return jnp.stack(
+                [names.velocities(jnp.zeros(names.nv)).row(pushed) for pushed in B.values()], axis=1
+            )
 
-        named = lambda f: lambda q, v, t, p: f(names.coordinates(q), names.velocities(v), t, names.parameters(p))
-        own = {x.name: getattr(self.null_space, x.name) for x in dataclasses.fields(self.null_space)}
-        null_space = dataclasses.replace(self.null_space, **{key: named(f) for key, f in own.items() if callable(f)})
+        named = lambda f: (
+            lambda q, v, t, p: f(names.coordinates(q), names.velocities(v), t, names.parameters(p))
+        )
+        own = {
+            x.name: getattr(self.null_space, x.name) for x in dataclasses.fields(self.null_space)
+        }
+        null_space = dataclasses.replace(
+            self.null_space, **{key: named(f) for key, f in own.items() if callable(f)}
+        )
         constraints = tuple(map(constraint, self.constraints))
         change = lambda servo: (servo.constraints, servo.actuation, servo.null_space)
         return eqx.tree_at(change, self, (constraints, actuation, null_space))
@@ -158,7 +186,8 @@ class Servo(AbstractControlLaw):
         """Number of actuators, after a check of B against a model's shapes; compiles nothing.
 
         Raises:
-            ModelError: if `actuation` fails or has a wrong shape, or names clash with passive constraints.
+            ModelError: if `actuation` fails or has a wrong shape, or names clash with passive
+                constraints.
         """
         nq, nv = passive.system.nq, passive.system.nv
         q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((nq,), ()))
@@ -167,20 +196,32 @@ class Servo(AbstractControlLaw):
         except ModelError:
             raise
         except Exception as error:
-            raise ModelError(f"actuation(q, t, p) failed for q of shape ({nq},): {first_line(error)}") from error
-        if len(shape) != 2 or shape[0] != nv or (self.actuators is not None and shape[1] != len(self.actuators)):
+            raise ModelError(
+                f"actuation(q, t, p) failed for q of shape ({nq},): {first_line(error)}"
+            ) from error
+        if (
+            len(shape) != 2
+            or shape[0] != nv
+            or (self.actuators is not None and shape[1] != len(self.actuators))
+        ):
             expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
             raise ModelError(
                 f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities."
             )
         if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
-            raise ModelError(f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each.")
+            raise ModelError(
+                f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each."
+            )
         if self.limits is not None:
             self.limits.check(shape[1])
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
-            raise ModelError(f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=.")
-        Constraints(self.constraints, passive.system, passive.p)  # evaluates the shapes of their functions
+            raise ModelError(
+                f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=."
+            )
+        Constraints(
+            self.constraints, passive.system, passive.p
+        )  # evaluates the shapes of their functions
         return shape[1]
 
     def refuse_continuous(self) -> None:

@@ -1,11 +1,14 @@
-"""Zero dynamics: the motion that is left free where the servo constraints hold exactly, and whether it is stable.
+"""Zero dynamics: the motion that is left free where the servo constraints hold exactly, and whether
+it is stable.
 
-Let Z be the set of states with y = ẏ = … = y^(r−1) = 0 for every servo constraint and φ = ψ = 0 for the passive ones, and T a
-basis of its tangent space. At an equilibrium on Z the closed loop ẋ = f(x) + g(x) u(x) has the Jacobian J, and
+Let Z be the set of states with y = ẏ = … = y^(r−1) = 0 for every servo constraint and φ = ψ = 0 for
+the passive ones, and T a basis of its tangent space. At an equilibrium on Z the closed loop ẋ =
+f(x) + g(x) u(x) has the Jacobian J, and
 
     T⁺ J T
 
-is the linearization of the zero dynamics: its eigenvalues are what no gain can change. The others are the poles of the gains.
+is the linearization of the zero dynamics: its eigenvalues are what no gain can change. The others
+are the poles of the gains.
 """
 
 from __future__ import annotations
@@ -26,10 +29,13 @@ from zwang.servo.servo import Servo
 from zwang.state import State
 
 AT_REST = 1e-6
-"""Largest rate of a state on Z, relative to the size of the Jacobian, that counts as an equilibrium."""
+"""Largest rate of a state on Z, relative to the size of the Jacobian, that counts as an
+equilibrium.
+"""
 
 MARGIN = 1e-6
-"""Real parts up to this times the largest eigenvalue count as zero: neither decaying nor growing."""
+"""Real parts up to this times the largest eigenvalue count as zero: neither decaying nor growing.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +43,11 @@ class ZeroDynamics:
     """What `zero_dynamics` found.
 
     Attributes:
-        eigenvalues: of the linearized zero dynamics [1/s], largest real part first; empty if nothing is left free.
+        eigenvalues: of the linearized zero dynamics [1/s], largest real part first; empty if
+            nothing is left free.
         off: largest servo or passive residual of the state; the answer holds on Z, where it is 0.
-        rate: size of ẋ at the state; the eigenvalues decide about stability where it is 0, elsewhere they are of the frozen
-            linearization.
+        rate: size of ẋ at the state; the eigenvalues decide about stability where it is 0,
+            elsewhere they are of the frozen linearization.
     """
 
     eigenvalues: np.ndarray
@@ -50,7 +57,11 @@ class ZeroDynamics:
     @property
     def unstable(self) -> bool:
         """Whether an eigenvalue has a positive real part."""
-        return bool(np.any(np.real(self.eigenvalues) > MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0)))
+        return bool(
+            np.any(
+                np.real(self.eigenvalues) > MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0)
+            )
+        )
 
     @property
     def sentence(self) -> str:
@@ -58,7 +69,11 @@ class ZeroDynamics:
         if not len(self.eigenvalues):
             return "the servo constraints leave nothing free"
         kind = f"the zero dynamics have {len(self.eigenvalues)} states"
-        where = "" if self.rate <= AT_REST else f" (linearized at a moving state, rate {self.rate:.3g}: no proof of stability)"
+        where = (
+            ""
+            if self.rate <= AT_REST
+            else f" (linearized at a moving state, rate {self.rate:.3g}: no proof of stability)"
+        )
         fastest = float(np.max(np.real(self.eigenvalues)))
         if self.unstable:
             return f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the gains{where}"
@@ -67,8 +82,11 @@ class ZeroDynamics:
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"
 
 
-def zero_dynamics(model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None) -> ZeroDynamics:
-    """Linearized zero dynamics at a state that meets the servo and passive constraints, best an equilibrium.
+def zero_dynamics(
+    model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None
+) -> ZeroDynamics:
+    """Linearized zero dynamics at a state that meets the servo and passive constraints, best an
+    equilibrium.
 
     Args:
         model: the model.
@@ -78,20 +96,26 @@ def zero_dynamics(model: Model, servo: Servo | None = None, q=None, v=None, t=0.
 
     Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 4.3 and 5.1.
     """
-    residual, D, J, rate = (np.asarray(x) for x in _linearized(controller(model, servo, params), model.state(q, v, t)))
+    residual, D, J, rate = (
+        np.asarray(x) for x in _linearized(controller(model, servo, params), model.state(q, v, t))
+    )
     _, sigma, Vt = np.linalg.svd(D, full_matrices=True)
     rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
     T = Vt[rank:].T
     eigenvalues = np.linalg.eigvals(T.T @ J @ T) if T.shape[1] else np.zeros(0, complex)
     order = np.argsort(-np.real(eigenvalues))
     return ZeroDynamics(
-        eigenvalues[order].astype(complex), float(np.max(np.abs(residual), initial=0.0)), float(np.linalg.norm(rate))
+        eigenvalues[order].astype(complex),
+        float(np.max(np.abs(residual), initial=0.0)),
+        float(np.linalg.norm(rate)),
     )
 
 
 @program
 def _linearized(bound: Controller, s: State):
-    """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in directions (N⁺ δq, δv)."""
+    """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in
+    directions (N⁺ δq, δv).
+    """
     dynamics, servo = bound.dynamics, bound.servo
     system, p = dynamics.system, dynamics.p
     N = jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(s.q, s.t, p)
@@ -102,12 +126,21 @@ def _linearized(bound: Controller, s: State):
 
     def residual(step):
         x = here(step)
-        servo_chain = [y for c in servo.constraints for y in chain(c, dynamics, x, servo.degrees[c.name])]
-        return jnp.concatenate([dynamics.position_residual(x), dynamics.velocity_residual(x), *servo_chain])
+        servo_chain = [
+            y for c in servo.constraints for y in chain(c, dynamics, x, servo.degrees[c.name])
+        ]
+        return jnp.concatenate(
+            [dynamics.position_residual(x), dynamics.velocity_residual(x), *servo_chain]
+        )
 
     def rate(step):
         x = here(step)
-        return jnp.concatenate([out @ system.rate(x.q, x.v, x.t, p), bound.choose(dynamics.equation_at(x)).acceleration])
+        return jnp.concatenate(
+            [
+                out @ system.rate(x.q, x.v, x.t, p),
+                bound.choose(dynamics.equation_at(x)).acceleration,
+            ]
+        )
 
     zero = jnp.zeros(2 * nv)
     return residual(zero), jax.jacfwd(residual)(zero), jax.jacfwd(rate)(zero), rate(zero)

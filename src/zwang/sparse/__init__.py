@@ -1,6 +1,7 @@
 """The sparse path: cost in proportion to the number of bodies, from plain functions.
 
-    A, by one product per color  →  C = A M^-1/2  →  C Cᵀ + μ I in blocks  →  its factor, in rounds  →  A⊕
+    A, by one product per color  →  C = A M^-1/2  →  C Cᵀ + μ I in blocks  →  its factor, in rounds
+    →  A⊕
 
 | file | what |
 |---|---|

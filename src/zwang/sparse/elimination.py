@@ -1,7 +1,9 @@
-"""The order in which a sparse symmetric matrix is eliminated, found once on the host, as tables of places.
+"""The order in which a sparse symmetric matrix is eliminated, found once on the host, as tables of
+places.
 
-Rounds (`order.py`) are cut into chunks of one width, so that the compiled program is one loop over chunks, however many rounds there
-are. Nodes with many neighbors come late; a class of chunks for each power of two of their number keeps padding small.
+Rounds (`order.py`) are cut into chunks of one width, so that the compiled program is one loop over
+chunks, however many rounds there are. Nodes with many neighbors come late; a class of chunks for
+each power of two of their number keeps padding small.
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.programs.single`), where a turn is a few short loops and the
-rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops)."""
+"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.programs.single`),
+where a turn is a few short loops and the
+rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops).
+"""
 BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
 """Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
 
@@ -45,9 +49,11 @@ class Class(eqx.Module):
 
     Attributes:
         neighbors: for each node, its neighbors by position, padded by one past the end.
-        update: places in S of what each pair of neighbors (the later one first) is given, padded by one past the end.
+        update: places in S of what each pair of neighbors (the later one first) is given, padded by
+            one past the end.
         start: position of the first node; chunks follow each other.
-        offset: place of the first chunk in S; a chunk holds, for each node, its own block and those of its neighbors below it.
+        offset: place of the first chunk in S; a chunk holds, for each node, its own block and those
+            of its neighbors below it.
     """
 
     neighbors: Int[Array, "chunks degree width"]
@@ -62,19 +68,22 @@ class Class(eqx.Module):
 
 
 class Elimination(eqx.Module):
-    """The whole elimination. Positions number the nodes in the order in which they go, chunk by chunk with padding, those of the
+    """The whole elimination. Positions number the nodes in the order in which they go, chunk by
+    chunk with padding, those of the
     dense rest last; S is one flat array of all blocks that come into being.
 
-    Rows are kept in the order of elimination all the way: an array (row in node, position), flat, which has one position more for
-    padding. Places of padding hold a 1 on the diagonal of S.
+    Rows are kept in the order of elimination all the way: an array (row in node, position), flat,
+    which has one position more for padding. Places of padding hold a 1 on the diagonal of S.
 
     Attributes:
         classes: in order.
         place: of each row in that order.
         padding: which of those places have no row.
         diagonal: for each of them but the last position's, where in S its diagonal is.
-        outer: where in S the other entries of the matrix are, those below the diagonal in that order.
-        size, positions, rest: rows of a node, number of positions, and number of them in the dense rest.
+        outer: where in S the other entries of the matrix are, those below the diagonal in that
+            order.
+        size, positions, rest: rows of a node, number of positions, and number of them in the dense
+            rest.
         places: size of S.
         rounds: number of rounds.
     """
@@ -92,7 +101,10 @@ class Elimination(eqx.Module):
 
     def multiplications(self) -> float:
         """Multiplications of one factorization."""
-        nodes = sum(chunks * width * (1 + d) * (2 + d) / 2 for chunks, d, width in (c.shape for c in self.classes))
+        nodes = sum(
+            chunks * width * (1 + d) * (2 + d) / 2
+            for chunks, d, width in (c.shape for c in self.classes)
+        )
         return nodes * self.size**3 + (self.rest * self.size) ** 3 / 3
 
     def ordered(self, x: Float[Array, " m"], fill=0.0) -> Float[Array, " places"]:
@@ -110,7 +122,8 @@ class Plan(eqx.Module):
     Attributes:
         elimination: the order.
         layout: of C with rows in the order of elimination; places of padding hold zeros.
-        first, second: for each entry below the diagonal, the entries of C whose products it sums, places of padding where there are fewer.
+        first, second: for each entry below the diagonal, the entries of C whose products it sums,
+            places of padding where there are fewer.
     """
 
     elimination: Elimination
@@ -124,14 +137,18 @@ class Plan(eqx.Module):
 
 
 class Ordered(NamedTuple):
-    """An elimination, with which of the given pairs are below the diagonal in its order, and which of its entries each of these is."""
+    """An elimination, with which of the given pairs are below the diagonal in its order, and which
+    of its entries each of these is.
+    """
 
     elimination: Elimination
     later: np.ndarray
     entry: np.ndarray
 
 
-def plan(row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int) -> Plan:
+def plan(
+    row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int
+) -> Plan:
     """Plan for `C Cᵀ` of a matrix C; arguments as those of `Layout`."""
     i, j, a, b = pairs(row, block)
     order, later, entry = eliminated(i, j, shape[0])
@@ -142,10 +159,15 @@ def plan(row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int
     return Plan(order, layout, _ints(first), _ints(second))
 
 
-def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None) -> Ordered:
-    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and the diagonal.
+def eliminated(
+    i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None
+) -> Ordered:
+    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and
+    the diagonal.
 
-    Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as (i, j) are."""
+    Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as
+    (i, j) are.
+    """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
     cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
@@ -178,7 +200,9 @@ def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np
         at = start + np.arange(count * width)
         known.append((at, at, own, np.full(len(at), width)))
         for k in range(degree):
-            known.append((neighbors[k], at, own + (1 + k) * size**2 * width, np.full(len(at), width)))
+            known.append(
+                (neighbors[k], at, own + (1 + k) * size**2 * width, np.full(len(at), width))
+            )
         offset += count * (1 + degree) * size**2 * width
     places = _Places(known, root, positions, size, offset)
 
@@ -188,8 +212,13 @@ def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np
     w, p = np.indices((size, positions))
     diagonal = places(p, p, w, w).ravel()
 
-    later = (position[node[i]] > position[node[j]]) | ((node[i] == node[j]) & (within[i] > within[j]))
-    outer, entry = np.unique(places(position[node[i]], position[node[j]], within[i], within[j])[later], return_inverse=True)
+    later = (position[node[i]] > position[node[j]]) | (
+        (node[i] == node[j]) & (within[i] > within[j])
+    )
+    outer, entry = np.unique(
+        places(position[node[i]], position[node[j]], within[i], within[j])[later],
+        return_inverse=True,
+    )
 
     classes = []
     for neighbors, start, begin in tables:
@@ -198,24 +227,37 @@ def eliminated(i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np
         update = places(neighbors[:, None, None, s], neighbors[:, None, None, t], c, d)
         classes.append(Class(_ints(neighbors), _ints(update), start, begin))
     order = Elimination(
-        tuple(classes), _ints(place), jnp.asarray(row_of.ravel() < 0), _ints(diagonal), _ints(outer),
-        size, positions, len(rest), places.total, len(rounds),
-    )  # fmt: skip
+        tuple(classes),
+        _ints(place),
+        jnp.asarray(row_of.ravel() < 0),
+        _ints(diagonal),
+        _ints(outer),
+        size,
+        positions,
+        len(rest),
+        places.total,
+        len(rounds),
+    )
     return Ordered(order, later, entry)
 
 
 class _Places:
-    """Where entries (row in node, row in node) of blocks (later position, earlier position) are in S.
+    """Where entries (row in node, row in node) of blocks (later position, earlier position) are in
+    S.
 
     Args:
-        known: blocks by later and earlier position, place of their first entry and distance of their entries.
+        known: blocks by later and earlier position, place of their first entry and distance of
+            their entries.
         root, positions: first position of the dense rest, and their number.
-        offset: where the dense rest begins, an array (position, row in node, position, row in node).
+        offset: where the dense rest begins, an array (position, row in node, position, row in
+            node).
     """
 
     def __init__(self, known, root: int, positions: int, size: int, offset: int):
         high, low, self.begin, self.stride = (
-            (np.concatenate(x) for x in zip(*known, strict=True)) if known else [np.zeros(0, int)] * 4
+            (np.concatenate(x) for x in zip(*known, strict=True))
+            if known
+            else [np.zeros(0, int)] * 4
         )
         self.root, self.positions, self.size, self.offset = root, positions, size, offset
         self.side = (positions - root) * size
@@ -227,13 +269,20 @@ class _Places:
     def __call__(self, high, low, a, b) -> np.ndarray:
         """Places; one past the end where a position is padding."""
         high, low, a, b = np.broadcast_arrays(high, low, a, b)
-        dense = self.offset + ((high - self.root) * self.size + a) * self.side + (low - self.root) * self.size + b
+        dense = (
+            self.offset
+            + ((high - self.root) * self.size + a) * self.side
+            + (low - self.root) * self.size
+            + b
+        )
         if not len(self.key):
             return np.where((high < self.positions) & (low < self.positions), dense, self.total)
         wanted = high * np.int64(self.positions + 1) + low
         found = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
         inner = self.begin[found] + (a * self.size + b) * self.stride[found]
-        place = np.where(low >= self.root, dense, np.where(self.key[found] == wanted, inner, self.total))
+        place = np.where(
+            low >= self.root, dense, np.where(self.key[found] == wanted, inner, self.total)
+        )
         return np.where((high < self.positions) & (low < self.positions), place, self.total)
 
 
@@ -256,13 +305,19 @@ def width_of(counts: list[int], cut: Cut) -> int:
 
 
 def pairs(row: np.ndarray, block: np.ndarray):
-    """Rows i, j and entries a, b of all pairs of entries in one block of columns, both orders and each with itself."""
+    """Rows i, j and entries a, b of all pairs of entries in one block of columns, both orders and
+    each with itself.
+    """
     order = np.argsort(block, kind="stable")
     count = np.bincount(block)
     start = np.repeat(np.cumsum(count) - count, count)
     repeat = np.repeat(count, count)
     first = np.repeat(np.arange(len(row)), repeat)
-    second = np.arange(len(first)) - np.repeat(np.cumsum(repeat) - repeat, repeat) + np.repeat(start, repeat)
+    second = (
+        np.arange(len(first))
+        - np.repeat(np.cumsum(repeat) - repeat, repeat)
+        + np.repeat(start, repeat)
+    )
     a, b = order[first], order[second]
     return row[a], row[b], a, b
 

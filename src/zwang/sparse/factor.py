@@ -1,13 +1,15 @@
-"""Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`, or of any symmetric matrix in the
+"""Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`, or of any
+symmetric matrix in the
 order of an `Elimination`.
 
 Of the nodes of a chunk, with the blocks D on the diagonal, B below them and S among the others,
 
     D = L Lᵀ,    P = B L⁻ᵀ,    S ← S − P Pᵀ
 
-Each formula is written once for all nodes of a chunk: the last axis of every array counts nodes; a loop goes over chunks. What is used
-twice is kept from being computed twice (`optimization_barrier`): the compiler would round it in two ways, and a redundant row
-lives on cancellation.
+Each formula is written once for all nodes of a chunk: the last axis of every array counts nodes; a
+loop goes over chunks. What is used twice is kept from being computed twice
+(`optimization_barrier`): the compiler would round it in two ways, and a redundant row lives on
+cancellation.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ from zwang.sparse.elimination import Class, Elimination, Plan
 from zwang.sparse.gather import scattered, taken
 
 UNROLLED = 4
-"""Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what it takes and gives (measured: one
-acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285; of 80, 4 chunks, 306 against 380)."""
+"""Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what
+it takes and gives (measured: one
+acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285; of 80, 4 chunks, 306 against 380).
+"""
 
 
 class Factor(eqx.Module):
@@ -59,7 +63,9 @@ class Factor(eqx.Module):
         return x.ravel()
 
     def pivots(self) -> Float[Array, " pivots"]:
-        """Squares of the diagonal of the Cholesky factor: how far each row is from those eliminated before it; 1 for padding."""
+        """Squares of the diagonal of the Cholesky factor: how far each row is from those eliminated
+        before it; 1 for padding.
+        """
         own = [jnp.diagonal(inverse, axis1=1, axis2=2).ravel() ** -2 for inverse in self.inverses]
         return jnp.concatenate([*own, self.root.pivots()])
 
@@ -68,16 +74,25 @@ def factor(plan: Plan, C: Float[Array, "colors k rows"], mu: Float[Array, ""]) -
     """Factor `C Cᵀ + μ I` from the entries of C, rows in the order of elimination."""
     flat, order = C.transpose(1, 0, 2).reshape(C.shape[1], -1), plan.elimination
     length = sum(row**2 for row in C.reshape(-1, C.shape[2])) + jnp.where(order.padding, 1.0, mu)
-    outer = [jnp.sum(taken(flat, a) * taken(flat, b), axis=0) for a, b in zip(plan.first, plan.second, strict=True)]
-    return factor_entries(order, sum(outer, jnp.zeros(len(order.outer))), length)  # type: ignore
+    outer = [
+        jnp.sum(taken(flat, a) * taken(flat, b), axis=0)
+        for a, b in zip(plan.first, plan.second, strict=True)
+    ]
+    return factor_entries(order, sum(outer, jnp.zeros(len(order.outer))), length)
 
 
-def factor_entries(order: Elimination, outer: Float[Array, " entries"], diagonal: Float[Array, " places"]) -> Factor:
-    """Factor a symmetric matrix from its entries below the diagonal and on it, the latter in the order of elimination with a 1 at
-    padding; NaN where it is not positive definite."""
+def factor_entries(
+    order: Elimination, outer: Float[Array, " entries"], diagonal: Float[Array, " places"]
+) -> Factor:
+    """Factor a symmetric matrix from its entries below the diagonal and on it, the latter in the
+    order of elimination with a 1 at
+    padding; NaN where it is not positive definite.
+    """
     S = scattered(outer, order.outer, order.places + 1)
     length = diagonal.reshape(order.size, -1)[:, :-1].ravel()
-    S = S.at[order.diagonal].set(length, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)  # type: ignore
+    S = S.at[order.diagonal].set(
+        length, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False
+    )
     inverses, panels = [], []
     for group in order.classes:
         S, inverse, panel = _eliminate(group, order.size, S)
@@ -95,13 +110,21 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
     def chunk(S, step):
         i, update = step
         own = (1 + degree) * size**2 * width
-        front = jax.lax.dynamic_slice(S, (group.offset + i * own,), (own,)).reshape(1 + degree, size, size, width)
+        front = jax.lax.dynamic_slice(S, (group.offset + i * own,), (own,)).reshape(
+            1 + degree, size, size, width
+        )
         inverse = jax.lax.optimization_barrier(_inverse_cholesky(front[0]))
         below = front[1:].transpose(1, 2, 0, 3)
-        P = jnp.stack([sum(below[:, p] * inverse[j, p] for p in range(j + 1)) for j in range(size)], axis=1)
+        P = jnp.stack(
+            [sum(below[:, p] * inverse[j, p] for p in range(j + 1)) for j in range(size)], axis=1
+        )
         P = jax.lax.optimization_barrier(P)
         pushed = sum(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
-        S = S.at[update.ravel()].add(-pushed.ravel(), mode="promise_in_bounds", wrap_negative_indices=False)  # type: ignore
+        S = S.at[update.ravel()].add(
+            -pushed.ravel(),  # type: ignore
+            mode="promise_in_bounds",
+            wrap_negative_indices=False,  # type: ignore
+        )
         return S, (inverse, P)
 
     S, (inverse, panel) = _through_chunks(chunk, S, (jnp.arange(chunks), group.update))
@@ -115,7 +138,7 @@ def _forward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         at, neighbors, inverse, panel = step
         y = _times(inverse, jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1))
         pushed = sum(panel[:, a] * y[a] for a in range(len(y)))
-        x = x.at[:, neighbors].add(-pushed, mode="promise_in_bounds", wrap_negative_indices=False)  # type: ignore
+        x = x.at[:, neighbors].add(-pushed, mode="promise_in_bounds", wrap_negative_indices=False)
         return jax.lax.dynamic_update_slice_in_dim(x, y, at, axis=1), None
 
     return _through_chunks(chunk, x, (_positions(group), group.neighbors, inverse, panel))[0]
@@ -129,9 +152,13 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         pulled = taken(x, neighbors)
         y = jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1)
         y = y - sum(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)  # type: ignore
-        return jax.lax.dynamic_update_slice_in_dim(x, _times(inverse.transpose(1, 0, 2), y), at, axis=1), None
+        return jax.lax.dynamic_update_slice_in_dim(
+            x, _times(inverse.transpose(1, 0, 2), y), at, axis=1
+        ), None
 
-    return _through_chunks(chunk, x, (_positions(group), group.neighbors, inverse, panel), reverse=True)[0]
+    return _through_chunks(
+        chunk, x, (_positions(group), group.neighbors, inverse, panel), reverse=True
+    )[0]
 
 
 def _through_chunks(step: Callable, carry, chunks: tuple, reverse: bool = False):
@@ -155,10 +182,14 @@ def _inverse_cholesky(D: Float[Array, "size size nodes"]) -> Float[Array, "size 
         L.append(column * reach[j])
     rows: list = []  # of L⁻¹: row i is (eᵢ − Σ Lᵢₚ rowₚ) / Lᵢᵢ
     for i in range(size):
-        rest = jnp.zeros_like(D[:, i]).at[i].set(1.0) - sum((L[p][i] * x for p, x in enumerate(rows)), jnp.zeros_like(D[:, i]))
+        rest = jnp.zeros_like(D[:, i]).at[i].set(1.0) - sum(
+            (L[p][i] * x for p, x in enumerate(rows)), jnp.zeros_like(D[:, i])
+        )
         rows.append(rest * reach[i])
     return jnp.stack(rows)
 
 
-def _times(matrix: Float[Array, "size size nodes"], x: Float[Array, "size nodes"]) -> Float[Array, "size nodes"]:
+def _times(
+    matrix: Float[Array, "size size nodes"], x: Float[Array, "size nodes"]
+) -> Float[Array, "size nodes"]:
     return sum(matrix[:, a] * x[a] for a in range(len(x)))  # type: ignore

@@ -1,7 +1,8 @@
 """Entries of arrays by index.
 
-On a CPU a gather costs 1.5 ns per entry and becomes part of whatever uses it, which computes its operands anew for every entry that
-it takes; a scatter costs 3 ns and is never part of anything else, so that what is scattered is computed once.
+On a CPU a gather costs 1.5 ns per entry and becomes part of whatever uses it, which computes its
+operands anew for every entry that it takes; a scatter costs 3 ns and is never part of anything
+else, so that what is scattered is computed once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 WASTE = 4.0
-"""Lists are padded to the longest one unless that makes them this many times longer; then they are added up by a scatter."""
+"""Lists are padded to the longest one unless that makes them this many times longer; then they are
+added up by a scatter.
+"""
 
 
 class Sums(eqx.Module):
@@ -30,39 +33,63 @@ class Sums(eqx.Module):
     targets: int = eqx.field(static=True)
     spare: bool = eqx.field(static=True)
 
-    def __init__(self, target: np.ndarray, source: np.ndarray, targets: int, sources: int, spare: int | None = None):
+    def __init__(
+        self,
+        target: np.ndarray,
+        source: np.ndarray,
+        targets: int,
+        sources: int,
+        spare: int | None = None,
+    ):
         self.targets, self.lists, self.pairs, self.spare = targets, None, None, spare is not None
         lists = padded(target, source, targets, sources if spare is None else spare)
         if lists.size <= WASTE * len(target) + targets:
             self.lists = jnp.asarray(lists)
         else:
             order = np.argsort(target, kind="stable")
-            self.pairs = jnp.asarray(target[order], jnp.int32), jnp.asarray(source[order], jnp.int32)
+            self.pairs = (
+                jnp.asarray(target[order], jnp.int32),
+                jnp.asarray(source[order], jnp.int32),
+            )
 
     def __call__(self, x: Float[Array, "... sources"]) -> Float[Array, "... targets"]:
         if self.lists is not None:
             term = taken if self.spare else entries
-            return sum((term(x, index) for index in self.lists), jnp.zeros((*x.shape[:-1], self.targets)))
+            return sum(
+                (term(x, index) for index in self.lists), jnp.zeros((*x.shape[:-1], self.targets))
+            )
         assert self.pairs is not None
         target, source = self.pairs
-        summed = jax.ops.segment_sum(jnp.moveaxis(taken(x, source), -1, 0), target, self.targets, indices_are_sorted=True)
+        summed = jax.ops.segment_sum(
+            jnp.moveaxis(taken(x, source), -1, 0), target, self.targets, indices_are_sorted=True
+        )
         return jnp.moveaxis(summed, 0, -1)
 
 
-def entries(x: Float[Array, "... sources"], index: Int[Array, " targets"]) -> Float[Array, "... targets"]:
+def entries(
+    x: Float[Array, "... sources"], index: Int[Array, " targets"]
+) -> Float[Array, "... targets"]:
     """`x[…, index]`, and 0 where an index is one past the end: the padding of lists."""
     return x.at[..., index].get(mode="fill", fill_value=0.0, wrap_negative_indices=False)
 
 
-def taken(x: Float[Array, "... sources"], index: Int[Array, " targets"]) -> Float[Array, "... targets"]:
-    """`x[…, index]` for indices that are all within x; without the code that wraps negative ones, a plain load."""
+def taken(
+    x: Float[Array, "... sources"], index: Int[Array, " targets"]
+) -> Float[Array, "... targets"]:
+    """`x[…, index]` for indices that are all within x; without the code that wraps negative ones, a
+    plain load.
+    """
     return x.at[..., index].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
-def scattered(x: Float[Array, "... sources"], place: Int[Array, " sources"], size: int, fill=0.0) -> Float[Array, "... size"]:
+def scattered(
+    x: Float[Array, "... sources"], place: Int[Array, " sources"], size: int, fill=0.0
+) -> Float[Array, "... size"]:
     """y with `y[…, place] = x` and `fill` elsewhere; places are all different."""
     empty = jnp.full((*x.shape[:-1], size), fill)
-    return empty.at[..., place].set(x, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)  # type: ignore
+    return empty.at[..., place].set(
+        x, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False
+    )
 
 
 def padded(target: np.ndarray, source: np.ndarray, targets: int, fill: int) -> np.ndarray:

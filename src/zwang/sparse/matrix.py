@@ -16,15 +16,17 @@ from zwang.sparse.gather import Sums, taken
 class Layout(eqx.Module):
     """Where the entries of a matrix are; columns come in blocks, those of the mass matrix.
 
-    Columns of one color share no row, so that row i has one block of each color at most: entries are an array (color, place in
-    the block, row), and `A w` for as many w as there are colors and places is the whole matrix.
+    Columns of one color share no row, so that row i has one block of each color at most: entries
+    are an array (color, place in the block, row), and `A w` for as many w as there are colors and
+    places is the whole matrix.
 
     Args:
         row, block: entries by rows and blocks of columns, shape (entries,).
         color: of each block, shape (blocks,).
         shape: (m, nv).
         size: columns per block.
-        spare: whether the last row is there to have no entries, which makes sums over columns cheaper.
+        spare: whether the last row is there to have no entries, which makes sums over columns
+            cheaper.
     """
 
     block: Int[Array, "colors m"]
@@ -35,18 +37,30 @@ class Layout(eqx.Module):
     colors: int = eqx.field(static=True)
 
     def __init__(
-        self, row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int, spare: bool = False
+        self,
+        row: np.ndarray,
+        block: np.ndarray,
+        color: np.ndarray,
+        shape: tuple[int, int],
+        size: int,
+        spare: bool = False,
     ):
         m, nv = shape
         blocks = nv // size
         self.shape, self.size, self.colors = shape, size, int(color.max(initial=0)) + 1
         table = np.zeros((self.colors, m), np.int32)
-        table[color[block], row] = block  # a color that a row lacks keeps block 0, where its entry is 0
+        table[color[block], row] = (
+            block  # a color that a row lacks keeps block 0, where its entry is 0
+        )
         self.block, self.color = jnp.asarray(table), jnp.asarray(color, jnp.int32)
-        self.columns = Sums(block, color[block] * m + row, blocks, self.colors * m, m - 1 if spare else None)
+        self.columns = Sums(
+            block, color[block] * m + row, blocks, self.colors * m, m - 1 if spare else None
+        )
 
     def tests(self) -> Float[Array, "tests nv"]:
-        """Vectors w whose products `A w` are the whole matrix: 1 at one place of all blocks of one color."""
+        """Vectors w whose products `A w` are the whole matrix: 1 at one place of all blocks of one
+        color.
+        """
         test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
         return (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
 
@@ -54,7 +68,9 @@ class Layout(eqx.Module):
         """The matrix whose products with `tests` are given."""
         return SparseMatrix(products.reshape(self.colors, self.size, -1), self)
 
-    def evaluate(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
+    def evaluate(
+        self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]
+    ) -> SparseMatrix:
         """The matrix whose products `A w` are given."""
         return self.matrix(jax.vmap(product)(self.tests()))
 
@@ -104,7 +120,9 @@ class SparseMatrix(eqx.Module):
         return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """As an array of NumPy; asked for by name only (`np.asarray(A)`), never by a product with an array."""
+        """As an array of NumPy; asked for by name only (`np.asarray(A)`), never by a product with
+        an array.
+        """
         return np.asarray(self.todense(), dtype)
 
     def todense(self) -> Float[Array, "m nv"]:

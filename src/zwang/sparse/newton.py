@@ -1,14 +1,16 @@
-"""One Newton step of an implicit method where forces and constraints have few entries per row: no matrix nv × nv.
+"""One Newton step of an implicit method where forces and constraints have few entries per row: no
+matrix nv × nv.
 
     K u + Aᵀ λ = f,    A u = 0,    K = M − X
 
-X is what the change of the force over a step says: sparse like the springs and dampers that couple neighbors. One factor, in the
-order of an elimination over velocities, of
+X is what the change of the force over a step says: sparse like the springs and dampers that couple
+neighbors. One factor, in the order of an elimination over velocities, of
 
     H = ½ (K + Kᵀ) + AᵀDA / μ
 
-with D as in the penalty method: each row at unit length in the metric of M⁻¹. Sweeps of the method of multipliers then bring
-`A u` to zero and, as their residual is that of K itself, also what ½ (K + Kᵀ) leaves out (gyroscopic forces).
+with D as in the penalty method: each row at unit length in the metric of M⁻¹. Sweeps of the method
+of multipliers then bring `A u` to zero and, as their residual is that of K itself, also what ½ (K +
+Kᵀ) leaves out (gyroscopic forces).
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class NewtonPlan(eqx.Module):
         elimination: of H.
         own: sums ½ (K + Kᵀ) below the diagonal from the entries of K.
         diagonal: where K has its diagonal among its entries.
-        products: sums AᵀDA below the diagonal from the products of entries of `√D A`; `first` and `second` say which.
+        products: sums AᵀDA below the diagonal from the products of entries of `√D A`; `first` and
+            `second` say which.
     """
 
     layout: Layout
@@ -53,15 +56,28 @@ class NewtonPlan(eqx.Module):
     first: Int[Array, " products"]
     second: Int[Array, " products"]
 
-    def __init__(self, A: Layout, entries: tuple[np.ndarray, np.ndarray], row: np.ndarray, block: np.ndarray, size: int):
+    def __init__(
+        self,
+        A: Layout,
+        entries: tuple[np.ndarray, np.ndarray],
+        row: np.ndarray,
+        block: np.ndarray,
+        size: int,
+    ):
         nv, each = A.shape[1], np.arange(size)
         blocks = nv // size
-        key = np.unique(np.concatenate([row * np.int64(blocks) + block, np.arange(blocks) * np.int64(blocks + 1)]))
+        key = np.unique(
+            np.concatenate(
+                [row * np.int64(blocks) + block, np.arange(blocks) * np.int64(blocks + 1)]
+            )
+        )
         row, block = key // blocks, key % blocks
         place = (row[:, None] * size + each).ravel(), np.repeat(block, size)
         color = colors(*place, nv, blocks)
         self.layout = Layout(*place, color, (nv, nv), size)
-        i, j = (np.broadcast_to(x, (len(row), size, size)).ravel() for x in _within(row, block, size))
+        i, j = (
+            np.broadcast_to(x, (len(row), size, size)).ravel() for x in _within(row, block, size)
+        )
         k = _flat(self.layout, i, j)
 
         a_row, a_block = entries
@@ -77,16 +93,27 @@ class NewtonPlan(eqx.Module):
         self.own = Sums(entry[:count], np.tile(k, 2)[own], lower, self.layout.colors * size * nv)
         self.diagonal = jnp.asarray(_flat(self.layout, np.arange(nv), np.arange(nv)), jnp.int32)
         self.first, self.second = (jnp.asarray(products[x[other]], jnp.int32) for x in (a, b))
-        self.products = Sums(entry[count:], np.arange(len(entry) - count), lower, len(entry) - count)
+        self.products = Sums(
+            entry[count:], np.arange(len(entry) - count), lower, len(entry) - count
+        )
 
-    def factored(self, K: Callable, A: SparseMatrix, scale: Float[Array, " m"], method: Proximal) -> SparseNewton:
+    def factored(
+        self, K: Callable, A: SparseMatrix, scale: Float[Array, " m"], method: Proximal
+    ) -> SparseNewton:
         """Factor H from the products `K w`; √D is `scale`."""
         K_ = self.layout.evaluate(K)
         C = SparseMatrix(A.data * scale, A.layout)
         k, c = K_.data.ravel(), C.data.ravel()
-        outer = 0.5 * self.own(k) + self.products(taken(c, self.first) * taken(c, self.second)) / method.damping
-        squares = C.layout.columns((C.data**2).transpose(1, 0, 2).reshape(C.layout.size, -1)).T.ravel()
-        diagonal = self.elimination.ordered(taken(k, self.diagonal) + squares / method.damping, fill=1.0)
+        outer = (
+            0.5 * self.own(k)
+            + self.products(taken(c, self.first) * taken(c, self.second)) / method.damping
+        )
+        squares = C.layout.columns(
+            (C.data**2).transpose(1, 0, 2).reshape(C.layout.size, -1)
+        ).T.ravel()
+        diagonal = self.elimination.ordered(
+            taken(k, self.diagonal) + squares / method.damping, fill=1.0
+        )
         return SparseNewton(K_, C, factor_entries(self.elimination, outer, diagonal), method)
 
 
@@ -115,12 +142,16 @@ class SparseNewton(eqx.Module):
             u = u + order.given(self.factor.solve(order.ordered(missing)))
             return u, force + self.C.T @ (self.C @ u) / mu
 
-        return jax.lax.fori_loop(0, self.method.sweeps, sweep, (jnp.zeros_like(f), jnp.zeros_like(f)))[0]
+        return jax.lax.fori_loop(
+            0, self.method.sweeps, sweep, (jnp.zeros_like(f), jnp.zeros_like(f))
+        )[0]
 
 
 def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but need not be neighbors of the same
-    ones (no row of a pin joint has both x and y)."""
+    """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but
+    need not be neighbors of the same
+    ones (no row of a pin joint has both x and y).
+    """
     from scipy.sparse import coo_array, csr_array
 
     one = csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))

@@ -1,9 +1,9 @@
 """Which nodes of a sparse symmetric matrix are eliminated when, on the host.
 
-Rows with the same neighbors form a node. In each round nodes that do not touch each other are eliminated at once, those with few
-neighbors first: what is left is the Schur complement on the other nodes. Every other joint of a chain goes in the first
-round, every other of the rest in the second (cyclic reduction); of a tree the leaves go first. The last few rows are one dense
-matrix.
+Rows with the same neighbors form a node. In each round nodes that do not touch each other are
+eliminated at once, those with few neighbors first: what is left is the Schur complement on the
+other nodes. Every other joint of a chain goes in the first round, every other of the rest in the
+second (cyclic reduction); of a tree the leaves go first. The last few rows are one dense matrix.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from zwang.sparse.gather import padded
 LARGEST_NODE = 6
 """Rows of a node at most: those of a joint in space that leaves no freedom."""
 FEW_NODES = 1 / 8
-"""Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a round."""
+"""Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a
+round.
+"""
 MOST_ROUNDS = 60
 """Rounds after which elimination has filled the matrix and the rest is dense."""
 
 
 @dataclasses.dataclass
 class Blocks:
-    """The lower triangle of a block matrix: `high ≥ low` of every block, sorted, each diagonal block among them."""
+    """The lower triangle of a block matrix: `high ≥ low` of every block, sorted, each diagonal
+    block among them.
+    """
 
     nodes: int
     high: np.ndarray
@@ -39,14 +43,18 @@ class Blocks:
 
 @dataclasses.dataclass
 class Round:
-    """Nodes that go at once, in ascending order, and the neighbors that each has then, padded by the number of nodes."""
+    """Nodes that go at once, in ascending order, and the neighbors that each has then, padded by
+    the number of nodes.
+    """
 
     nodes: np.ndarray
     neighbors: np.ndarray
 
 
 def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.ndarray]:
-    """Rounds, and the nodes that are left to the dense rest, where no more than `dense` rows are left."""
+    """Rounds, and the nodes that are left to the dense rest, where no more than `dense` rows are
+    left.
+    """
     own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
     padding = blocks.nodes
     while blocks.nodes * size > dense and len(rounds) < MOST_ROUNDS:
@@ -60,7 +68,9 @@ def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.nda
 
 
 def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Node of each row, its place within the node, and the size of nodes; rows of a node have the same neighbors."""
+    """Node of each row, its place within the node, and the size of nodes; rows of a node have the
+    same neighbors.
+    """
     key = np.unique(i.astype(np.int64) * m + j)
     label = np.random.default_rng(1847).integers(1, 2**62, m, dtype=np.int64)
     neighborhood = np.zeros(m, np.int64)
@@ -79,9 +89,14 @@ def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.nda
 
 
 def independent(blocks: Blocks) -> np.ndarray:
-    """Nodes of low degree of which no two touch, in ascending order; none if almost every two touch."""
+    """Nodes of low degree of which no two touch, in ascending order; none if almost every two
+    touch.
+    """
     off = blocks.high != blocks.low
-    ends = np.concatenate([blocks.high[off], blocks.low[off]]), np.concatenate([blocks.low[off], blocks.high[off]])
+    ends = (
+        np.concatenate([blocks.high[off], blocks.low[off]]),
+        np.concatenate([blocks.low[off], blocks.high[off]]),
+    )
     order = np.argsort(ends[0], kind="stable")
     neighbor = ends[1][order].tolist()
     degree = np.bincount(ends[0], minlength=blocks.nodes)
@@ -90,7 +105,9 @@ def independent(blocks: Blocks) -> np.ndarray:
     if least > blocks.nodes // 2:
         return np.zeros(0, int)
     most = max(2, least + least // 2)
-    if np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes:  # two ends of a band would be peeled off layer by layer
+    if (
+        np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes
+    ):  # two ends of a band would be peeled off layer by layer
         most = np.median(degree)
     eligible = np.flatnonzero(degree <= most)
     first, last = (last - degree).tolist(), last.tolist()
@@ -104,8 +121,10 @@ def independent(blocks: Blocks) -> np.ndarray:
 
 
 def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, np.ndarray]:
-    """Neighbors of the nodes that go, by their place after the round and padded by one past the end; the blocks that are left; the
-    nodes that stay."""
+    """Neighbors of the nodes that go, by their place after the round and padded by one past the
+    end; the blocks that are left; the
+    nodes that stay.
+    """
     gone = np.zeros(blocks.nodes, bool)
     gone[chosen] = True
     kept = np.flatnonzero(~gone)
@@ -119,4 +138,8 @@ def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, n
     s, t = np.tril_indices(len(neighbors))
     both = (neighbors[s] < len(kept)) & (neighbors[t] < len(kept))
     i = np.concatenate([new[blocks.high[stay]], neighbors[s][both]])
-    return neighbors, Blocks.of(len(kept), i, np.concatenate([new[blocks.low[stay]], neighbors[t][both]])), kept
+    return (
+        neighbors,
+        Blocks.of(len(kept), i, np.concatenate([new[blocks.low[stay]], neighbors[t][both]])),
+        kept,
+    )

@@ -1,7 +1,8 @@
 """Where a constraint matrix has entries, found from products `A w` alone.
 
-Velocities are taken in groups that are halved again and again. A random w on a group shows which rows meet it; groups that no row
-shares are tested together. So a chain of n bodies costs some ten products per halving, `log2 n` halvings, and nothing of size n × n.
+Velocities are taken in groups that are halved again and again. A random w on a group shows which
+rows meet it; groups that no row shares are tested together. So a chain of n bodies costs some ten
+products per halving, `log2 n` halvings, and nothing of size n × n.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ import numpy as np
 from zwang.constraint.pattern import colors
 
 MOST_COLORS = 128
-"""A matrix that needs more groups of columns than this at once has rows that are too full to gain by sparsity."""
+"""A matrix that needs more groups of columns than this at once has rows that are too full to gain
+by sparsity.
+"""
 
 
-def detect(product: Callable[[np.ndarray], np.ndarray], m: int, blocks: int, size: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Entries of a matrix by rows and blocks of columns, in order of rows, shapes (entries,); None if rows are too full.
+def detect(
+    product: Callable[[np.ndarray], np.ndarray], m: int, blocks: int, size: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Entries of a matrix by rows and blocks of columns, in order of rows, shapes (entries,); None
+    if rows are too full.
 
     Args:
         product: w, shape (tests, blocks·size) → A w, shape (tests, m). A NaN counts as an entry.
@@ -38,7 +44,10 @@ def detect(product: Callable[[np.ndarray], np.ndarray], m: int, blocks: int, siz
         w = (test == np.arange(2 * (color.max() + 1))[:, None])[:, :, None] * values
         met = product(w.reshape(len(w), -1)) != 0
         first, second = (met[2 * color[group] + bit, row] for bit in (0, 1))
-        row, group = np.concatenate([row[first], row[second]]), np.concatenate([2 * group[first], 2 * group[second] + 1])
+        row, group = (
+            np.concatenate([row[first], row[second]]),
+            np.concatenate([2 * group[first], 2 * group[second] + 1]),
+        )
         inside = group * width < blocks
         row, group = row[inside], group[inside]
     if blocks == 1:

@@ -24,21 +24,31 @@ from zwang.sparse.weighted import SparseWeighted, inverse_roots, row_lengths, we
 from zwang.system import System
 
 POINTS, ATTEMPTS = 3, 8
-"""Random states at which entries are looked for, and how many are tried to find so many where the constraints are finite."""
+"""Random states at which entries are looked for, and how many are tried to find so many where the
+constraints are finite.
+"""
 TESTS = 16
 """Products per call while entries are looked for."""
 SPARSE_ROWS = 120
-"""Models with at least so many rows are looked at for sparsity. A step of n-four-bar, in processor time, is as fast either way at 44 rows,
-1.5 times faster sparse at 80 and 2.2 times at 122; but its program takes 7 s more to compile at 122 rows, about what a run of 10 s gains
-there. Fewer rows gain only where a model runs often (`pseudoinverse=zw.Sparse()`)."""
+"""Models with at least so many rows are looked at for sparsity. A step of n-four-bar, in processor
+time, is as fast either way at 44 rows,
+1.5 times faster sparse at 80 and 2.2 times at 122; but its program takes 7 s more to compile at 122
+rows, about what a run of 10 s gains there. Fewer rows gain only where a model runs often
+(`pseudoinverse=zw.Sparse()`).
+"""
 GAIN = 0.25
-"""The sparse path is taken where its multiplications are fewer than this part of the dense path's."""
+"""The sparse path is taken where its multiplications are fewer than this part of the dense path's.
+"""
 MISSED = 1e-9
-"""Largest relative difference of `A w` by entries and by differentiation along a random w; more shows that an entry is missing."""
+"""Largest relative difference of `A w` by entries and by differentiation along a random w; more
+shows that an entry is missing.
+"""
 
 
 class Structure(eqx.Module):
-    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated; for implicit methods also what a Newton step needs."""
+    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated; for implicit methods
+    also what a Newton step needs.
+    """
 
     layout: Layout
     plan: Plan
@@ -48,7 +58,9 @@ class Structure(eqx.Module):
         """A from its products `A w`, one per color."""
         return self.layout.evaluate(product)
 
-    def weighted(self, mass: AbstractMass, A: SparseMatrix, method: Proximal, row_length=None) -> SparseWeighted:
+    def weighted(
+        self, mass: AbstractMass, A: SparseMatrix, method: Proximal, row_length=None
+    ) -> SparseWeighted:
         """A⊕."""
         return SparseWeighted(mass, A, self.plan, method, row_length)
 
@@ -57,7 +69,9 @@ class Structure(eqx.Module):
         return row_lengths(weighed(inverse_roots(mass), A))
 
     def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
-        """Relative difference between `A w` by entries and by differentiation, along a fixed random w."""
+        """Relative difference between `A w` by entries and by differentiation, along a fixed random
+        w.
+        """
         w = probe(A.shape[1])
         true = product(w)
         return relative(A @ w - true, true)
@@ -94,16 +108,24 @@ class Sparsity:
 
     @cached_property
     def structure(self) -> Structure | None:
-        """None if the mass matrix is dense, if rows are too full, or if the constraints are finite at no random state."""
+        """None if the mass matrix is dense, if rows are too full, or if the constraints are finite
+        at no random state.
+        """
         if self._entries is None:
             return None
-        with jax.ensure_compile_time_eval():  # it may be asked for first while a function of the model is being compiled
+        with (
+            jax.ensure_compile_time_eval()
+        ):  # it may be asked for first while a function of the model is being compiled
             row, block, layout = self._entries
-            return Structure(layout, plan(row, block, np.asarray(layout.color), layout.shape, layout.size))
+            return Structure(
+                layout, plan(row, block, np.asarray(layout.color), layout.shape, layout.size)
+            )
 
     @cached_property
     def newton(self) -> NewtonPlan | None:
-        """What a Newton step of an implicit method needs; None without a structure, or if forces have too full rows."""
+        """What a Newton step of an implicit method needs; None without a structure, or if forces
+        have too full rows.
+        """
         if self._entries is None:
             return None
         with jax.ensure_compile_time_eval():
@@ -111,7 +133,9 @@ class Sparsity:
             found = self._found(self._forces, self._system.nv)
             if found is None or found.layout.colors > MOST_COLORS:
                 return None
-            return NewtonPlan(layout, (row, block), found.row // layout.size, found.block, layout.size)
+            return NewtonPlan(
+                layout, (row, block), found.row // layout.size, found.block, layout.size
+            )
 
     @cached_property
     def _entries(self) -> _Entries | None:
@@ -134,7 +158,10 @@ class Sparsity:
             found = detect(product, m, blocks, size)
             if found is None:
                 return None
-            key = np.unique(np.concatenate([row, found[0]]) * np.int64(blocks) + np.concatenate([block, found[1]]))
+            key = np.unique(
+                np.concatenate([row, found[0]]) * np.int64(blocks)
+                + np.concatenate([block, found[1]])
+            )
             row, block = key // blocks, key % blocks
             layout = Layout(row, block, colors(row, block, m, blocks), shape, size)
         return None if layout is None else _Entries(row, block, layout)
@@ -158,17 +185,26 @@ class Sparsity:
     @cached_property
     def _block_size(self) -> int | None:
         q, t = jnp.zeros(self._system.nq), jnp.zeros(())
-        shape = jax.eval_shape(lambda q, t, p: jnp.asarray(self._system.mass_matrix(q, t, p)), q, t, self._p).shape
+        shape = jax.eval_shape(
+            lambda q, t, p: jnp.asarray(self._system.mass_matrix(q, t, p)), q, t, self._p
+        ).shape
         return {1: 1, 2: None, 3: shape[-1]}[len(shape)]
 
     @cached_property
     def states(self) -> list[tuple]:
-        """Random states where all products are finite; parameters are moved a little, so that one that is 0 hides nothing."""
+        """Random states where all products are finite; parameters are moved a little, so that one
+        that is 0 hides nothing.
+        """
         random, found = np.random.default_rng(1788), []
         for attempt in range(ATTEMPTS):
             spread = 0.1 * (attempt < ATTEMPTS // 2)
-            p = jax.tree_util.tree_map(lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p)
-            q, v = random.uniform(0.2, 1.2, self._system.nq), random.standard_normal(self._system.nv)
+            p = jax.tree_util.tree_map(
+                lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p
+            )
+            q, v = (
+                random.uniform(0.2, 1.2, self._system.nq),
+                random.standard_normal(self._system.nv),
+            )
             state = jnp.asarray(q), jnp.asarray(v), jnp.asarray(random.uniform(0.2, 1.2)), p
             if np.all(np.isfinite(self.product_at(state)(np.ones((1, self._system.nv))))):
                 found.append(state)

@@ -1,12 +1,14 @@
 """A⊕ of a matrix with few entries per row, by proximal sweeps on one sparse factor.
 
-The equations are those of `zwang.kernel.WeightedPseudoinverse` with `Proximal`; nothing is larger than the entries and their
-factor. With `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of the linear system,
+The equations are those of `zwang.kernel.WeightedPseudoinverse` with `Proximal`; nothing is larger
+than the entries and their factor. With `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of the
+linear system,
 
     dλ = Q⁺ (dr − dQ λ),
 
-with Q⁺ between two projections onto the range of Q: where rows depend on each other, neither part of the right-hand side need be in
-that range by itself, only their sum over everything that a parameter changes is.
+with Q⁺ between two projections onto the range of Q: where rows depend on each other, neither part
+of the right-hand side need be in that range by itself, only their sum over everything that a
+parameter changes is.
 """
 
 from __future__ import annotations
@@ -28,16 +30,24 @@ from zwang.sparse.gather import scattered, taken
 from zwang.sparse.matrix import SparseMatrix
 
 RANK_DAMPING = 1e-13
-"""μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others has the pivot (k + 1) μ at most."""
+"""μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others
+has the pivot (k + 1) μ at most.
+"""
 LEFT = 1e-15
-"""Part of a residual that sweeps may leave: its own round-off. Away from singular configurations two sweeps leave that (40 four-bar
-loops: 2.5e-10 after one, 2.5e-16 after two)."""
+"""Part of a residual that sweeps may leave: its own round-off. Away from singular configurations
+two sweeps leave that (40 four-bar
+loops: 2.5e-10 after one, 2.5e-16 after two).
+"""
 BESIDE = 1e-14
-"""Residual, rows at unit length, that sweeps may leave beside the length of the velocity or acceleration that they correct: its
-round-off in a few tens of rows."""
+"""Residual, rows at unit length, that sweeps may leave beside the length of the velocity or
+acceleration that they correct: its
+round-off in a few tens of rows.
+"""
 PIVOT = 1e-9
-"""Pivots above this count in the rank: a row is independent if it is farther than the root of this, 3e-5 of its length, from
-those eliminated before it."""
+"""Pivots above this count in the rank: a row is independent if it is farther than the root of this,
+3e-5 of its length, from
+those eliminated before it.
+"""
 
 
 class SparseWeighted(eqx.Module):
@@ -58,7 +68,9 @@ class SparseWeighted(eqx.Module):
     roots: Float[Array, "k k blocks"]
     sweeps: _Sweeps
 
-    def __init__(self, mass: AbstractMass, A: SparseMatrix, plan: Plan, method: Proximal, row_length=None):
+    def __init__(
+        self, mass: AbstractMass, A: SparseMatrix, plan: Plan, method: Proximal, row_length=None
+    ):
         self.mass, self.A, self.roots = mass, A, inverse_roots(mass)
         C = weighed(self.roots, A)
         length = row_lengths(C)
@@ -77,7 +89,12 @@ class SparseWeighted(eqx.Module):
 
     def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`A⊕ r` of what x has left, by as many sweeps as leave `BESIDE` of x."""
-        return self._corrected(r, dataclasses.replace(self.sweeps, enough=BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))))
+        return self._corrected(
+            r,
+            dataclasses.replace(
+                self.sweeps, enough=BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))
+            ),
+        )
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`."""
@@ -85,12 +102,16 @@ class SparseWeighted(eqx.Module):
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length."""
-        return self.scale * _project(self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r)[0])
+        return self.scale * _project(
+            self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r)[0]
+        )
 
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
         pivots = factor(self.sweeps.plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
-        return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))  # rows that are not meant have no pivot, padding has 1
+        return self.C.layout.shape[0] - jnp.sum(
+            ~(pivots > PIVOT)
+        )  # rows that are not meant have no pivot, padding has 1
 
     def volume(self) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
@@ -118,18 +139,21 @@ def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, 
     """Entries of `A W`, W = L⁻ᵀ."""
     roots = taken(roots, A.layout.block)
     rows = [sum(roots[a, b] * A.data[:, b] for b in range(a + 1)) for a in range(len(roots))]
-    return jnp.stack(rows, axis=1)  # type: ignore
+    return jnp.stack(rows, axis=1)
 
 
 def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
     """Length of each row, from its entries."""
-    return jnp.sqrt(sum(row**2 for row in C.reshape(-1, C.shape[2])))  # type: ignore  # entry by entry: a sum over axes takes longer
+    return jnp.sqrt(sum(row**2 for row in C.reshape(-1, C.shape[2])))
 
 
 class _Sweeps(eqx.Module):
-    """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the order of elimination.
+    """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the
+    order of elimination.
 
-    At most `count` sweeps, fewer once they leave no more than `enough`, or than the part `LEFT` of r."""
+    At most `count` sweeps, fewer once they leave no more than `enough`, or than the part `LEFT` of
+    r.
+    """
 
     C: SparseMatrix
     plan: Plan
@@ -141,7 +165,8 @@ class _Sweeps(eqx.Module):
 
     @classmethod
     def of(cls, plan: Plan, C: SparseMatrix, method: Proximal) -> _Sweeps:
-        # scattered, and so computed once: were C rounded otherwise in its factor than in its products, dependent rows would
+        # scattered, and so computed once: were C rounded otherwise in its factor than in its
+        # products, dependent rows would
         # not depend any more
         data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
         ordered = SparseMatrix(plan.elimination.ordered(data), plan.layout)
@@ -149,7 +174,9 @@ class _Sweeps(eqx.Module):
         return cls(ordered, plan, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
-        """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its uses would compute it."""
+        """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its
+        uses would compute it.
+        """
         r = self._ordered(r)
         small = jnp.maximum(LEFT**2 * jnp.sum(r**2), self.enough**2)
 
@@ -161,7 +188,9 @@ class _Sweeps(eqx.Module):
 
         def unfinished(carry):
             missing, k = carry[2:]
-            return (k == 0) | ((k < self.count) & ~(jnp.sum(missing**2) <= small))  # NaN goes on, and shows
+            return (k == 0) | (
+                (k < self.count) & ~(jnp.sum(missing**2) <= small)
+            )  # NaN goes on, and shows
 
         start = (jnp.zeros_like(r), jnp.zeros(self.C.shape[1]), r, 0)
         x, y, _, _ = jax.lax.while_loop(unfinished, sweep, start)
@@ -169,11 +198,15 @@ class _Sweeps(eqx.Module):
 
     def project(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        return x - self._given(self.mu * self.factor.solve(self.mu * self.factor.solve(self._ordered(x))))
+        return x - self._given(
+            self.mu * self.factor.solve(self.mu * self.factor.solve(self._ordered(x)))
+        )
 
     def _ordered(self, x):
         order = self.plan.elimination
-        return scattered(x, order.place if self.rows is None else order.place[self.rows], len(order.padding))
+        return scattered(
+            x, order.place if self.rows is None else order.place[self.rows], len(order.padding)
+        )
 
     def _given(self, x):
         place = self.plan.elimination.place
@@ -203,7 +236,9 @@ def _solve_jvp(primals, tangents):
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
     inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r))[0])
-    return jax.lax.custom_linear_solve(lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True)
+    return jax.lax.custom_linear_solve(
+        lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True
+    )
 
 
 @eqx.filter_custom_jvp
@@ -214,7 +249,9 @@ def _project(sweeps: _Sweeps, C: SparseMatrix, x: Array) -> Array:
 
 @_project.def_jvp
 def _project_jvp(primals, tangents):
-    """With `P = Q Q⁺`: `dP x = (I − P) dQ Q⁺ x + Q⁺ dQ (I − P) x`; of the second term only what `dCᵀ` sees of the null space."""
+    """With `P = Q Q⁺`: `dP x = (I − P) dQ Q⁺ x + Q⁺ dQ (I − P) x`; of the second term only what
+    `dCᵀ` sees of the null space.
+    """
     sweeps, C, x = primals
     _, dC, dx = tangents
     y = _project(sweeps, C, x)
@@ -222,13 +259,20 @@ def _project_jvp(primals, tangents):
     data = None if dC is None else dC.data
     if data is not None:
         first = _gram_change(C, data, _between(sweeps, C, x))
-        change = change + first - sweeps.project(first) + _between(sweeps, C, _gram_change(C, data, x - y))
+        change = (
+            change
+            + first
+            - sweeps.project(first)
+            + _between(sweeps, C, _gram_change(C, data, x - y))
+        )
     return y, change
 
 
 def _gram_change(C: SparseMatrix, data: Array, x: Array) -> Array:
     """`d(C Cᵀ) x` for a change of C's entries."""
-    return jax.jvp(lambda entries: _with(C, entries) @ (_with(C, entries).T @ x), (C.data,), (data,))[1]
+    return jax.jvp(
+        lambda entries: _with(C, entries) @ (_with(C, entries).T @ x), (C.data,), (data,)
+    )[1]
 
 
 def _with(C: SparseMatrix, data: Array) -> SparseMatrix:

@@ -1,4 +1,5 @@
-"""A run to look at: `view.html`, one file that plays it in a browser and asks the network for nothing.
+"""A run to look at: `view.html`, one file that plays it in a browser and asks the network for
+nothing.
 
 | file | what |
 |---|---|

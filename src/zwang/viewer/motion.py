@@ -1,4 +1,6 @@
-"""A run and its scene as numbers: where everything is at even instants, forces and violations at the run's samples."""
+"""A run and its scene as numbers: where everything is at even instants, forces and violations at
+the run's samples.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
     times = np.linspace(start, end, int(np.clip(np.ceil(RATE * (end - start)) + 1, FEWEST, MOST)))
     seen = scene.at(configurations(run, times))
     index = {name: i for i, name in enumerate(scene.points)}
-    owners = list(dict.fromkeys([*scene.bodies, *(x.body for x in (*scene.bars, *scene.plates) if x.body)]))
+    owners = list(
+        dict.fromkeys([*scene.bodies, *(x.body for x in (*scene.bars, *scene.plates) if x.body)])
+    )
     made: dict[str, Any] = {
         "space": scene.dimensions(run.q[0]) == 3,
         "unit": scene.unit,
@@ -42,14 +46,28 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         "points": list(scene.points),
         "owners": owners,
         "bars": [
-            {"ends": [index[x] for x in bar.ends], "owner": _owner(owners, bar.body), "kind": bar.kind} for bar in scene.bars
+            {
+                "ends": [index[x] for x in bar.ends],
+                "owner": _owner(owners, bar.body),
+                "kind": bar.kind,
+            }
+            for bar in scene.bars
         ],
-        "plates": [{"corners": [index[x] for x in plate.corners], "owner": _owner(owners, plate.body)} for plate in scene.plates],
+        "plates": [
+            {"corners": [index[x] for x in plate.corners], "owner": _owner(owners, plate.body)}
+            for plate in scene.plates
+        ],
         "bodies": [
-            {"owner": owners.index(name), "shapes": [_shape(name, x) for x in shapes]} for name, shapes in scene.bodies.items()
+            {"owner": owners.index(name), "shapes": [_shape(name, x) for x in shapes]}
+            for name, shapes in scene.bodies.items()
         ],
         "joints": [
-            {"name": mark.name, "point": index[mark.point], "symbol": mark.symbol, "grounded": mark.grounded}
+            {
+                "name": mark.name,
+                "point": index[mark.point],
+                "symbol": mark.symbol,
+                "grounded": mark.grounded,
+            }
             for mark in scene.joints
         ],
         "traces": [index[name] for name in scene.traces],
@@ -69,7 +87,8 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
 
 
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
-    """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye cannot tell from exact.
+    """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye
+    cannot tell from exact.
 
     An impact stands twice in the steps, before and after, and parts them.
     """
@@ -91,7 +110,9 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
 
 
 def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
-    """Largest |φ| or |ψ| of each joint's constraints at the samples, shape (n, joints); NaN where it has none."""
+    """Largest |φ| or |ψ| of each joint's constraints at the samples, shape (n, joints); NaN where
+    it has none.
+    """
     data = run.variables
     names = [str(n) for n in data["constraint"].values]
     worst = np.fmax(np.abs(data["violation"].values), np.abs(data["velocity_violation"].values))
@@ -100,7 +121,9 @@ def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
         if mark.constraints is not None:
             columns[i] = [names.index(n) for n in mark.constraints]
     return (
-        np.stack([worst[:, c].max(axis=1) if c else np.full(len(worst), np.nan) for c in columns], axis=1)
+        np.stack(
+            [worst[:, c].max(axis=1) if c else np.full(len(worst), np.nan) for c in columns], axis=1
+        )
         if joints
         else worst[:, :0]
     )
@@ -112,18 +135,25 @@ def _owner(owners: list[str], body: str) -> int:
 
 def _shape(body: str, shape: Shape) -> dict[str, Any]:
     given = {
-        "kind": shape.kind, "size": list(map(float, shape.size)), "position": list(map(float, shape.position)),
-        "orientation": list(map(float, shape.orientation)), "color": None if shape.color is None else list(map(float, shape.color)),
-    }  # fmt: skip
+        "kind": shape.kind,
+        "size": list(map(float, shape.size)),
+        "position": list(map(float, shape.position)),
+        "orientation": list(map(float, shape.orientation)),
+        "color": None if shape.color is None else list(map(float, shape.color)),
+    }
     if shape.file is None:
         return given
     path = Path(shape.file)
     if path.suffix.lower() not in MESHES:
-        raise ModelError(f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or give another shape.")
+        raise ModelError(
+            f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or give another shape."
+        )
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"cannot read the mesh {path} of body {body!r}: {error.strerror}.") from None
+        raise ModelError(
+            f"cannot read the mesh {path} of body {body!r}: {error.strerror}."
+        ) from None
     if len(content) > LARGEST_MESH:
         raise ModelError(
             f"mesh {path} of body {body!r} has {len(content)} bytes, expected at most {LARGEST_MESH}; take a coarser one."

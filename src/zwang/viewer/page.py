@@ -16,7 +16,9 @@ from zwang.viewer.motion import motion
 HERE = Path(__file__).parent
 
 
-def write_view(run: Run, scene: Scene, path: Path, *, description: str = "", report: str | None = None) -> None:
+def write_view(
+    run: Run, scene: Scene, path: Path, *, description: str = "", report: str | None = None
+) -> None:
     """Write a run as a page that plays it, in one file that asks the network for nothing.
 
     Args:
@@ -29,13 +31,26 @@ def write_view(run: Run, scene: Scene, path: Path, *, description: str = "", rep
     Raises:
         ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
     """
-    files = {name: Markup((HERE / file).read_text(encoding="utf-8")) for name, file in FILES.items()}
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    stopped = "" if not run.result.is_failure else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}"
+    files = {
+        name: Markup((HERE / file).read_text(encoding="utf-8")) for name, file in FILES.items()
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    stopped = (
+        ""
+        if not run.result.is_failure
+        else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}"
+    )
     text = environment.get_template("view.html").render(
-        **files, name=run.model.name, description=description, stopped=stopped, report=report, version=zwang.__version__,
+        **files,
+        name=run.model.name,
+        description=description,
+        stopped=stopped,
+        report=report,
+        version=zwang.__version__,
         data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
-    )  # fmt: skip
+    )
     Path(path).write_text(text, encoding="utf-8")
 
 

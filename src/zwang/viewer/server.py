@@ -10,13 +10,18 @@ from pathlib import Path
 
 HOST = "127.0.0.1"
 """This computer only."""
-SERVED = {".html": "text/html; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".nc": "application/x-netcdf"}
+SERVED = {
+    ".html": "text/html; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".nc": "application/x-netcdf",
+}
 """Kinds of files that a run has; nothing else is handed out."""
 
 
 @contextlib.contextmanager
 def serving(folder: Path, port: int) -> Iterator[tuple[http.server.ThreadingHTTPServer, str]]:
-    """A server of a run's folder, listening but not yet answering: `server.serve_forever()` does, until it is shut down.
+    """A server of a run's folder, listening but not yet answering: `server.serve_forever()` does,
+    until it is shut down.
 
     Args:
         folder: of the run.
@@ -34,7 +39,9 @@ def serving(folder: Path, port: int) -> Iterator[tuple[http.server.ThreadingHTTP
 
 
 class _RunFiles(http.server.SimpleHTTPRequestHandler):
-    """Pages, curves and results of a folder, to requests that name this computer: a page from elsewhere cannot read them."""
+    """Pages, curves and results of a folder, to requests that name this computer: a page from
+    elsewhere cannot read them.
+    """
 
     def send_head(self):
         here = self.headers.get("Host", "").rsplit(":", 1)[0] in (HOST, "localhost")

@@ -1,6 +1,7 @@
 """Screws: open chains of revolute and prismatic joints by the product of exponentials.
 
-A twist ξ = (v, ω) holds the velocity v of the point at the origin and the angular velocity ω; a rigid motion g is a 4 × 4 matrix.
+A twist ξ = (v, ω) holds the velocity v of the point at the origin and the angular velocity ω; a
+rigid motion g is a 4 × 4 matrix.
 
 | file | what |
 |---|---|
@@ -8,7 +9,8 @@ A twist ξ = (v, ω) holds the velocity v of the point at the origin and the ang
 | `chain.py` | `OpenChain`: poses, Jacobians, mass matrix, Coriolis matrix, gravity, and a system ready to use |
 | `euler.py` | ZYZ Euler angles of a rotation, and back |
 
-Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation, chapters 2-4.
+Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
+    chapters 2-4.
 """
 
 from zwang.bodies.screws.chain import Link as Link

@@ -7,9 +7,9 @@
     ∂M_ij/∂q_k = B_ikᵀ 𝓘ᶜ_max(j,k) S_j + (i ↔ j),    B_ik = [S_i, S_k] for i ≤ k, else 0; after (30)
     C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_kj/∂q_i) v_k      eq. (30); Ṁ − 2C is skew
 
-Everything is written in space and over all joints at once, so that a program has the same size for any number of them; M and `C v + G`
-are those of a tree without branches (`zwang.bodies.tree`). Equation numbers
-are those of the scara paper.
+Everything is written in space and over all joints at once, so that a program has the same size for
+any number of them; M and `C v + G` are those of a tree without branches (`zwang.bodies.tree`).
+Equation numbers are those of the scara paper.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Link:
         joint: twist of the joint, shape (6,): `revolute(axis, point)` or `prismatic(direction)`.
         mass: mass [kg].
         center: center of mass at q = 0 [m], shape (3,).
-        inertia: about the center of mass [kg·m²], in axes parallel to the base's at q = 0: three moments or a (3, 3) matrix.
+        inertia: about the center of mass [kg·m²], in axes parallel to the base's at q = 0: three
+            moments or a (3, 3) matrix.
     """
 
     name: str
@@ -53,27 +54,34 @@ class Link:
 
 
 class OpenChain:
-    """Links in a row, each on a revolute or prismatic joint of the one before, the first on the ground: v = q̇.
+    """Links in a row, each on a revolute or prismatic joint of the one before, the first on the
+    ground: v = q̇.
 
         M(q) v̇ = F,    F = −C(q, v) v − ∂V/∂q + force
 
-    All numbers are parameters, arrays with one entry per link, so that another robot with as many joints compiles nothing:
-    `p["twist"]` (n, 6) with ‖ω‖ = 1 or 0; `p["mass"]` [kg], (n,); `p["center"]` [m], (n, 3); `p["inertia"]` [kg·m²], (n, 3, 3);
-    `p["gravity"]` [m/s²], (3,); `p["tool"]` (4, 4). Places and inertias are those at q = 0, in base axes.
+    All numbers are parameters, arrays with one entry per link, so that another robot with as many
+    joints compiles nothing: `p["twist"]` (n, 6) with ‖ω‖ = 1 or 0; `p["mass"]` [kg], (n,);
+    `p["center"]` [m], (n, 3); `p["inertia"]` [kg·m²], (n, 3, 3); `p["gravity"]` [m/s²], (3,);
+    `p["tool"]` (4, 4). Places and inertias are those at q = 0, in base axes.
 
     Args:
         links: the links, from the ground on.
-        tool: where the tool is at q = 0: a place [m], shape (3,), or a rigid motion, shape (4, 4); it moves with the last link.
+        tool: where the tool is at q = 0: a place [m], shape (3,), or a rigid motion, shape (4, 4);
+            it moves with the last link.
         gravity: acceleration of gravity [m/s²], shape (3,).
-        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (n,); none unless given.
-        potential: `(q, t, p)` → further potential energy [J], e.g. of springs; its force is derived; none unless given.
+        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (n,); none unless
+            given.
+        potential: `(q, t, p)` → further potential energy [J], e.g. of springs; its force is
+            derived; none unless given.
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if it has any).
+        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
+            it has any).
 
     Raises:
-        ModelError: for no links, a repeated name, a twist that is no joint's, or a mass that is negative.
+        ModelError: for no links, a repeated name, a twist that is no joint's, or a mass that is
+            negative.
 
     Example:
         >>> arm = OpenChain([Link("upper", revolute((0, 0, 1)), 1.0, (0.5, 0, 0), (0, 0.1, 0.1)),
@@ -81,7 +89,8 @@ class OpenChain:
         >>> line = zw.Holonomic(lambda q, t, p: arm.tool(q, p)[1, 3] - 0.5, name="line")
         >>> model = zw.Model(arm.system, [line], arm.params)
 
-    Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation, section 4.3.
+    Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
+        section 4.3.
     """
 
     def __init__(
@@ -99,7 +108,9 @@ class OpenChain:
         self.params = {
             "twist": np.array([_twist(link) for link in self.links]),
             "mass": _masses(self.links, mass),
-            "center": np.array([_place(link.center, f"center of link {link.name!r}") for link in self.links]),
+            "center": np.array(
+                [_place(link.center, f"center of link {link.name!r}") for link in self.links]
+            ),
             "inertia": inertia,
             "gravity": _place(gravity, "gravity"),
             "tool": _pose(tool),
@@ -114,19 +125,24 @@ class OpenChain:
             units=["rad" if np.any(twist[3:]) else "m" for twist in self.params["twist"]],
         )
 
-    # --- where the links are, and how they move; `link` is a name or index -------------------------------------------
+    # --- where the links are, and how they move; `link` is a name or index
+    # -------------------------------------------
 
     def motions(self, q: Float[Array, " n"], p) -> Float[Array, "n 4 4"]:
         """`P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)`: how each link has moved since q = 0."""
         return equations.motions(self._row, q, p)[:-1]
 
     def pose(self, q: Float[Array, " n"], link, p) -> Float[Array, "4 4"]:
-        """Center of mass and axes of a link, eq. (15): g(q) = P_l g(0), where g(0) is parallel to the base."""
+        """Center of mass and axes of a link, eq. (15): g(q) = P_l g(0), where g(0) is parallel to
+        the base.
+        """
         l = entry(self._index, link)
         return self.motions(q, p)[l] @ motion(jnp.eye(3), p["center"][l])
 
     def point(self, q: Float[Array, " n"], link, offset, p) -> Float[Array, "3"]:
-        """Place in space [m] of the point of a link at `offset` [m] from its center of mass, in its own axes."""
+        """Place in space [m] of the point of a link at `offset` [m] from its center of mass, in its
+        own axes.
+        """
         g = self.pose(q, link, p)
         return g[:3, 3] + g[:3, :3] @ jnp.asarray(offset, float)
 
@@ -135,19 +151,27 @@ class OpenChain:
         return self.motions(q, p)[-1] @ p["tool"]
 
     def spatial_jacobian(self, q: Float[Array, " n"], link, p) -> Float[Array, "6 n"]:
-        """J with J v the twist of a link in space, `ĝ̇ g⁻¹`: velocity of the point at the base's origin, angular velocity."""
-        carried = jnp.arange(len(self.links)) <= jnp.arange(len(self.links))[entry(self._index, link)]
+        """J with J v the twist of a link in space, `ĝ̇ g⁻¹`: velocity of the point at the base's
+        origin, angular velocity.
+        """
+        carried = (
+            jnp.arange(len(self.links)) <= jnp.arange(len(self.links))[entry(self._index, link)]
+        )
         return jnp.where(carried, self._screws(self.motions(q, p), p).T, 0.0)
 
     def body_jacobian(self, q: Float[Array, " n"], link, p) -> Float[Array, "6 n"]:
-        """J with J v the twist of a link in its own axes, `g⁻¹ ġ`, eq. (16), (17): velocity of the center of mass, angular velocity."""
+        """J with J v the twist of a link in its own axes, `g⁻¹ ġ`, eq. (16), (17): velocity of the
+        center of mass, angular velocity.
+        """
         return adjoint(inverse(self.pose(q, link, p))) @ self.spatial_jacobian(q, link, p)
 
     def tool_jacobian(self, q: Float[Array, " n"], p) -> Float[Array, "6 n"]:
         """The body Jacobian of the tool: J v is its velocity and angular velocity in its own axes."""
         return adjoint(inverse(self.tool(q, p))) @ self.spatial_jacobian(q, -1, p)
 
-    # --- M, C and G --------------------------------------------------------------------------------------------------
+    # --- M, C and G
+    #
+    # --------------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
@@ -162,16 +186,22 @@ class OpenChain:
         return half + jnp.swapaxes(half, 0, 1)
 
     def coriolis(self, q: Float[Array, " n"], v: Float[Array, " n"], p) -> Float[Array, "n n"]:
-        """C by Christoffel symbols, eq. (30): `C v` are the Coriolis and centrifugal forces, and `Ṁ − 2C` is skew."""
+        """C by Christoffel symbols, eq. (30): `C v` are the Coriolis and centrifugal forces, and `Ṁ
+        − 2C` is skew.
+        """
         slopes = self.mass_slopes(q, p)
-        return 0.5 * (slopes @ v + jnp.einsum("ikj,k->ij", slopes, v) - jnp.einsum("kji,k->ij", slopes, v))
+        return 0.5 * (
+            slopes @ v + jnp.einsum("ikj,k->ij", slopes, v) - jnp.einsum("kji,k->ij", slopes, v)
+        )
 
     def gravity(self, q: Float[Array, " n"], p) -> Float[Array, " n"]:
         """G = ∂V/∂q of the links' weights [N·m, N], eq. (31)."""
         return self.bias(q, jnp.zeros_like(q), p)
 
     def bias(self, q: Float[Array, " n"], v: Float[Array, " n"], p) -> Float[Array, " n"]:
-        """`C v + G` [N·m, N] by Newton's and Euler's equations (`zwang.bodies.tree.equations`), without the n³ Christoffel symbols."""
+        """`C v + G` [N·m, N] by Newton's and Euler's equations (`zwang.bodies.tree.equations`),
+        without the n³ Christoffel symbols.
+        """
         S, J = self._space(q, p)
         return equations.bias(self._row, S, J, v, p["gravity"])
 
@@ -188,19 +218,24 @@ class OpenChain:
         """𝓘_l, shape (n, 6, 6), from (26): 𝓜' = [[m, −m ĉ], [m ĉ, J − m ĉ²]] at q = 0."""
         m, c = p["mass"][:, None, None], hat(p["center"])
         upper = jnp.concatenate([m * jnp.eye(3), -m * c], axis=2)
-        home = jnp.concatenate([upper, jnp.concatenate([m * c, p["inertia"] - m * c @ c], axis=2)], axis=1)
+        home = jnp.concatenate(
+            [upper, jnp.concatenate([m * c, p["inertia"] - m * c @ c], axis=2)], axis=1
+        )
         back = adjoint(inverse(P))
         return jnp.swapaxes(back, 1, 2) @ home @ back
 
     def _momenta(self, q, p):
-        """S, and `H_jk = 𝓘ᶜ_max(j,k) S_j`, shape (n, n, 6): momentum of the links from the farther of j and k on, per rate of joint j."""
+        """S, and `H_jk = 𝓘ᶜ_max(j,k) S_j`, shape (n, n, 6): momentum of the links from the farther
+        of j and k on, per rate of joint j.
+        """
         P = self.motions(q, p)
         S, n = self._screws(P, p), jnp.arange(len(self.links))
         composite = _from_tip(self._inertias(P, p))
         every = jnp.einsum("kxy,jy->jkx", composite, S)
         return S, every[n[:, None], jnp.maximum(n[:, None], n)]
 
-    # --- the free system ---------------------------------------------------------------------------------------------
+    # --- the free system
+    # ---------------------------------------------------------------------------------------------
 
     def _force(self, q, v, t, p):
         F = -self.bias(q, v, p)
@@ -235,7 +270,9 @@ def _twist(link: Link) -> np.ndarray:
 def _masses(links: Sequence[Link], mass: np.ndarray) -> np.ndarray:
     for link, value in zip(links, mass, strict=True):
         if not (np.isfinite(value) and value >= 0):
-            raise ModelError(f"link {link.name!r} has mass {value:g} kg; expected a finite number that is not negative.")
+            raise ModelError(
+                f"link {link.name!r} has mass {value:g} kg; expected a finite number that is not negative."
+            )
     return mass
 
 
@@ -250,7 +287,11 @@ def _pose(tool) -> np.ndarray:
     given = np.asarray(tool, float)
     if given.shape == (3,):
         given = np.block([[np.eye(3), _place(given, "tool")[:, None]], [np.zeros(3), 1.0]])
-    right = given.shape == (4, 4) and np.allclose(given[:3, :3].T @ given[:3, :3], np.eye(3), rtol=0, atol=UNIT)
+    right = given.shape == (4, 4) and np.allclose(
+        given[:3, :3].T @ given[:3, :3], np.eye(3), rtol=0, atol=UNIT
+    )
     if not (right and np.isfinite(given).all() and np.array_equal(given[3], [0, 0, 0, 1])):
-        raise ModelError(f"the tool is {tool!r}, expected a place of three numbers or a rigid motion [[R, p], [0, 1]].")
+        raise ModelError(
+            f"the tool is {tool!r}, expected a place of three numbers or a rigid motion [[R, p], [0, 1]]."
+        )
     return given

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 DEGENERATE = 1e-15
-"""sin ψ below this is round-off of a rotation matrix and has no direction: φ and γ are then one turn, and φ is taken as 0."""
+"""sin ψ below this is round-off of a rotation matrix and has no direction: φ and γ are then one
+turn, and φ is taken as 0.
+"""
 
 
 class ZYZ(NamedTuple):
@@ -21,7 +23,9 @@ class ZYZ(NamedTuple):
 
 def zyz_matrix(phi, psi, gamma) -> Float[Array, "... 3 3"]:
     """R of ZYZ angles [rad], scara paper eq. (42)."""
-    (cf, sf), (cp, sp), (cg, sg) = ((jnp.cos(x), jnp.sin(x)) for x in jnp.broadcast_arrays(phi, psi, gamma))
+    (cf, sf), (cp, sp), (cg, sg) = (
+        (jnp.cos(x), jnp.sin(x)) for x in jnp.broadcast_arrays(phi, psi, gamma)
+    )
     rows = [
         (cf * cp * cg - sf * sg, -cf * cp * sg - sf * cg, cf * sp),
         (sf * cp * cg + cf * sg, -sf * cp * sg + cf * cg, sf * sp),
@@ -36,8 +40,9 @@ def zyz_angles(R: Float[Array, "... 3 3"]) -> ZYZ:
         φ = atan2(r₂₃, r₁₃), or 0 if both vanish,   ψ = atan2(√(r₁₃² + r₂₃²), r₃₃)
         γ = atan2(r₂₁ cos φ − r₁₁ sin φ, r₂₂ cos φ − r₁₂ sin φ)
 
-    γ is the turn that is left after R_z(−φ). Where sin ψ ≠ 0 this is atan2(r₃₂, −r₃₁), at ψ = 0 it is the atan2(−r₁₂, r₁₁) of (45), at
-    ψ = π its counterpart; unlike (44) it loses nothing close to them, and the angles always give R back to round-off.
+    γ is the turn that is left after R_z(−φ). Where sin ψ ≠ 0 this is atan2(r₃₂, −r₃₁), at ψ = 0 it
+    is the atan2(−r₁₂, r₁₁) of (45), at ψ = π its counterpart; unlike (44) it loses nothing close to
+    them, and the angles always give R back to round-off.
 
     Args:
         R: rotation matrices.

@@ -1,11 +1,12 @@
-"""Twists ξ = (v, ω), shape (6,), and the rigid motions that they generate, 4 × 4 matrices g = [[R, p], [0, 1]].
+"""Twists ξ = (v, ω), shape (6,), and the rigid motions that they generate, 4 × 4 matrices g = [[R,
+p], [0, 1]].
 
     e^(ξ̂ q) = [[e^(ω̂ q), q (v + ω̂² v) − sin q ω̂² v + (1 − cos q) ω̂ v], [0, 1]]
     Ad_g ξ = (R v + p × R ω, R ω)          the same motion, seen after g
     [ξ₁, ξ₂] = (ω₁ × v₂ − ω₂ × v₁, ω₁ × ω₂)   d/dq Ad_(e^(ξ̂₁ q)) ξ₂ at q = 0
 
-The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the advance along the axis, and for ω = 0: joints of both kinds are
-one formula. All functions of g and ξ take any number of leading axes.
+The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the advance along the axis, and for ω =
+0: joints of both kinds are one formula. All functions of g and ξ take any number of leading axes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
         ModelError: for an axis without direction.
     """
     w = _direction(axis, "axis of a revolute joint")
-    return np.concatenate([-np.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0  # no −0
+    return (
+        np.concatenate([-np.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0
+    )  # no −0
 
 
 def prismatic(direction) -> np.ndarray:
@@ -95,7 +98,9 @@ def _direction(given, what: str) -> np.ndarray:
     vector = _vector(given, what)
     length = np.linalg.norm(vector)
     if not length > 0:
-        raise ModelError(f"the {what} is {vector.tolist()}, which has no direction; give a vector other than zero.")
+        raise ModelError(
+            f"the {what} is {vector.tolist()}, which has no direction; give a vector other than zero."
+        )
     return vector / length
 
 

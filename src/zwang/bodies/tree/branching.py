@@ -1,4 +1,6 @@
-"""Which joint carries which body: all that is fixed about a tree, as plain NumPy arrays that a program is made with."""
+"""Which joint carries which body: all that is fixed about a tree, as plain NumPy arrays that a
+program is made with.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ GROUND = -1
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Branching:
-    """A tree of elementary joints: one that turns or slides has one coordinate, a ball joint four (a unit quaternion).
+    """A tree of elementary joints: one that turns or slides has one coordinate, a ball joint four
+    (a unit quaternion).
 
     Attributes:
-        parent: the joint before each joint, or `GROUND`; every joint comes after its parent, shape (n,).
+        parent: the joint before each joint, or `GROUND`; every joint comes after its parent, shape
+            (n,).
         balls: whether each joint is a ball joint, shape (n,).
         bodies: the last joint before each body, or `GROUND`, shape (nb,).
     """
@@ -66,7 +70,9 @@ class Branching:
 
     @property
     def leaps(self) -> list[np.ndarray]:
-        """Ancestors at distance 1, 2, 4 …, the ground behind the last joint, shape (n + 1,) each: as many as the depth takes."""
+        """Ancestors at distance 1, 2, 4 …, the ground behind the last joint, shape (n + 1,) each:
+        as many as the depth takes.
+        """
         n = len(self.parent)
         far = np.array([n if p == GROUND else p for p in self.parent] + [n])
         leaps = []

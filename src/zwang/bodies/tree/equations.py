@@ -1,4 +1,5 @@
-"""Kinematics and dynamics of a tree, over all joints and bodies at once: a program has the same size for any number of them.
+"""Kinematics and dynamics of a tree, over all joints and bodies at once: a program has the same
+size for any number of them.
 
     P_i = P_parent(i) e^(ξ̂ᵢ qᵢ)                       the motion of joint i since q = 0, in log₂(depth) steps
     Ŝ_j = P ξ̂_j P⁻¹                                   twist of velocity j in space
@@ -8,13 +9,16 @@
     M_ij = ⟨Ŝ_i, Ŝ_j Σ_b c_bj J_b⟩                     where i comes before j     (composite rigid bodies)
     h_j = ⟨Ŝ_j, Σ_b c_bj Ŵ_b J_b⟩                      bias: M v̇ + h = F          (Newton and Euler, by branches)
 
-All are 4 × 4 matrices, in space, with ⟨X, Y⟩ = Σ XY over entries and V̂_(j) that of the joint of velocity j: a point x of a body moves
-with ẋ = V̂ x, and virtual work ∫ δxᵀẍ dm gives M and h at once. Sums along branches are products with c, so that a whole
-evaluation is some twenty operations on arrays. `p["twist"]` holds ξ = (velocity at the origin, angular velocity) of every velocity at
-q = 0, in base axes; a ball joint has three, about its axes through its center.
+All are 4 × 4 matrices, in space, with ⟨X, Y⟩ = Σ XY over entries and V̂_(j) that of the joint of
+velocity j: a point x of a body moves with ẋ = V̂ x, and virtual work ∫ δxᵀẍ dm gives M and h at
+once. Sums along branches are products with c, so that a whole evaluation is some twenty operations
+on arrays. `p["twist"]` holds ξ = (velocity at the origin, angular velocity) of every velocity at q
+= 0, in base axes; a ball joint has three, about its axes through its center.
 
-Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 5 and 6 (what is summed along which branches); Uicker (1965)
-(matrices of 4 × 4); Park, Bobrow and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products of exponentials).
+Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 5 and 6 (what is summed
+    along which branches); Uicker (1965)
+(matrices of 4 × 4); Park, Bobrow and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products
+of exponentials).
 """
 
 from __future__ import annotations
@@ -42,7 +46,9 @@ GENERATORS = _generators()
 
 
 def times(X: Float[Array, "... n m"], Y: Float[Array, "... m k"]) -> Float[Array, "... n k"]:
-    """`X Y` of many small matrices; written as sums it takes a fifth of the time of XLA's batched product."""
+    """`X Y` of many small matrices; written as sums it takes a fifth of the time of XLA's batched
+    product.
+    """
     return jnp.sum(X[..., :, :, None] * Y[..., None, :, :], axis=-2)
 
 
@@ -53,7 +59,9 @@ def hat(twist: Float[Array, "... 6"]) -> Float[Array, "... 4 4"]:
 
 def unhat(matrix: Float[Array, "... 4 4"]) -> Float[Array, "... 6"]:
     """ξ of ξ̂."""
-    return jnp.tensordot(matrix, GENERATORS / np.array([1, 1, 1, 2, 2, 2])[:, None, None], [[-2, -1], [1, 2]])
+    return jnp.tensordot(
+        matrix, GENERATORS / np.array([1, 1, 1, 2, 2, 2])[:, None, None], [[-2, -1], [1, 2]]
+    )
 
 
 def motions(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
@@ -78,11 +86,18 @@ def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 
         x = q[np.concatenate([entries[i] for i in scalar])][:, None, None]
         X = hat(p["twist"][np.concatenate([twists[i] for i in scalar])])
         square, s = times(X, X), jnp.sin(x)
-        made.append(jnp.eye(4) + s * X + (1 - jnp.cos(x)) * square + (x - s) * (X + times(square, X)))
+        made.append(
+            jnp.eye(4) + s * X + (1 - jnp.cos(x)) * square + (x - s) * (X + times(square, X))
+        )
     if ball:
-        x, rate = q[np.stack([entries[i] for i in ball])], p["twist"][np.stack([twists[i] for i in ball])]
+        x, rate = (
+            q[np.stack([entries[i] for i in ball])],
+            p["twist"][np.stack([twists[i] for i in ball])],
+        )
         center = 0.5 * jnp.sum(jnp.cross(rate[..., 3:], rate[..., :3]), axis=1)
-        R = rotation_matrix(jnp.concatenate([x[:, :1], jnp.einsum("bkx,bk->bx", rate[..., 3:], x[:, 1:])], axis=1))
+        R = rotation_matrix(
+            jnp.concatenate([x[:, :1], jnp.einsum("bkx,bk->bx", rate[..., 3:], x[:, 1:])], axis=1)
+        )
         made.append(motion(R, center - jnp.einsum("bxy,by->bx", R, center)))
     return jnp.concatenate(made)[np.argsort([len(tree.parent), *scalar, *ball])]
 
@@ -94,11 +109,16 @@ def screws(tree: Branching, P: Float[Array, "n 4 4"], p) -> Float[Array, "nv 4 4
 
 
 def moments(tree: Branching, P: Float[Array, "n 4 4"], p) -> Float[Array, "nb 4 4"]:
-    """J of each body [kg·m², kg·m, kg], from mass, center of mass and inertia about that at q = 0, in base axes."""
+    """J of each body [kg·m², kg·m, kg], from mass, center of mass and inertia about that at q = 0,
+    in base axes.
+    """
     m, c, inertia = p["mass"], p["center"], p["inertia"]
     spread = 0.5 * jnp.trace(inertia, axis1=1, axis2=2)[:, None, None] * jnp.eye(3) - inertia
     place = jnp.concatenate([c, jnp.ones((len(m), 1))], axis=1)
-    home = jnp.pad(spread, ((0, 0), (0, 1), (0, 1))) + m[:, None, None] * place[:, :, None] * place[:, None, :]
+    home = (
+        jnp.pad(spread, ((0, 0), (0, 1), (0, 1)))
+        + m[:, None, None] * place[:, :, None] * place[:, None, :]
+    )
     now = P[np.array(tree.bodies)]
     return times(times(now, home), jnp.swapaxes(now, 1, 2))
 
@@ -108,7 +128,9 @@ def along(weights: np.ndarray, X: Float[Array, "n 4 4"]) -> Float[Array, "m 4 4"
     return jnp.tensordot(weights, X, 1)
 
 
-def mass_matrix(tree: Branching, S: Float[Array, "nv 4 4"], J: Float[Array, "nb 4 4"]) -> Float[Array, "nv nv"]:
+def mass_matrix(
+    tree: Branching, S: Float[Array, "nv 4 4"], J: Float[Array, "nb 4 4"]
+) -> Float[Array, "nv nv"]:
     """M [kg, kg·m, kg·m²]."""
     moved = times(S, along(tree.carried.T, J))
     H = moved.reshape(len(S), 16) @ S.reshape(len(S), 16).T  # row: the farther joint
@@ -117,11 +139,19 @@ def mass_matrix(tree: Branching, S: Float[Array, "nv 4 4"], J: Float[Array, "nb 
 
 
 def bias(
-    tree: Branching, S: Float[Array, "nv 4 4"], J: Float[Array, "nb 4 4"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
+    tree: Branching,
+    S: Float[Array, "nv 4 4"],
+    J: Float[Array, "nb 4 4"],
+    v: Float[Array, " nv"],
+    gravity: Float[Array, "3"],
 ) -> Float[Array, " nv"]:
     """h [N·m, N]: the forces that keep v̇ = 0, weights included."""
     rates = S * v[:, None, None]
     here = along(tree.before, rates)
     V = along(tree.carried, rates)
-    W = along(tree.carried, times(here, rates) - times(rates, here)) + times(V, V) - hat(jnp.concatenate([gravity, jnp.zeros(3)]))
+    W = (
+        along(tree.carried, times(here, rates) - times(rates, here))
+        + times(V, V)
+        - hat(jnp.concatenate([gravity, jnp.zeros(3)]))
+    )
     return jnp.sum(S * along(tree.carried.T, times(W, J)), axis=(1, 2))

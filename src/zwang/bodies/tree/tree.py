@@ -24,8 +24,8 @@ BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray:
     """Twists of a ball joint, shape (3, 6).
 
-    Its coordinates are the unit quaternion by which the body is turned in `axes`, its velocities the angular velocity in these axes as
-    they move with the body.
+    Its coordinates are the unit quaternion by which the body is turned in `axes`, its velocities
+    the angular velocity in these axes as they move with the body.
 
     Args:
         center: its center [m], shape (3,).
@@ -42,12 +42,15 @@ class Branch:
     Attributes:
         name: of the body.
         parent: name of the body that carries it, or None for the ground.
-        joints: by name, from the parent on: twists of shape (6,) as `revolute` and `prismatic` give them, or (3, 6) as `ball` does;
-            several make a universal, cylindrical or planar joint or a free body, none a fixed one.
+        joints: by name, from the parent on: twists of shape (6,) as `revolute` and `prismatic` give
+            them, or (3, 6) as `ball` does; several make a universal, cylindrical or planar joint or
+            a free body, none a fixed one.
         mass: mass [kg].
         center: center of mass at q = 0 [m], shape (3,).
-        inertia: about the center of mass [kg·m²], in axes parallel to the base's at q = 0: three moments or a (3, 3) matrix.
-        frame: the body's own frame at q = 0, a rigid motion (4, 4); at its center of mass, parallel to the base, unless given.
+        inertia: about the center of mass [kg·m²], in axes parallel to the base's at q = 0: three
+            moments or a (3, 3) matrix.
+        frame: the body's own frame at q = 0, a rigid motion (4, 4); at its center of mass, parallel
+            to the base, unless given.
     """
 
     name: str
@@ -60,24 +63,31 @@ class Branch:
 
 
 class BodyTree:
-    """Bodies on joints in a tree, in joint coordinates: an angle, a distance or a unit quaternion per joint.
+    """Bodies on joints in a tree, in joint coordinates: an angle, a distance or a unit quaternion
+    per joint.
 
         M(q) v̇ = F,    F = −h(q, v) + force − Nᵀ ∂V/∂q
 
-    All numbers are parameters, arrays, so that another robot of the same build compiles nothing: `p["twist"]` (nv, 6), joints at q = 0;
-    `p["mass"]` [kg], (nb,); `p["center"]` [m], (nb, 3); `p["inertia"]` [kg·m²], (nb, 3, 3); `p["frame"]` (nb, 4, 4), bodies' own frames at
-    q = 0; `p["armature"]` [kg·m², kg], (nv,), inertia of rotors, which M holds on its diagonal; `p["gravity"]` [m/s²], (3,).
+    All numbers are parameters, arrays, so that another robot of the same build compiles nothing:
+    `p["twist"]` (nv, 6), joints at q = 0; `p["mass"]` [kg], (nb,); `p["center"]` [m], (nb, 3);
+    `p["inertia"]` [kg·m²], (nb, 3, 3); `p["frame"]` (nb, 4, 4), bodies' own frames at q = 0;
+    `p["armature"]` [kg·m², kg], (nv,), inertia of rotors, which M holds on its diagonal;
+    `p["gravity"]` [m/s²], (3,).
 
     Args:
-        branches: the bodies, in any order; coordinates come in their order, parents before children.
+        branches: the bodies, in any order; coordinates come in their order, parents before
+            children.
         gravity: acceleration of gravity [m/s²], shape (3,).
         armature: by name of a joint with one coordinate [kg·m² or kg].
-        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (nv,); none unless given.
-        potential: `(q, t, p)` → further potential energy [J]; its force is derived; none unless given.
+        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (nv,); none unless
+            given.
+        potential: `(q, t, p)` → further potential energy [J]; its force is derived; none unless
+            given.
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if it has any).
+        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
+            it has any).
         joints: names of all joints, in the order of their coordinates.
 
     Raises:
@@ -103,24 +113,33 @@ class BodyTree:
         index = by_name(branches)
         for b in branches:
             if b.parent is not None and b.parent not in index:
-                raise ModelError(f"body {b.name!r} has the parent {b.parent!r}; there are: {', '.join(index)}.")
+                raise ModelError(
+                    f"body {b.name!r} has the parent {b.parent!r}; there are: {', '.join(index)}."
+                )
         try:
             ordered = order([GROUND if b.parent is None else index[b.parent] for b in branches])
         except ValueError:
-            raise ModelError("the bodies' parents form a circle; give the ground, None, as the parent of one of them.") from None
+            raise ModelError(
+                "the bodies' parents form a circle; give the ground, None, as the parent of one of them."
+            ) from None
         self.branches = tuple(branches[i] for i in ordered)
         self._index = by_name(self.branches)
         self.branching, self.joints, twist = self._joined()
         mass, inertia = stacked(self.branches, (3, 3))
         center = np.array([np.asarray(b.center, float) for b in self.branches])
         home = [
-            motion(jnp.eye(3), jnp.asarray(c)) if b.frame is None else b.frame for b, c in zip(self.branches, center, strict=True)
+            motion(jnp.eye(3), jnp.asarray(c)) if b.frame is None else b.frame
+            for b, c in zip(self.branches, center, strict=True)
         ]
         self.params = {
-            "twist": np.array(twist, float).reshape(-1, 6), "mass": mass, "center": center, "inertia": inertia,
-            "frame": np.array([np.asarray(x) for x in home]), "armature": self._armature(armature or {}),
+            "twist": np.array(twist, float).reshape(-1, 6),
+            "mass": mass,
+            "center": center,
+            "inertia": inertia,
+            "frame": np.array([np.asarray(x) for x in home]),
+            "armature": self._armature(armature or {}),
             "gravity": np.array(gravity, float),
-        }  # fmt: skip
+        }
         self._applied, self._further = force, potential
         self.system = self._system()
 
@@ -142,7 +161,9 @@ class BodyTree:
             bodies.append(last)
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
-            raise ModelError(f"joint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own.")
+            raise ModelError(
+                f"joint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own."
+            )
         if not names:
             raise ModelError("the bodies have no joints; give at least one of them a joint.")
         return Branching(tuple(parent), tuple(balls), tuple(bodies)), tuple(names), twists
@@ -164,12 +185,21 @@ class BodyTree:
             rates += ["rad/s"] * 3 if is_ball else ["rad/s" if turning else "m/s"]
         turned = any(tree.balls)
         return System(
-            tree.nq, lambda q, t, p: self.mass_matrix(q, p), self._force, nv=tree.nv,
-            velocity_map=self._velocity_map if turned else None, retract=self._retract if turned else None, potential=self._energy,
-            coordinates=names, velocities=velocities, units=units, velocity_units=rates,
-        )  # fmt: skip
+            tree.nq,
+            lambda q, t, p: self.mass_matrix(q, p),
+            self._force,
+            nv=tree.nv,
+            velocity_map=self._velocity_map if turned else None,
+            retract=self._retract if turned else None,
+            potential=self._energy,
+            coordinates=names,
+            velocities=velocities,
+            units=units,
+            velocity_units=rates,
+        )
 
-    # --- coordinates ---------------------------------------------------------------------------------------------
+    # --- coordinates
+    # ---------------------------------------------------------------------------------------------
 
     def coordinate(self, joint: str) -> np.ndarray:
         """Entries of q that belong to a joint."""
@@ -188,31 +218,49 @@ class BodyTree:
     def home(self) -> np.ndarray:
         """q = 0, with quaternions of no rotation, shape (nq,)."""
         q = np.zeros(self.branching.nq)
-        q[[x[0] for x, is_ball in zip(self.branching.places(1, 4), self.branching.balls, strict=True) if is_ball]] = 1.0
+        q[
+            [
+                x[0]
+                for x, is_ball in zip(
+                    self.branching.places(1, 4), self.branching.balls, strict=True
+                )
+                if is_ball
+            ]
+        ] = 1.0
         return q
 
     def _balls(self) -> tuple[np.ndarray, np.ndarray]:
         """Entries of all ball joints in q, (n, 4), and in v, (n, 3)."""
         balls = np.array(self.branching.balls)
-        return tuple(np.stack([x for x, b in zip(self.branching.places(1, k), balls, strict=True) if b]) for k in (4, 3))  # type: ignore
+        return tuple(
+            np.stack([x for x, b in zip(self.branching.places(1, k), balls, strict=True) if b])
+            for k in (4, 3)
+        )  # type: ignore
 
     def _velocity_map(self, q, t, p):
         in_q, in_v = self._balls()
-        scalar_q, scalar_v = (np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (self.branching.nv, in_v)))
+        scalar_q, scalar_v = (
+            np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (self.branching.nv, in_v))
+        )
         N = np.zeros((len(q), self.branching.nv))
         N[scalar_q, scalar_v] = 1.0
         return jnp.asarray(N).at[in_q[:, :, None], in_v[:, None, :]].set(rate_map(q[in_q]))
 
     def _retract(self, q, dv, t, p):
         in_q, in_v = self._balls()
-        scalar_q, scalar_v = (np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (len(dv), in_v)))
+        scalar_q, scalar_v = (
+            np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (len(dv), in_v))
+        )
         return q.at[scalar_q].add(dv[scalar_v]).at[in_q].set(moved(q[in_q], dv[in_v]))
 
-    # --- where the bodies are, and how they move; `body` is a name or index --------------------------------------------
+    # --- where the bodies are, and how they move; `body` is a name or index
+    # --------------------------------------------
 
     def poses(self, q: Float[Array, " nq"], p) -> Float[Array, "nb 4 4"]:
         """Own frames of all bodies in space, in the order of `branches`."""
-        return equations.times(equations.motions(self.branching, q, p)[np.array(self.branching.bodies)], p["frame"])
+        return equations.times(
+            equations.motions(self.branching, q, p)[np.array(self.branching.bodies)], p["frame"]
+        )
 
     def pose(self, q: Float[Array, " nq"], body, p) -> Float[Array, "4 4"]:
         """The own frame of a body in space."""
@@ -224,13 +272,19 @@ class BodyTree:
         return g[:3, 3] + g[:3, :3] @ jnp.asarray(offset, float)
 
     def twists(self, q: Float[Array, " nq"], v: Float[Array, " nv"], p) -> Float[Array, "nb 6"]:
-        """How all bodies move: velocity of the point at the origin [m/s], angular velocity [rad/s], in space."""
+        """How all bodies move: velocity of the point at the origin [m/s], angular velocity [rad/s],
+        in space.
+        """
         S = equations.screws(self.branching, equations.motions(self.branching, q, p), p)
         return equations.unhat(equations.along(self.branching.carried, S * v[:, None, None]))
 
-    def frame_jacobian(self, q: Float[Array, " nq"], body, p, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
-        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame, and the angular velocity [rad/s] of the
-        body, both in space."""
+    def frame_jacobian(
+        self, q: Float[Array, " nq"], body, p, offset=(0.0, 0.0, 0.0)
+    ) -> Float[Array, "6 nv"]:
+        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
+        and the angular velocity [rad/s] of the
+        body, both in space.
+        """
         b = entry(self._index, body)
         S = (
             equations.screws(self.branching, equations.motions(self.branching, q, p), p)
@@ -239,7 +293,8 @@ class BodyTree:
         x = self.point(q, b, offset, p)
         return jnp.concatenate([(S[:, :3, :3] @ x + S[:, :3, 3]).T, equations.unhat(S)[:, 3:].T])
 
-    # --- M, h and F ----------------------------------------------------------------------------------------------
+    # --- M, h and F
+    # ----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
         """M [kg·m², kg·m, kg], armature included."""
@@ -259,7 +314,9 @@ class BodyTree:
         if self._further is None:
             return F
         slope = jax.grad(self._further)(q, t, p)
-        return F - (slope if self.system.velocity_map is None else self._velocity_map(q, t, p).T @ slope)
+        return F - (
+            slope if self.system.velocity_map is None else self._velocity_map(q, t, p).T @ slope
+        )
 
     def _energy(self, q, t, p):
         P = equations.motions(self.branching, q, p)[np.array(self.branching.bodies)]

@@ -4,7 +4,8 @@
     level 2   arm and its two rods: ball joints at the arm's end, 6 rows
     level 3   ball joints of the rods on the platform, 18 rows
 
-45 − 18 − 18 = 9 degrees of freedom: three of the platform, and the spin of each rod about itself. Rods' axes are their third axes.
+45 − 18 − 18 = 9 degrees of freedom: three of the platform, and the spin of each rod about itself.
+Rods' axes are their third axes.
 Source: Clavel (1988), the delta robot; numbers are ours. Units: m, kg, s.
 """
 
@@ -28,18 +29,36 @@ ANGLES = np.radians([0.0, 120.0, 240.0])
 SIDES = np.array([-0.5, 0.5])
 Z = np.array([0.0, 0.0, 1.0])
 TWIST = 0.15
-"""What the springs differ by at the start [rad], so that the platform does more than move up and down."""
+"""What the springs differ by at the start [rad], so that the platform does more than move up and
+down.
+"""
 
 
-def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, angle, stiffness, gravity) -> Example:
-    """The model, started from rest with equal angles of the arms; their springs are relaxed at different ones."""
+def build(
+    *, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, angle, stiffness, gravity
+) -> Example:
+    """The model, started from rest with equal angles of the arms; their springs are relaxed at
+    different ones.
+    """
     start = np.radians(angle)
     drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2
     if drop <= 0:
-        raise ModelError(f"delta: rods of {rod} m do not reach from the arms to the platform at angle = {angle}; lengthen rod.")
+        raise ModelError(
+            f"delta: rods of {rod} m do not reach from the arms to the platform at angle = {angle}; lengthen rod."
+        )
     bodies = rigid_body(gravity)
-    rods = module(bodies, rod_mass, (rod_mass * rod**2 / 12, rod_mass * rod**2 / 12, rod_mass * 0.01**2 / 2), "rod")
-    plate = module(bodies, platform_mass, (platform_mass * platform**2 / 2,) * 2 + (platform_mass * platform**2,), "platform")
+    rods = module(
+        bodies,
+        rod_mass,
+        (rod_mass * rod**2 / 12, rod_mass * rod**2 / 12, rod_mass * 0.01**2 / 2),
+        "rod",
+    )
+    plate = module(
+        bodies,
+        platform_mass,
+        (platform_mass * platform**2 / 2,) * 2 + (platform_mass * platform**2,),
+        "platform",
+    )
     swing = _arm(arm, arm_mass, gravity, stiffness)
     radial = np.stack([np.cos(ANGLES), np.sin(ANGLES), 0 * ANGLES], axis=1)
     across = np.stack([-np.sin(ANGLES), np.cos(ANGLES), 0 * ANGLES], axis=1)
@@ -50,7 +69,10 @@ def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, a
         return (point(q[list(RODS)], 0.5 * rod * Z) - end - gap * SIDES[:, None] * beside).ravel()
 
     limb = Hierarchy(
-        [[Module(swing, name="arm"), *(Module(rods, name=n) for n in RODS)], [Holonomic(shoulder, name="ball joints")]],
+        [
+            [Module(swing, name="arm"), *(Module(rods, name=n) for n in RODS)],
+            [Holonomic(shoulder, name="ball joints")],
+        ],
         name="limb",
     )
     vertices = (platform * radial[:, None] + gap * SIDES[:, None] * across[:, None]).reshape(-1, 3)
@@ -60,7 +82,15 @@ def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, a
         return (lower - point(q["platform"], vertices)).ravel()
 
     limbs = [
-        Module(limb, name=n, params={"arm.radial": radial[i], "arm.across": across[i], "arm.relaxed": start + TWIST * (i - 1)})
+        Module(
+            limb,
+            name=n,
+            params={
+                "arm.radial": radial[i],
+                "arm.across": across[i],
+                "arm.relaxed": start + TWIST * (i - 1),
+            },
+        )
         for i, n in enumerate(ARMS)
     ]
     model = Hierarchy([[*limbs, plate], [Holonomic(wrists, name="wrists")]], name="delta")
@@ -73,21 +103,33 @@ def build(*, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, a
         middles = ends[i] - 0.5 * axis + gap * SIDES[:, None] * across[i]
         q0 += [[start], *(np.r_[m, turn] for m in middles)]
     return Example(
-        model, np.concatenate([*q0, center, [1.0, 0.0, 0.0, 0.0]]), np.zeros(model.system.nv), duration=5.0, rtol=1e-9,
+        model,
+        np.concatenate([*q0, center, [1.0, 0.0, 0.0, 0.0]]),
+        np.zeros(model.system.nv),
+        duration=5.0,
+        rtol=1e-9,
         description="Three arms on springs and six rods carry a platform that moves in all directions but does not turn.",
         figures={
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),
         },
         scene=_scene(base, arm, rod, radial, vertices),
-    )  # fmt: skip
+    )
 
 
 def _scene(base, arm, rod, radial, vertices) -> Scene:
-    """Arms from the base to their ends, rods along their third axes, and the platform through its joints."""
+    """Arms from the base to their ends, rods along their third axes, and the platform through its
+    joints.
+    """
     rods = [f"{limb}.{name}" for limb in ARMS for name in RODS]
     corners = tuple(f"{x}.low" for x in rods)
-    points = (*(f"{x}.base" for x in ARMS), *(f"{x}.end" for x in ARMS), *(f"{x}.high" for x in rods), *corners, "platform")
+    points = (
+        *(f"{x}.base" for x in ARMS),
+        *(f"{x}.end" for x in ARMS),
+        *(f"{x}.high" for x in rods),
+        *corners,
+        "platform",
+    )
 
     def seen(q):
         limbs, plate = np.asarray(q)[:, :-7].reshape(len(q), 3, 15), np.asarray(q)[:, None, -7:]
@@ -95,25 +137,41 @@ def _scene(base, arm, rod, radial, vertices) -> Scene:
         ends = (base + arm * np.cos(down)) * radial - arm * np.sin(down) * Z
         high = np.asarray(point(poses, 0.5 * rod * Z))
         bases = np.broadcast_to(base * radial, ends.shape)
-        return Seen(np.concatenate([bases, ends, high, np.asarray(point(plate, vertices)), plate[..., :3]], axis=1))
+        return Seen(
+            np.concatenate(
+                [bases, ends, high, np.asarray(point(plate, vertices)), plate[..., :3]], axis=1
+            )
+        )
 
     return Scene(
-        points, seen,
-        (*(Bar((f"{x}.base", f"{x}.end"), x) for x in ARMS), *(Bar((f"{x}.high", f"{x}.low"), x, "rod") for x in rods)),
-        (Plate(corners, "platform"),), traces=("platform",),
-        joints=(*(Mark(f"{x}.base", f"{x}.base", "ball", True, ()) for x in ARMS),
-                *(Mark(x, x, "ball", constraints=("wrists",)) for x in corners)),
-    )  # fmt: skip
+        points,
+        seen,
+        (
+            *(Bar((f"{x}.base", f"{x}.end"), x) for x in ARMS),
+            *(Bar((f"{x}.high", f"{x}.low"), x, "rod") for x in rods),
+        ),
+        (Plate(corners, "platform"),),
+        traces=("platform",),
+        joints=(
+            *(Mark(f"{x}.base", f"{x}.base", "ball", True, ()) for x in ARMS),
+            *(Mark(x, x, "ball", constraints=("wrists",)) for x in corners),
+        ),
+    )
 
 
 def _arm(length: float, mass: float, gravity: float, stiffness: float) -> Model:
     """An arm by its angle below the horizontal, with a spring at its axis."""
 
     def energy(q, t, p):
-        return -p["mass"] * p["gravity"] * p["length"] / 2 * jnp.sin(q[0]) + 0.5 * p["stiffness"] * (q[0] - p["relaxed"]) ** 2
+        return (
+            -p["mass"] * p["gravity"] * p["length"] / 2 * jnp.sin(q[0])
+            + 0.5 * p["stiffness"] * (q[0] - p["relaxed"]) ** 2
+        )
 
     def torque(q, v, t, p):
-        return p["mass"] * p["gravity"] * p["length"] / 2 * jnp.cos(q) - p["stiffness"] * (q - p["relaxed"])
+        return p["mass"] * p["gravity"] * p["length"] / 2 * jnp.cos(q) - p["stiffness"] * (
+            q - p["relaxed"]
+        )
 
     system = System(
         1,
@@ -124,5 +182,11 @@ def _arm(length: float, mass: float, gravity: float, stiffness: float) -> Model:
         units=["rad"],
     )
     zero = [0.0, 0.0, 0.0]
-    params = {"mass": mass, "length": length, "gravity": gravity, "stiffness": stiffness, "relaxed": 0.0}
+    params = {
+        "mass": mass,
+        "length": length,
+        "gravity": gravity,
+        "stiffness": stiffness,
+        "relaxed": 0.0,
+    }
     return Model(system, (), {**params, "radial": zero, "across": zero}, name="arm")

@@ -1,4 +1,5 @@
-"""N four-bar loops in a row as a hierarchy: the linkage of `n-four-bar`, put together a loop at a time.
+"""N four-bar loops in a row as a hierarchy: the linkage of `n-four-bar`, put together a loop at a
+time.
 
     level 1   each bar by itself
     level 2   loop = crank and coupler, pinned to each other and the crank to the ground
@@ -29,7 +30,9 @@ def build(*, N, length, mass, gravity, speed) -> Example:
     if N < 1:
         raise ModelError(f"four-bars got N = {N}; expected at least 1.")
     bar = PlanarBodies([Body("bar", mass, mass * length**2 / 12)], gravity=(0.0, -gravity))
-    free = dataclasses.replace(bar.system, coordinates=("x", "y", "angle"), velocities=("x", "y", "angle"))
+    free = dataclasses.replace(
+        bar.system, coordinates=("x", "y", "angle"), velocities=("x", "y", "angle")
+    )
     end = lambda q, side: bar.point(q, 0, np.array([0.5 * side * length, 0.0]))
     ground = Holonomic(lambda q, t, p: end(q, -1) - p["pivot"], name="ground")
     crank = Model(free, [ground], {**bar.params, "pivot": [0.0, 0.0]}, name="crank")
@@ -39,18 +42,32 @@ def build(*, N, length, mass, gravity, speed) -> Example:
     following = [f"{n}.crank" for n in names[1:]] + ["last crank"]
 
     def closed(q, t, p):
-        place = lambda names, side: q[names][:, :2] + 0.5 * length * side * jnp.stack(
-            [jnp.cos(q[names][:, 2]), jnp.sin(q[names][:, 2])], axis=1
-        )  # fmt: skip
+        place = lambda names, side: (
+            q[names][:, :2]
+            + 0.5
+            * length
+            * side
+            * jnp.stack([jnp.cos(q[names][:, 2]), jnp.sin(q[names][:, 2])], axis=1)
+        )
         return (place([f"{n}.coupler" for n in names], 1) - place(following, 1)).ravel()
 
-    modules = [Module(loop, name=n, params={"crank.pivot": [i * length, 0.0]}) for i, n in enumerate(names)]
+    modules = [
+        Module(loop, name=n, params={"crank.pivot": [i * length, 0.0]}) for i, n in enumerate(names)
+    ]
     modules.append(Module(crank, name="last crank", params={"pivot": [N * length, 0.0]}))
     model = Hierarchy([modules, [Holonomic(closed, name="closing pins")]], name=f"four-bars {N}")
-    upright, rate = np.array([0.0, 0.5 * length, np.pi / 2]), np.array([0.5 * speed, 0.0, -speed / length])
+    upright, rate = (
+        np.array([0.0, 0.5 * length, np.pi / 2]),
+        np.array([0.5 * speed, 0.0, -speed / length]),
+    )
     across, along = np.array([0.5 * length, length, 0.0]), np.array([speed, 0.0, 0.0])
     step = np.array([length, 0.0, 0.0])
-    q0 = np.concatenate([*(x for i in range(N) for x in (upright + i * step, across + i * step)), upright + N * step])
+    q0 = np.concatenate(
+        [
+            *(x for i in range(N) for x in (upright + i * step, across + i * step)),
+            upright + N * step,
+        ]
+    )
 
     def exact(t):
         stiffness = (1.5 * N + 0.5) / ((4 * N + 1) / 3) * gravity / length
@@ -59,15 +76,21 @@ def build(*, N, length, mass, gravity, speed) -> Example:
 
     def bars(q):
         x, y, angle = np.asarray(q).reshape(-1, 3).T
-        half, center = 0.5 * length * np.stack([np.cos(angle), np.sin(angle)], axis=1), np.stack([x, y], axis=1)
+        half, center = (
+            0.5 * length * np.stack([np.cos(angle), np.sin(angle)], axis=1),
+            np.stack([x, y], axis=1),
+        )
         return np.stack([center - half, center + half], axis=1)
 
     return Example(
-        model, q0, np.concatenate([*[rate, along] * N, rate]), duration=10.0,
+        model,
+        q0,
+        np.concatenate([*[rate, along] * N, rate]),
+        duration=10.0,
         description=f"{N} four-bar loop{'s' * (N > 1)}, assembled from equal loops of crank and coupler, started upright.",
         figures={
             "Linkage": Linkage(bars, until=1.0),
             "Phase portrait": curve("last crank.angle", "d/dt last crank.angle"),
         },
         exact=exact,
-    )  # fmt: skip
+    )

@@ -1,10 +1,12 @@
-"""A direct-current motor turns a slider-crank through a gear: first and second order together, in two levels.
+"""A direct-current motor turns a slider-crank through a gear: first and second order together, in
+two levels.
 
     level 1   motor    L i' + R i + k ω = U(t)  (order 1),   J ω' = k i − c ω  (order 2)
               bars     crank, rod and slider
     level 2   joints   the linkage is pinned;   gear   motor angle = ratio · crank angle
 
-½ L i² and ½ J ω² are in one ½ vᵀ M v. Source: textbook; orders as in Orsino, recursive modular modelling, section 2.
+½ L i² and ½ J ω² are in one ½ vᵀ M v. Source: textbook; orders as in Orsino, recursive modular
+modelling, section 2.
 Units: m, kg, s, A, V.
 """
 
@@ -38,7 +40,9 @@ def build(
     voltage,
     gravity,
 ):
-    """The model, at rest with the crank to the right and no current, when the voltage is switched on."""
+    """The model, at rest with the crank to the right and no current, when the voltage is switched
+    on.
+    """
     motor = HigherOrder(
         {"current": 1, "angle": 2},
         mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),
@@ -49,13 +53,17 @@ def build(
             ]
         ),
         params={
-            "inductance": inductance, "rotor": rotor, "resistance": resistance, "constant": torque_constant,
-            "friction": friction, "voltage": voltage,
+            "inductance": inductance,
+            "rotor": rotor,
+            "resistance": resistance,
+            "constant": torque_constant,
+            "friction": friction,
+            "voltage": voltage,
         },
         potential=lambda x, t, p: jnp.zeros(()),
         units={"current": "C/s", "angle": "rad"},
         name="motor",
-    )  # fmt: skip
+    )
     bars = PlanarBodies(
         [
             Body("crank", crank_mass, crank_mass * crank**2 / 12),
@@ -68,20 +76,31 @@ def build(
     def joints(q, t, p):
         at = lambda body, x: bars.point(q["bars"], body, (x, 0.0))
         guided = jnp.stack([q["bars.slider.y"], q["bars.slider.angle"]])
-        pins = [at("crank", -crank / 2), at("crank", crank / 2) - at("rod", -rod / 2), at("rod", rod / 2) - at("slider", 0.0)]
+        pins = [
+            at("crank", -crank / 2),
+            at("crank", crank / 2) - at("rod", -rod / 2),
+            at("rod", rod / 2) - at("slider", 0.0),
+        ]
         return jnp.concatenate([*pins, guided])
 
-    gear = Holonomic(lambda q, t, p: q["motor.angle"] - p["ratio"] * q["bars.crank.angle"], name="gear")
+    gear = Holonomic(
+        lambda q, t, p: q["motor.angle"] - p["ratio"] * q["bars.crank.angle"], name="gear"
+    )
     linkage_module = Module(bars.system, (), "bars", bars.params)
     model = Hierarchy(
         [[Module(motor, name="motor"), linkage_module], [Holonomic(joints, name="joints"), gear]],
-        params={"ratio": ratio}, name="motor-linkage",
-    )  # fmt: skip
+        params={"ratio": ratio},
+        name="motor-linkage",
+    )
     bar_starts = [crank / 2, 0.0, 0.0, crank + rod / 2, 0.0, 0.0, crank + rod, 0.0, 0.0]
 
     def ends(q):
         poses = np.asarray(q)[1:].reshape(3, 3)[:2]
-        half = 0.5 * np.array([[crank], [rod]]) * np.stack([np.cos(poses[:, 2]), np.sin(poses[:, 2])], axis=1)
+        half = (
+            0.5
+            * np.array([[crank], [rod]])
+            * np.stack([np.cos(poses[:, 2]), np.sin(poses[:, 2])], axis=1)
+        )
         return np.stack([poses[:, :2] - half, poses[:, :2] + half], axis=1)
 
     return Example(
@@ -98,4 +117,6 @@ def _picture(run):
     """Current and speed of the motor."""
     v = dict(zip(run.model.system.velocities, run.steps.y[:, run.model.system.nq :].T, strict=True))
     current, speed = Curve(run.steps.t, v["motor.current"]), Curve(run.steps.t, v["motor.angle"])
-    return Picture([Panel([current], "current [A]"), Panel([speed], "speed of the motor [rad/s]")], height=1.3)
+    return Picture(
+        [Panel([current], "current [A]"), Panel([speed], "speed of the motor [rad/s]")], height=1.3
+    )

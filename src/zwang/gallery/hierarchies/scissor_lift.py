@@ -4,8 +4,9 @@
     level 2   stages stacked: the upper ends of one are the lower ends of the next; foot and platform
     level 3   a rail that the left pins run in, which they do anyway: as many redundant rows as stages
 
-One degree of freedom, the angle θ of the bars: stage i has its middle at (½ l cos θ, (i + ½) l sin θ). A spring across the foot, which
-is l cos θ wide, carries the lift. Exact: one quadrature of energy; no closed form. Source: textbook. Units: m, kg, s.
+One degree of freedom, the angle θ of the bars: stage i has its middle at (½ l cos θ, (i + ½) l sin
+θ). A spring across the foot, which is l cos θ wide, carries the lift. Exact: one quadrature of
+energy; no closed form. Source: textbook. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -24,44 +25,71 @@ from zwang.model import Model
 LEFT, RIGHT = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
 
 
-def build(*, stages, length, bar_mass, platform_mass, angle, rest_angle, stiffness, gravity) -> Example:
-    """The model, released from rest; the bar "rising" goes from lower left to upper right, "falling" from upper left to lower right."""
+def build(
+    *, stages, length, bar_mass, platform_mass, angle, rest_angle, stiffness, gravity
+) -> Example:
+    """The model, released from rest; the bar "rising" goes from lower left to upper right,
+    "falling" from upper left to lower right.
+    """
     if stages < 1 or not 0 < angle < 90 or not 0 < rest_angle < 90 or stiffness <= 0:
         raise ModelError(
             f"scissor-lift got stages = {stages}, angle = {angle}, rest_angle = {rest_angle}, stiffness = {stiffness}; "
             "expected ≥ 1, between 0 and 90 twice, and > 0."
         )
     bars = PlanarBodies(
-        [Body(name, bar_mass, bar_mass * length**2 / 12) for name in ("rising", "falling")], gravity=(0.0, -gravity)
+        [Body(name, bar_mass, bar_mass * length**2 / 12) for name in ("rising", "falling")],
+        gravity=(0.0, -gravity),
     )
-    pin = Holonomic(lambda q, t, p: bars.point(q, "rising") - bars.point(q, "falling"), name="middle")
+    pin = Holonomic(
+        lambda q, t, p: bars.point(q, "rising") - bars.point(q, "falling"), name="middle"
+    )
     stage = Model(bars.system, [pin], bars.params, name="stage")
-    top = PlanarBodies([Body("plate", platform_mass, platform_mass * length**2 / 12)], gravity=(0.0, -gravity))
+    top = PlanarBodies(
+        [Body("plate", platform_mass, platform_mass * length**2 / 12)], gravity=(0.0, -gravity)
+    )
     names = [f"stage {i + 1}" for i in range(stages)]
-    place = lambda q, bar, side: bars.point(q.reshape(-1, 3), slice(bar, None, 2), side * length)  # of several stages
+    place = lambda q, bar, side: bars.point(
+        q.reshape(-1, 3), slice(bar, None, 2), side * length
+    )  # of several stages
 
     def stacked(q, t, p):
         below, above = q[names[:-1]], q[names[1:]]
         right = place(below, 0, RIGHT) - place(above, 1, RIGHT)
-        return jnp.concatenate([(place(below, 1, LEFT) - place(above, 0, LEFT)).ravel(), right.ravel()])
+        return jnp.concatenate(
+            [(place(below, 1, LEFT) - place(above, 0, LEFT)).ravel(), right.ravel()]
+        )
 
     def foot(q, t, p):
         first = q[names[0]]
-        return jnp.concatenate([bars.point(first, "rising", LEFT * length), bars.point(first, "falling", RIGHT * length)[1:]])
+        return jnp.concatenate(
+            [
+                bars.point(first, "rising", LEFT * length),
+                bars.point(first, "falling", RIGHT * length)[1:],
+            ]
+        )
 
     def platform(q, t, p):
         last, plate = q[names[-1]], q["platform"]
         left = bars.point(last, "falling", LEFT * length) - top.point(plate, "plate", LEFT * length)
-        right = bars.point(last, "rising", RIGHT * length) - top.point(plate, "plate", LEFT * length)
-        return jnp.concatenate([left, jnp.array([jnp.cos(plate[2]) * right[1] - jnp.sin(plate[2]) * right[0]])])
+        right = bars.point(last, "rising", RIGHT * length) - top.point(
+            plate, "plate", LEFT * length
+        )
+        return jnp.concatenate(
+            [left, jnp.array([jnp.cos(plate[2]) * right[1] - jnp.sin(plate[2]) * right[0]])]
+        )
 
     rest = np.radians(rest_angle)
-    load = gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)  # force across the foot at rest
+    load = (
+        gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
+    )  # force across the foot at rest
     spring = stiffness * load / (length * np.cos(rest))
     relaxed = length * np.cos(rest) - load / spring
 
     def energy(q, t, p):
-        width = bars.point(q[names[0]], "falling", RIGHT * length)[0] - bars.point(q[names[0]], "rising", LEFT * length)[0]
+        width = (
+            bars.point(q[names[0]], "falling", RIGHT * length)[0]
+            - bars.point(q[names[0]], "rising", LEFT * length)[0]
+        )
         return 0.5 * p["spring"] * (width - p["relaxed"]) ** 2
 
     def rail(q, t, p):
@@ -70,12 +98,24 @@ def build(*, stages, length, bar_mass, platform_mass, angle, rest_angle, stiffne
     joints = [Holonomic(foot, name="foot"), Holonomic(platform, name="platform joints")]
     joints += [Holonomic(stacked, name="stacking")] if stages > 1 else []
     model = Hierarchy(
-        [[*(Module(stage, name=n) for n in names), Module(top.system, (), "platform", top.params)], joints,
-         [Holonomic(rail, name="rail")]],
-        potential=energy, params={"spring": spring, "relaxed": relaxed}, name=f"scissor-lift {stages}",
-    )  # fmt: skip
+        [
+            [
+                *(Module(stage, name=n) for n in names),
+                Module(top.system, (), "platform", top.params),
+            ],
+            joints,
+            [Holonomic(rail, name="rail")],
+        ],
+        potential=energy,
+        params={"spring": spring, "relaxed": relaxed},
+        name=f"scissor-lift {stages}",
+    )
     return Example(
-        model, start(stages, length, np.radians(angle)), np.zeros(model.system.nv), duration=10.0, rtol=1e-9,
+        model,
+        start(stages, length, np.radians(angle)),
+        np.zeros(model.system.nv),
+        duration=10.0,
+        rtol=1e-9,
         description=(
             f"A lift of {stages} stage{'s' * (stages > 1)} bounces on a spring across its foot, released with its bars at {angle:g}°. "
             f"{stages} of its rows are redundant everywhere."
@@ -84,7 +124,7 @@ def build(*, stages, length, bar_mass, platform_mass, angle, rest_angle, stiffne
             "Lift": Linkage(lambda q: _bars(q, length), until=1.0),
             "Phase portrait": curve("stage 1.rising.angle", "d/dt stage 1.rising.angle"),
         },
-    )  # fmt: skip
+    )
 
 
 def start(stages: int, length: float, angle: float) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Joints between rigid bodies in space, each body a module of its own with q = (x, y, z, qw, qx, qy, qz)."""
+"""Joints between rigid bodies in space, each body a module of its own with q = (x, y, z, qw, qx,
+qy, qz).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ def module(bodies: RigidBodies, mass: float, inertia, name: str, **params) -> Mo
     bare = lambda names: tuple(n.removeprefix("body.") for n in names)
     s = bodies.system
     system = dataclasses.replace(s, coordinates=bare(s.coordinates), velocities=bare(s.velocities))
-    return Model(system, (), {**bodies.params, "mass": [mass], "inertia": [list(inertia)], **params}, name=name)
+    return Model(
+        system,
+        (),
+        {**bodies.params, "mass": [mass], "inertia": [list(inertia)], **params},
+        name=name,
+    )
 
 
 def point(q, offset):

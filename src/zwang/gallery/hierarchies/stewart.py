@@ -1,10 +1,12 @@
-"""A Stewart platform: six legs, each a cylinder and a piston on a spring, carry a platform in space.
+"""A Stewart platform: six legs, each a cylinder and a piston on a spring, carry a platform in
+space.
 
     level 1   twelve bodies of the legs and the platform: 13 · 6 velocities
     level 2   leg = cylinder and piston on one axis, not turning against each other: 5 rows each
     level 3   universal joint of each cylinder on the base, 4 rows; ball joint of each piston on the platform, 3 rows
 
-78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes. Source: textbook. Units: m, kg, s.
+78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes.
+Source: textbook. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -28,31 +30,51 @@ HALF = 0.35
 Z = np.array([0.0, 0.0, 1.0])
 
 
-def build(*, base, top, height, platform_mass, leg_mass, stiffness, speed, spin, gravity) -> Example:
-    """The model, started level with its springs carrying the weight, the platform moving along x and turning."""
+def build(
+    *, base, top, height, platform_mass, leg_mass, stiffness, speed, spin, gravity
+) -> Example:
+    """The model, started level with its springs carrying the weight, the platform moving along x
+    and turning.
+    """
     bodies = rigid_body(gravity)
     slender = (leg_mass * HALF**2 / 3, leg_mass * HALF**2 / 3, leg_mass * 0.05**2 / 2)
     part = module(bodies, leg_mass, slender, "part")
     disk = platform_mass * top**2
-    lower, upper = (r * np.stack([np.cos(a), np.sin(a), 0 * a], axis=1) for r, a in ((base, LOWER), (top, UPPER)))
+    lower, upper = (
+        r * np.stack([np.cos(a), np.sin(a), 0 * a], axis=1)
+        for r, a in ((base, LOWER), (top, UPPER))
+    )
     axes = upper + height * Z - lower
-    crossed = np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]  # first axis of each universal joint
+    crossed = (
+        np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]
+    )  # first axis of each universal joint
     length = np.linalg.norm(axes, axis=1)
 
     def prismatic(q, t, p):
         cylinder, piston = q["cylinder"], q["piston"]
         x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
         apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
-        return jnp.stack([x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])])
+        return jnp.stack(
+            [x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])]
+        )
 
     def spring(q, t, p):
-        extension = direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3]) + 2 * HALF - p["relaxed"]
+        extension = (
+            direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3])
+            + 2 * HALF
+            - p["relaxed"]
+        )
         return 0.5 * p["stiffness"] * extension**2
 
     leg = Hierarchy(
-        [[Module(part, name="cylinder"), Module(part, name="piston")], [Holonomic(prismatic, name="prismatic")]],
-        potential=spring, params={"stiffness": stiffness, "relaxed": 1.0}, name="leg",
-    )  # fmt: skip
+        [
+            [Module(part, name="cylinder"), Module(part, name="piston")],
+            [Holonomic(prismatic, name="prismatic")],
+        ],
+        potential=spring,
+        params={"stiffness": stiffness, "relaxed": 1.0},
+        name="leg",
+    )
 
     def on_base(q, t, p):
         cylinders = q[[f"{n}.cylinder" for n in LEGS]]
@@ -60,35 +82,69 @@ def build(*, base, top, height, platform_mass, leg_mass, stiffness, speed, spin,
         return jnp.concatenate([(point(cylinders, -HALF * Z) - lower).ravel(), turned])
 
     def on_platform(q, t, p):
-        return (point(q[[f"{n}.piston" for n in LEGS]], HALF * Z) - point(q["platform"], upper)).ravel()
+        return (
+            point(q[[f"{n}.piston" for n in LEGS]], HALF * Z) - point(q["platform"], upper)
+        ).ravel()
 
-    weight = gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)  # a leg's force, roughly
+    weight = (
+        gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
+    )  # a leg's force, roughly
     plate = module(bodies, platform_mass, (disk / 4, disk / 4, disk / 2), "platform")
-    legs = [Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness}) for i, n in enumerate(LEGS)]
-    joints = [Holonomic(on_base, name="universal joints"), Holonomic(on_platform, name="ball joints")]
+    legs = [
+        Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness})
+        for i, n in enumerate(LEGS)
+    ]
+    joints = [
+        Holonomic(on_base, name="universal joints"),
+        Holonomic(on_platform, name="ball joints"),
+    ]
     model = Hierarchy([[*legs, plate], joints], name="stewart")
     turns = [attitude(frame(a, c)) for a, c in zip(axes, crossed, strict=True)]
     unit = axes / length[:, None]
     q0 = np.concatenate(
-        [*(np.r_[lower[i] + HALF * unit[i], turns[i], lower[i] + axes[i] - HALF * unit[i], turns[i]] for i in range(6)),
-         height * Z, [1.0, 0.0, 0.0, 0.0]]
-    )  # fmt: skip
+        [
+            *(
+                np.r_[
+                    lower[i] + HALF * unit[i],
+                    turns[i],
+                    lower[i] + axes[i] - HALF * unit[i],
+                    turns[i],
+                ]
+                for i in range(6)
+            ),
+            height * Z,
+            [1.0, 0.0, 0.0, 0.0],
+        ]
+    )
     along, omega = np.array([speed, 0.0, 0.0]), spin * Z
-    legs_v = [_leg_velocity(a, c, along + np.cross(omega, r)) for a, c, r in zip(axes, crossed, upper, strict=True)]
+    legs_v = [
+        _leg_velocity(a, c, along + np.cross(omega, r))
+        for a, c, r in zip(axes, crossed, upper, strict=True)
+    ]
     return Example(
-        model, q0, np.concatenate([*legs_v, along, omega]), duration=10.0, rtol=1e-9,
+        model,
+        q0,
+        np.concatenate([*legs_v, along, omega]),
+        duration=10.0,
+        rtol=1e-9,
         description=f"Six legs on springs carry a platform that starts with {speed:g} m/s and {spin:g} rad/s.",
         figures={
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),
         },
         scene=_scene(lower, upper),
-    )  # fmt: skip
+    )
 
 
 def _scene(lower, upper) -> Scene:
-    """Cylinders and pistons along the third axes of their bodies, and the platform through its joints."""
-    ends = [(f"{leg}.{part}", f"{leg}.{end}") for leg in LEGS for part, end in (("base", "cylinder"), ("piston", "top"))]
+    """Cylinders and pistons along the third axes of their bodies, and the platform through its
+    joints.
+    """
+    ends = [
+        (f"{leg}.{part}", f"{leg}.{end}")
+        for leg in LEGS
+        for part, end in (("base", "cylinder"), ("piston", "top"))
+    ]
     names, joints = tuple(x for pair in ends for x in pair), [*(f"joint {i + 1}" for i in range(6))]
 
     def seen(q):
@@ -97,16 +153,35 @@ def _scene(lower, upper) -> Scene:
         axes = HALF * np.asarray(direction(legs, Z))
         both = np.stack([legs[..., :3] - axes, legs[..., :3] + axes], axis=2).reshape(len(q), -1, 3)
         return Seen(
-            np.concatenate([both, np.asarray(point(plate, upper)), np.tile(lower, (len(q), 1, 1)), plate[..., :3]], axis=1)
+            np.concatenate(
+                [
+                    both,
+                    np.asarray(point(plate, upper)),
+                    np.tile(lower, (len(q), 1, 1)),
+                    plate[..., :3],
+                ],
+                axis=1,
+            )
         )
 
-    bars = tuple(Bar(pair, leg, kind) for pair, leg, kind in zip(ends, np.repeat(LEGS, 2), ("bar", "rod") * 6, strict=True))
+    bars = tuple(
+        Bar(pair, leg, kind)
+        for pair, leg, kind in zip(ends, np.repeat(LEGS, 2), ("bar", "rod") * 6, strict=True)
+    )
     return Scene(
-        (*names, *joints, *(f"base {i + 1}" for i in range(6)), "platform"), seen, bars,
-        (Plate(tuple(joints), "platform"),), traces=("platform",),
-        joints=(*(Mark(x, x, "ball", constraints=("ball joints",)) for x in joints),
-                *(Mark(f"base {i + 1}", f"base {i + 1}", "ball", True, ("universal joints",)) for i in range(6))),
-    )  # fmt: skip
+        (*names, *joints, *(f"base {i + 1}" for i in range(6)), "platform"),
+        seen,
+        bars,
+        (Plate(tuple(joints), "platform"),),
+        traces=("platform",),
+        joints=(
+            *(Mark(x, x, "ball", constraints=("ball joints",)) for x in joints),
+            *(
+                Mark(f"base {i + 1}", f"base {i + 1}", "ball", True, ("universal joints",))
+                for i in range(6)
+            ),
+        ),
+    )
 
 
 def _leg_velocity(axis, crossed, u) -> np.ndarray:
@@ -114,6 +189,8 @@ def _leg_velocity(axis, crossed, u) -> np.ndarray:
     length = np.linalg.norm(axis)
     n, R = axis / length, frame(axis, crossed)
     omega = np.cross(n, u) / length
-    omega = omega + n * (crossed @ np.cross(omega, R[:, 1]))  # the spin that keeps the second axis of the joint across the first
+    omega = omega + n * (
+        crossed @ np.cross(omega, R[:, 1])
+    )  # the spin that keeps the second axis of the joint across the first
     swing = HALF * np.cross(omega, n)
     return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]

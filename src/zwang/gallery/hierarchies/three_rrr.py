@@ -4,7 +4,8 @@
     level 2   chain K = motor, bar and link: φ = θ; link's near end on the bar's tip          + 9 rows
     level 3   mechanism = three chains and the platform: links' far ends on its vertices      + 6 rows, 3 degrees of freedom
 
-Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters stand in a supplement; those here are ours.
+Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters stand in a
+    supplement; those here are ours.
 Units: m, kg, s.
 """
 
@@ -27,73 +28,128 @@ CHAINS = ("A", "B", "C")
 ANGLES = np.radians([90.0, 210.0, 330.0])
 """Directions of the pivots, and of the platform's vertices in its own axes."""
 TORQUES = ((0.03, 4.0, 0.0), (0.02, 3.0, np.pi / 2), (-0.025, 5.0, 0.0))
-"""Amplitude [N m], angular frequency [rad/s] and phase [rad] of each motor's torque; a cosine is a sine a quarter turn on."""
+"""Amplitude [N m], angular frequency [rad/s] and phase [rad] of each motor's torque; a cosine is a
+sine a quarter turn on.
+"""
 
 
-def build(*, base, bar, link, platform, motor_inertia, bar_mass, link_mass, platform_mass, torque, gravity) -> Example:
+def build(
+    *, base, bar, link, platform, motor_inertia, bar_mass, link_mass, platform_mass, torque, gravity
+) -> Example:
     """The model, started with the platform at (0.02, −0.01, 0.3 rad) moving by (0.03, −0.03, −0.1)."""
     motor, pivoted, free = (
         _motor(motor_inertia),
         _pivoted(bar, bar_mass, gravity),
         PlanarBodies([Body("body")], gravity=(0.0, -gravity)),
     )
-    body = dataclasses.replace(free.system, coordinates=("x", "y", "angle"), velocities=("x", "y", "angle"))
-    rod = Model(body, (), {**free.params, "mass": [link_mass], "inertia": [link_mass * link**2 / 12], "length": link})
+    body = dataclasses.replace(
+        free.system, coordinates=("x", "y", "angle"), velocities=("x", "y", "angle")
+    )
+    rod = Model(
+        body,
+        (),
+        {**free.params, "mass": [link_mass], "inertia": [link_mass * link**2 / 12], "length": link},
+    )
     disc = Model(
-        body, (), {**free.params, "mass": [platform_mass], "inertia": [platform_mass * platform**2 / 2], "radius": platform}
+        body,
+        (),
+        {
+            **free.params,
+            "mass": [platform_mass],
+            "inertia": [platform_mass * platform**2 / 2],
+            "radius": platform,
+        },
     )
     chain = Hierarchy(
         [
             [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],
             [
                 Holonomic(lambda q, t, p: q["motor.angle"] - q["bar.angle"], name="coupling"),
-                Holonomic(lambda q, t, p: _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"]), name="elbow"),
+                Holonomic(
+                    lambda q, t, p: (
+                        _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"])
+                    ),
+                    name="elbow",
+                ),
             ],
         ],
         name="chain",
     )
     a, w, phase = np.array(TORQUES).T
     chains = [
-        Module(chain, name=f"chain {k}", params={
-            "motor.amplitude": torque * a[i], "motor.frequency": w[i], "motor.phase": phase[i], "bar.pivot": base * _unit(ANGLES[i]),
-        })
+        Module(
+            chain,
+            name=f"chain {k}",
+            params={
+                "motor.amplitude": torque * a[i],
+                "motor.frequency": w[i],
+                "motor.phase": phase[i],
+                "bar.pivot": base * _unit(ANGLES[i]),
+            },
+        )
         for i, k in enumerate(CHAINS)
-    ]  # fmt: skip
+    ]
 
     def wrists(q, t, p):
         links = [f"chain {k}.link" for k in CHAINS]
         ends = _end(q[links], p[links]["length"][:, None], 0.5)
-        vertices = free.point(q["platform"], 0, p["platform.radius"] * np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1))
+        vertices = free.point(
+            q["platform"],
+            0,
+            p["platform.radius"] * np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1),
+        )
         return (ends - vertices).ravel()
 
-    model = Hierarchy([[*chains, Module(disc, name="platform")], [Holonomic(wrists, name="wrists")]], name="3rrr")
+    model = Hierarchy(
+        [[*chains, Module(disc, name="platform")], [Holonomic(wrists, name="wrists")]], name="3rrr"
+    )
     q0, v0 = start(base, bar, link, platform)
     return Example(
-        model, q0, v0, duration=2.0,
+        model,
+        q0,
+        v0,
+        duration=2.0,
         description="Three motors move a platform through two bars each. Ten modules, three levels: parts, chains, mechanism.",
         figures={
             "Mechanism": Linkage(lambda q: _lines(q, base, bar, link, platform)),
             "Path of the platform": curve("platform.x", "platform.y", equal=True),
         },
-    )  # fmt: skip
+    )
 
 
 def _motor(inertia: float) -> Model:
     system = System(
-        1, lambda q, t, p: p["inertia"][None], lambda q, v, t, p: (p["amplitude"] * jnp.sin(p["frequency"] * t + p["phase"]))[None],
-        coordinates=["angle"], units=["rad"],
-    )  # fmt: skip
-    return Model(system, (), {"inertia": inertia, "amplitude": 0.0, "frequency": 1.0, "phase": 0.0}, name="motor")
+        1,
+        lambda q, t, p: p["inertia"][None],
+        lambda q, v, t, p: (p["amplitude"] * jnp.sin(p["frequency"] * t + p["phase"]))[None],
+        coordinates=["angle"],
+        units=["rad"],
+    )
+    return Model(
+        system,
+        (),
+        {"inertia": inertia, "amplitude": 0.0, "frequency": 1.0, "phase": 0.0},
+        name="motor",
+    )
 
 
 def _pivoted(length: float, mass: float, gravity: float) -> Model:
     """A uniform bar on a fixed pivot, by its angle alone."""
     weight = lambda q, p: p["mass"] * p["gravity"] * p["length"] / 2
     system = System(
-        1, lambda q, t, p: (p["mass"] * p["length"] ** 2 / 3)[None], lambda q, v, t, p: -weight(q, p) * jnp.cos(q),
-        potential=lambda q, t, p: weight(q, p) * jnp.sin(q[0]), coordinates=["angle"], units=["rad"],
-    )  # fmt: skip
-    return Model(system, (), {"mass": mass, "length": length, "gravity": gravity, "pivot": [0.0, 0.0]}, name="bar")
+        1,
+        lambda q, t, p: (p["mass"] * p["length"] ** 2 / 3)[None],
+        lambda q, v, t, p: -weight(q, p) * jnp.cos(q),
+        potential=lambda q, t, p: weight(q, p) * jnp.sin(q[0]),
+        coordinates=["angle"],
+        units=["rad"],
+    )
+    return Model(
+        system,
+        (),
+        {"mass": mass, "length": length, "gravity": gravity, "pivot": [0.0, 0.0]},
+        name="bar",
+    )
 
 
 def _end(q, length, side):
@@ -111,7 +167,9 @@ def _unit(angle):
 
 
 def start(base, bar, link, platform, pose=(0.02, -0.01, 0.3), rate=(0.03, -0.03, -0.1)):
-    """q and v of the whole for a pose of the platform and its rate, by the geometry of each chain, elbow to the left."""
+    """q and v of the whole for a pose of the platform and its rate, by the geometry of each chain,
+    elbow to the left.
+    """
     x, y, chi = pose
     q, v = [], []
     for angle in ANGLES:
@@ -120,14 +178,23 @@ def start(base, bar, link, platform, pose=(0.02, -0.01, 0.3), rate=(0.03, -0.03,
         d = np.array([x, y]) + arm - pivot
         speed = np.array(rate[:2]) + rate[2] * np.array([-arm[1], arm[0]])
         reach = np.linalg.norm(d)
-        theta = np.arctan2(d[1], d[0]) + np.arccos((reach**2 + bar**2 - link**2) / (2 * reach * bar))
+        theta = np.arctan2(d[1], d[0]) + np.arccos(
+            (reach**2 + bar**2 - link**2) / (2 * reach * bar)
+        )
         far = d - bar * _unit(theta)
         psi = np.arctan2(far[1], far[0])
         normal = lambda a: np.array([-np.sin(a), np.cos(a)])
-        turning = np.linalg.solve(np.stack([bar * normal(theta), link * normal(psi)], axis=1), speed)
+        turning = np.linalg.solve(
+            np.stack([bar * normal(theta), link * normal(psi)], axis=1), speed
+        )
         center = pivot + bar * _unit(theta) + 0.5 * far
         q += [theta, theta, *center, psi]
-        v += [turning[0], turning[0], *(bar * turning[0] * normal(theta) + 0.5 * link * turning[1] * normal(psi)), turning[1]]
+        v += [
+            turning[0],
+            turning[0],
+            *(bar * turning[0] * normal(theta) + 0.5 * link * turning[1] * normal(psi)),
+            turning[1],
+        ]
     return np.array([*q, *pose]), np.array([*v, *rate])
 
 
@@ -137,6 +204,14 @@ def _lines(q, base, bar, link, platform):
     pivots = base * np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
     tips = pivots + bar * np.stack([np.cos(chains[:, 1]), np.sin(chains[:, 1])], axis=1)
     half = 0.5 * link * np.stack([np.cos(chains[:, 4]), np.sin(chains[:, 4])], axis=1)
-    vertices = np.array([x, y]) + platform * np.stack([np.cos(chi + ANGLES), np.sin(chi + ANGLES)], axis=1)
+    vertices = np.array([x, y]) + platform * np.stack(
+        [np.cos(chi + ANGLES), np.sin(chi + ANGLES)], axis=1
+    )
     sides = np.stack([vertices, np.roll(vertices, 1, axis=0)], axis=1)
-    return np.concatenate([np.stack([pivots, tips], 1), np.stack([chains[:, 2:4] - half, chains[:, 2:4] + half], 1), sides])
+    return np.concatenate(
+        [
+            np.stack([pivots, tips], 1),
+            np.stack([chains[:, 2:4] - half, chains[:, 2:4] + half], 1),
+            sides,
+        ]
+    )

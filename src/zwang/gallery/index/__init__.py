@@ -1,4 +1,5 @@
-"""The list of models with their settings; imports nothing slow, so that `zwang list` answers at once.
+"""The list of models with their settings; imports nothing slow, so that `zwang list` answers at
+once.
 
 | file | what |
 |---|---|
@@ -18,5 +19,7 @@ from zwang.gallery.index.mechanisms import MECHANISMS
 from zwang.gallery.index.passive import PASSIVE
 from zwang.gallery.index.servo import SERVO
 
-ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*PASSIVE, *SERVO, *HIERARCHIES, *MECHANISMS)}
+ENTRIES: dict[str, Entry] = {
+    entry.name: entry for entry in (*PASSIVE, *SERVO, *HIERARCHIES, *MECHANISMS)
+}
 NAMES: tuple[str, ...] = tuple(ENTRIES)

@@ -35,9 +35,16 @@ HIERARCHIES = (
             "length": Setting(1.0, "length of a bar", "m"),
             "bar_mass": Setting(0.5, "mass of a bar, uniform", "kg"),
             "platform_mass": Setting(5.0, "mass of the platform", "kg"),
-            "angle": Setting(35.0, "start angle of the bars above the horizontal, from rest", "deg"),
-            "rest_angle": Setting(45.0, "angle at which the spring across the foot carries the lift", "deg"),
-            "stiffness": Setting(4.0, "how fast the spring's force grows, over that of the load; more than about 1 is stable"),
+            "angle": Setting(
+                35.0, "start angle of the bars above the horizontal, from rest", "deg"
+            ),
+            "rest_angle": Setting(
+                45.0, "angle at which the spring across the foot carries the lift", "deg"
+            ),
+            "stiffness": Setting(
+                4.0,
+                "how fast the spring's force grows, over that of the load; more than about 1 is stable",
+            ),
             "gravity": GRAVITY,
         },
         "textbook",
@@ -71,7 +78,9 @@ HIERARCHIES = (
             "leg_mass": Setting(0.5, "mass of each cylinder and each piston", "kg"),
             "stiffness": Setting(4000.0, "stiffness of each leg's spring", "N/m"),
             "speed": Setting(0.3, "start speed of the platform, along x", "m/s"),
-            "spin": Setting(0.8, "start angular velocity of the platform about the vertical", "rad/s"),
+            "spin": Setting(
+                0.8, "start angular velocity of the platform about the vertical", "rad/s"
+            ),
             "gravity": GRAVITY,
         },
         "textbook",
@@ -84,7 +93,9 @@ HIERARCHIES = (
         5.0,
         {
             "base": Setting(0.3, "distance of the arms' axes from the center", "m"),
-            "platform": Setting(0.1, "distance of the rods' joints from the platform's center", "m"),
+            "platform": Setting(
+                0.1, "distance of the rods' joints from the platform's center", "m"
+            ),
             "arm": Setting(0.4, "length of the arms", "m"),
             "rod": Setting(0.8, "length of the rods", "m"),
             "gap": Setting(0.12, "distance between the two rods of an arm", "m"),

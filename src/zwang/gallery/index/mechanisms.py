@@ -13,13 +13,22 @@ FOLDER = Path(__file__).parents[1] / "mechanisms"
 def _entry(file: Path) -> Entry:
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     settings = {
-        name: Setting(float(x["value"]) if not isinstance(x["value"], str) else x["value"], x["meaning"], x.get("unit", ""))
+        name: Setting(
+            float(x["value"]) if not isinstance(x["value"], str) else x["value"],
+            x["meaning"],
+            x.get("unit", ""),
+        )
         for name, x in content.get("parameters", {}).items()
     }
     return Entry(
-        content["name"], content["description"], "zwang.gallery.mechanisms", content["run"]["duration"], settings,
-        content["source"], (*content.get("tags", ()), content.get("world", "plane"), "mechanism"),
-    )  # fmt: skip
+        content["name"],
+        content["description"],
+        "zwang.gallery.mechanisms",
+        content["run"]["duration"],
+        settings,
+        content["source"],
+        (*content.get("tags", ()), content.get("world", "plane"), "mechanism"),
+    )
 
 
 MECHANISMS = tuple(_entry(file) for file in sorted(FOLDER.glob("*.toml")))

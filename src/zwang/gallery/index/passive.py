@@ -29,7 +29,9 @@ PASSIVE = (
             "length2": Setting(1.0, "length of the lower rod", "m"),
             "mass1": Setting(1.0, "mass of the upper rod, uniform", "kg"),
             "mass2": Setting(1.0, "mass of the lower rod, uniform", "kg"),
-            "angle1": Setting(120.0, "start angle of the upper rod from hanging down, released from rest", "deg"),
+            "angle1": Setting(
+                120.0, "start angle of the upper rod from hanging down, released from rest", "deg"
+            ),
             "angle2": Setting(90.0, "start angle of the lower rod from hanging down", "deg"),
             "gravity": GRAVITY,
         },
@@ -46,7 +48,9 @@ PASSIVE = (
             "length2": Setting(0.6, "length of the second rod", "m"),
             "mass1": Setting(1.0, "mass of the first rod, uniform", "kg"),
             "mass2": Setting(2.0, "mass of the second rod, uniform", "kg"),
-            "angle1": Setting(80.0, "start angle of the first rod from hanging down, from rest", "deg"),
+            "angle1": Setting(
+                80.0, "start angle of the first rod from hanging down, from rest", "deg"
+            ),
             "angle2": Setting(-40.0, "start angle of the second rod from hanging down", "deg"),
             "release": Setting(1.7, "time at which the latch opens", "s"),
             "gravity": GRAVITY,
@@ -63,7 +67,11 @@ PASSIVE = (
             "N": Setting(10, "number of rods"),
             "length": Setting(1.0, "length of the whole chain", "m"),
             "mass": Setting(1.0, "mass of the whole chain, uniform", "kg"),
-            "angle": Setting(60.0, "start angle of the straight chain from hanging down, released from rest", "deg"),
+            "angle": Setting(
+                60.0,
+                "start angle of the straight chain from hanging down, released from rest",
+                "deg",
+            ),
             "gravity": GRAVITY,
         },
         "textbook",
@@ -85,8 +93,14 @@ PASSIVE = (
         10.0,
         {
             "mass": Setting(2.0, "mass of each robot", "kg"),
-            "start": Setting("rest", "velocities at the start: rest, consistent (no error), or scattered"),
-            "pull": Setting(2.0, "rate at which the error of the start decays; 0 as printed keeps it for ever", "1/s"),
+            "start": Setting(
+                "rest", "velocities at the start: rest, consistent (no error), or scattered"
+            ),
+            "pull": Setting(
+                2.0,
+                "rate at which the error of the start decays; 0 as printed keeps it for ever",
+                "1/s",
+            ),
         },
         "review of the Udwadia-Kalaba approach, section 8.2",
         ("plane", "nonholonomic", "paper"),
@@ -97,7 +111,9 @@ PASSIVE = (
         "zwang.gallery.five_bar",
         20.0,
         {
-            "angle": Setting(45.0, "start angle of the cranks above the horizontal, released from rest", "deg"),
+            "angle": Setting(
+                45.0, "start angle of the cranks above the horizontal, released from rest", "deg"
+            ),
             "crank_mass": Setting(1.0, "mass of each crank", "kg"),
             "crank_inertia": Setting(0.1, "inertia of each crank about its center", "kg m²"),
             "coupler_mass": Setting(2.0, "mass of the coupler", "kg"),
@@ -118,8 +134,13 @@ PASSIVE = (
             "mass": Setting(1.0, "mass of each bar, uniform", "kg"),
             "gravity": GRAVITY,
             "speed": Setting(1.0, "speed of the crank tips at the start, to the right", "m/s"),
-            "units": Setting("m-kg", "units of the model: m-kg, or mm-g for millimetres and grams (energy then in nJ)"),
-            "row_factor": Setting(1.0, "rows are multiplied by factors from 1/row_factor to row_factor"),
+            "units": Setting(
+                "m-kg",
+                "units of the model: m-kg, or mm-g for millimetres and grams (energy then in nJ)",
+            ),
+            "row_factor": Setting(
+                1.0, "rows are multiplied by factors from 1/row_factor to row_factor"
+            ),
             "repeat": Setting(1, "how often each constraint is written down"),
         },
         "IFToMM library of computational benchmark problems, A02",
@@ -133,7 +154,9 @@ PASSIVE = (
         {
             "length": Setting(1.0, "distance from the joint to the center of mass", "m"),
             "mass": Setting(1.0, "mass", "kg"),
-            "inertia": Setting(0.1, "moment of inertia across the rod about the center of mass", "kg m²"),
+            "inertia": Setting(
+                0.1, "moment of inertia across the rod about the center of mass", "kg m²"
+            ),
             "axial_inertia": Setting(0.01, "moment of inertia about the rod", "kg m²"),
             "angle": Setting(60.0, "start angle from hanging down", "deg"),
             "speed": Setting(1.5, "start speed of the center of mass, sideways", "m/s"),
@@ -150,7 +173,9 @@ PASSIVE = (
         20.0,
         {
             "inertia": Setting((1.0, 2.0, 2.8), "principal moments of inertia", "kg m²"),
-            "spin": Setting((0.02, 2.0, 0.0), "angular velocity at the start, along the principal axes", "rad/s"),
+            "spin": Setting(
+                (0.02, 2.0, 0.0), "angular velocity at the start, along the principal axes", "rad/s"
+            ),
             "mass": Setting(1.0, "mass", "kg"),
         },
         "textbook: Landau and Lifshitz, section 37",
@@ -166,7 +191,9 @@ PASSIVE = (
             "mass": Setting(1.0, "mass", "kg"),
             "tilt": Setting(20.0, "tilt from upright", "deg"),
             "precession": Setting(1.5, "rate at which it turns round", "rad/s"),
-            "wobble": Setting(0.0, "rate of tilting at the start; 0 for the exact, steady motion", "rad/s"),
+            "wobble": Setting(
+                0.0, "rate of tilting at the start; 0 for the exact, steady motion", "rad/s"
+            ),
             "gravity": GRAVITY,
         },
         "textbook: Neimark and Fufaev, chapter II",
@@ -184,7 +211,11 @@ PASSIVE = (
             "speed": Setting(-1.0, "start speed of the edge, forward", "m/s"),
             "spin": Setting(1.5, "start rate of turning", "rad/s"),
             "angle": Setting(30.0, "start heading, from the x axis", "deg"),
-            "slope": Setting(0.0, "slope of the ice, falling towards -y; exact only with offset or slope 0", "deg"),
+            "slope": Setting(
+                0.0,
+                "slope of the ice, falling towards -y; exact only with offset or slope 0",
+                "deg",
+            ),
             "gravity": GRAVITY,
         },
         "textbook: Neimark and Fufaev, chapter II",

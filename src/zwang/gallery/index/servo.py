@@ -18,7 +18,11 @@ SERVO = (
             "stiffness": Setting(10.0, "stiffness of the spring", "N/m"),
             "length": Setting(1.0, "length of the spring without force", "m"),
             "distance": Setting(2.0, "distance to keep; the paper has twice the length", "m"),
-            "rate": Setting(5.0, "rate at which an error decays; 0 keeps it, as the paper prints the force", "1/s"),
+            "rate": Setting(
+                5.0,
+                "rate at which an error decays; 0 keeps it, as the paper prints the force",
+                "1/s",
+            ),
             "offset": Setting(0.3, "start error of the distance", "m"),
             "offset_rate": Setting(0.0, "rate of the start error", "m/s"),
             "speed": Setting(0.0, "start speed of the first mass", "m/s"),
@@ -33,16 +37,24 @@ SERVO = (
         6.283185307179586,
         {
             "mass": Setting((1.0, 1.0, 1.0, 1.0, 1.0), "masses of the links, uniform", "kg"),
-            "inertia": Setting((1.0, 1.0, 1.0, 1.0, 1.0), "inertias of the links about their centers", "kg m²"),
+            "inertia": Setting(
+                (1.0, 1.0, 1.0, 1.0, 1.0), "inertias of the links about their centers", "kg m²"
+            ),
             "length": Setting(1.0, "length of each link", "m"),
             "height": Setting(1.0, "height to which the object is lifted", "m"),
             "frequency": Setting(1.0, "angular frequency of the lift", "rad/s"),
             "gravity": Setting(9.8, "acceleration of gravity", "m/s²"),
             "rate": RATE,
             "offset": Setting(0.0, "start error of the object's height", "m"),
-            "choice": Setting("paper", "which of the torques that work: paper, least, weighted or preferred"),
-            "weights": Setting((1.0, 1.0, 1.0, 1.0, 1.0, 1.0), "weights of the torques, for weighted"),
-            "preferred": Setting((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), "torques to stay near to, for preferred", "N m"),
+            "choice": Setting(
+                "paper", "which of the torques that work: paper, least, weighted or preferred"
+            ),
+            "weights": Setting(
+                (1.0, 1.0, 1.0, 1.0, 1.0, 1.0), "weights of the torques, for weighted"
+            ),
+            "preferred": Setting(
+                (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), "torques to stay near to, for preferred", "N m"
+            ),
         },
         "Liu et al., servo constraints, sections V and VI",
         ("servo", "redundant", "linkage", "robot", "paper", "exact"),
@@ -55,16 +67,23 @@ SERVO = (
         {
             "mass": Setting((1.0, 1.0), "masses of the links", "kg"),
             "length": Setting(1.0, "length of the first link", "m"),
-            "center": Setting((0.5, 0.5), "distance of each link's center of mass from its joint", "m"),
+            "center": Setting(
+                (0.5, 0.5), "distance of each link's center of mass from its joint", "m"
+            ),
             "inertia": Setting((1.0, 1.0), "inertias of the links about their centers", "kg m²"),
             "motor_inertia": Setting((1.0, 1.0), "inertias of the motors", "kg m²"),
             "stiffness": Setting((1.0, 1.0), "stiffness of the joints", "N m/rad"),
             "gravity": GRAVITY,
-            "task": Setting("speeds", "speeds: the link velocities add up to 0; angles: both links follow a path"),
+            "task": Setting(
+                "speeds",
+                "speeds: the link velocities add up to 0; angles: both links follow a path",
+            ),
             "rate": RATE,
             "speeds": Setting((1.0, -0.1), "start velocities of the links, for speeds", "rad/s"),
             "amplitude": Setting((0.8, 0.5), "amplitudes of the links' paths, for angles", "rad"),
-            "frequency": Setting(1.5, "angular frequency of the first link's path, half that of the second", "rad/s"),
+            "frequency": Setting(
+                1.5, "angular frequency of the first link's path, half that of the second", "rad/s"
+            ),
             "offset": Setting((0.3, -0.2), "start errors of the links, for angles", "rad"),
         },
         "review of the Udwadia-Kalaba approach, section 8.3",
@@ -78,15 +97,22 @@ SERVO = (
         {
             "mass": Setting((20.0, 15.0, 15.0, 0.5), "masses", "kg"),
             "length": Setting((0.2, 0.25), "lengths of the two arms", "m"),
-            "center": Setting((0.1, 0.125), "distance of each arm's center of mass from its axis", "m"),
+            "center": Setting(
+                (0.1, 0.125), "distance of each arm's center of mass from its axis", "m"
+            ),
             "inertia": Setting((0.27, 0.31, 0.02, 0.0001), "inertias about the vertical", "kg m²"),
             "radius": Setting(0.05, "radius of the helix", "m"),
             "middle": Setting(0.35, "distance of the helix from the first axis", "m"),
             "period": Setting(5.0, "time for one turn of the helix", "s"),
             "climb": Setting(0.02, "climb of the helix", "m/s"),
             "damping": Setting(0.5, "damping of the error, alpha of the paper", "1/s"),
-            "stiffness": Setting(200.0, "stiffness of the error, beta of the paper; with damping 0 for none", "1/s²"),
-            "start": Setting("paper", "paper: printed velocities; rounded: printed angles too; exact: on the path"),
+            "stiffness": Setting(
+                200.0, "stiffness of the error, beta of the paper; with damping 0 for none", "1/s²"
+            ),
+            "start": Setting(
+                "paper",
+                "paper: printed velocities; rounded: printed angles too; exact: on the path",
+            ),
             "elbow": Setting("right", "right or left"),
             "gravity": GRAVITY,
         },
@@ -104,10 +130,14 @@ SERVO = (
             "load_mass": Setting(1000.0, "mass of the load", "kg"),
             "rope_stiffness": Setting(2e5, "stiffness of the rope", "N/m"),
             "gravity": GRAVITY,
-            "start": Setting((0.0, -6.0), "where the path starts, the trolley being at height 0", "m"),
+            "start": Setting(
+                (0.0, -6.0), "where the path starts, the trolley being at height 0", "m"
+            ),
             "goal": Setting((8.0, -3.0), "where it ends", "m"),
             "travel_time": Setting(6.0, "how long it takes", "s"),
-            "rate": Setting(2.0, "rate at which an error decays, all four poles at -rate; 0 keeps it", "1/s"),
+            "rate": Setting(
+                2.0, "rate at which an error decays, all four poles at -rate; 0 keeps it", "1/s"
+            ),
             "offset": Setting((0.4, -0.3), "start error of the load", "m"),
         },
         "textbook: Fliess, Lévine, Martin and Rouchon 1995",
@@ -124,7 +154,9 @@ SERVO = (
             "pole_length": Setting(1.0, "length of the pole", "m"),
             "gravity": GRAVITY,
             "task": Setting("pole", "what is prescribed: pole or cart"),
-            "pose": Setting("upright", "pole upright or hanging; with task cart, upright is unstable"),
+            "pose": Setting(
+                "upright", "pole upright or hanging; with task cart, upright is unstable"
+            ),
             "lean": Setting(20.0, "amplitude of the pole's angle, for pole", "deg"),
             "travel": Setting(0.5, "amplitude of the cart's path, for cart", "m"),
             "frequency": Setting(3.0, "angular frequency", "rad/s"),
@@ -141,9 +173,13 @@ SERVO = (
         5.0,
         {
             "driven": Setting(3, "number of cranks with a motor: 1, 2 or 3"),
-            "choice": Setting("weighted", "which of the torques that work: least, weighted or preferred"),
+            "choice": Setting(
+                "weighted", "which of the torques that work: least, weighted or preferred"
+            ),
             "weights": Setting((1.0, 2.0, 4.0), "weights of the torques, for weighted"),
-            "preferred": Setting((20.0, 0.0, -20.0), "torques to stay near to, for preferred", "N m"),
+            "preferred": Setting(
+                (20.0, 0.0, -20.0), "torques to stay near to, for preferred", "N m"
+            ),
             "middle": Setting(90.0, "middle of the cranks' path, above the horizontal", "deg"),
             "swing": Setting(40.0, "amplitude of the cranks' path", "deg"),
             "frequency": Setting(2.0, "angular frequency", "rad/s"),

@@ -1,4 +1,6 @@
-"""Members of the gallery that are mechanism files, beside this one; any other mechanism file becomes an `Example` in the same way."""
+"""Members of the gallery that are mechanism files, beside this one; any other mechanism file
+becomes an `Example` in the same way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Members with actuators: servo constraints that a control enforces, from a start on or off what is asked for.
+"""Members with actuators: servo constraints that a control enforces, from a start on or off what is
+asked for.
 
 | model | actuation | relative degree | what stays free |
 |---|---|---|---|

@@ -1,13 +1,15 @@
-"""A cart on a track with a pole on it; the cart's motor prescribes either the cart's path or the pole's angle.
+"""A cart on a track with a pole on it; the cart's motor prescribes either the cart's path or the
+pole's angle.
 
     track:  y = 0, angle = 0 of the cart;   pin: the pole's lower end is on the cart          passive, react to the motor
     I φ̈ = m c (ẍ sin φ − g cos φ),   I = J + m c²,  c half the pole's length, φ its angle from the horizontal
     task "pole":  φ = rest + lean sin ω t,   cart:  ẍ = (I φ̈ + m g c cos φ)/(m c sin φ)       neither decays nor grows
     task "cart":  x = travel sin ω t,        pole:  the equation above                        unstable with the pole upright
 
-One actuator for two degrees of freedom: what is prescribed decays at the set rate, and the rest goes where it must. For the task
-"cart" with `pose` "upright", `zwang.servo.zero_dynamics` says that it falls, whatever the gains. Exact: what is prescribed in closed
-form, what is left free from its one equation by DOP853 at 1e-13. Source: textbook. Units: m, kg, s.
+One actuator for two degrees of freedom: what is prescribed decays at the set rate, and the rest
+goes where it must. For the task "cart" with `pose` "upright", `zwang.servo.zero_dynamics` says that
+it falls, whatever the gains. Exact: what is prescribed in closed form, what is left free from its
+one equation by DOP853 at 1e-13. Source: textbook. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -34,9 +36,13 @@ CART_INERTIA = 1.0
 ASKED = "asked for"
 
 
-def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, travel, frequency, rate, offset) -> Example:
+def build(
+    *, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, travel, frequency, rate, offset
+) -> Example:
     """The model; `offset` [deg or m] is the start's error in what is prescribed."""
-    positive(NAME, cart_mass=cart_mass, pole_mass=pole_mass, pole_length=pole_length, frequency=frequency)
+    positive(
+        NAME, cart_mass=cart_mass, pole_mass=pole_mass, pole_length=pole_length, frequency=frequency
+    )
     not_negative(NAME, rate=rate)
     one_of(NAME, ("pole", "cart"), task=task)
     one_of(NAME, ("upright", "hanging"), pose=pose)
@@ -51,9 +57,15 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
     swing, off = (np.radians(lean), np.radians(offset)) if task == "pole" else (travel, offset)
 
     def prescribed(t):
-        """What is prescribed with its rate and acceleration, shape (3, …), from a start with an error but no rate of it."""
+        """What is prescribed with its rate and acceleration, shape (3, …), from a start with an
+        error but no rate of it.
+        """
         path = swing * np.stack(
-            [np.sin(frequency * t), frequency * np.cos(frequency * t), -(frequency**2) * np.sin(frequency * t)]
+            [
+                np.sin(frequency * t),
+                frequency * np.cos(frequency * t),
+                -(frequency**2) * np.sin(frequency * t),
+            ]
         )
         return path + decay(rate, (off, 0.0), t)
 
@@ -63,7 +75,12 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
         return (inertia * turning + pull * gravity * np.cos(angle)) / (pull * np.sin(angle))
 
     def pole_acceleration(t, angle):
-        return pole_mass * center * (prescribed(t)[2] * np.sin(angle) - gravity * np.cos(angle)) / inertia
+        return (
+            pole_mass
+            * center
+            * (prescribed(t)[2] * np.sin(angle) - gravity * np.cos(angle))
+            / inertia
+        )
 
     if task == "pole":
         speed = _speed_without_drift(swing, frequency, rest, inertia, pole_mass * center, gravity)
@@ -81,7 +98,9 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
         return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
 
     return Example(
-        _closed_loop(cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate),
+        _closed_loop(
+            cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate
+        ),
         q0=_pose(*place(np.zeros(1)), center)[:, 0],
         v0=_motion(place(np.zeros(1))[1][0], *rates, center),
         duration=5.0,
@@ -96,7 +115,9 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
         figures={
             "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
             "Position of the cart": over_time(
-                "position [m]", lambda run: {"cart": run.q[:, 0], **asked(run, "cart")}, dashed=[ASKED]
+                "position [m]",
+                lambda run: {"cart": run.q[:, 0], **asked(run, "cart")},
+                dashed=[ASKED],
             ),
             "Angle of the pole": over_time(
                 "angle from the horizontal [deg]",
@@ -105,13 +126,20 @@ def build(*, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, trave
             ),
             "Force of the motor": controls("force [N]"),
         },
-        exact=lambda t: dict(zip(_names(), _pose(*place(np.asarray(t, float)), center), strict=True)),
+        exact=lambda t: dict(
+            zip(_names(), _pose(*place(np.asarray(t, float)), center), strict=True)
+        ),
     )
 
 
-def _closed_loop(cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate) -> Model:
+def _closed_loop(
+    cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate
+) -> Model:
     bodies = PlanarBodies(
-        [Body("cart", cart_mass, CART_INERTIA), Body("pole", pole_mass, pole_mass * pole_length**2 / 12)],
+        [
+            Body("cart", cart_mass, CART_INERTIA),
+            Body("pole", pole_mass, pole_mass * pole_length**2 / 12),
+        ],
         gravity=(0.0, -gravity),
     )
 
@@ -121,7 +149,9 @@ def _closed_loop(cart_mass, pole_mass, pole_length, gravity, task, rest, swing, 
     prescribed = 5 if task == "pole" else 0
     origin = rest if task == "pole" else 0.0
     passive = [Holonomic(lambda q, t, p: q[1:3], name="track"), Holonomic(lower_end, name="pin")]
-    wanted = Holonomic(lambda q, t, p: q[prescribed] - origin - p["swing"] * jnp.sin(p["frequency"] * t), name=task)
+    wanted = Holonomic(
+        lambda q, t, p: q[prescribed] - origin - p["swing"] * jnp.sin(p["frequency"] * t), name=task
+    )
     params = {**bodies.params, "length": pole_length, "swing": swing, "frequency": frequency}
     servo = Servo([wanted], np.eye(6)[:, :1], actuators=["motor"], actuator_units=["N"], gains=rate)
     return Model(bodies.system, passive, params, servo=servo, name=NAME)
@@ -138,21 +168,43 @@ def _pose(x, angle, center):
 
 def _motion(angle, speed, spin, center):
     """All velocities, shape (6,)."""
-    return np.array([speed, 0.0, 0.0, speed - center * spin * np.sin(angle), center * spin * np.cos(angle), spin])
+    return np.array(
+        [
+            speed,
+            0.0,
+            0.0,
+            speed - center * spin * np.sin(angle),
+            center * spin * np.cos(angle),
+            spin,
+        ]
+    )
 
 
 def _integrated(acceleration, start, rate, t):
     """x(t) of `ẍ = acceleration(t, x)`, by DOP853 at 1e-13."""
     end = max(float(np.max(t)), 1e-9)
     slope = lambda t, y: [y[1], acceleration(np.asarray(t), y[0])]
-    return solve_ivp(slope, (0.0, end), [start, rate], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=np.atleast_1d(t)).y[0]
+    return solve_ivp(
+        slope,
+        (0.0, end),
+        [start, rate],
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-13,
+        t_eval=np.atleast_1d(t),
+    ).y[0]
 
 
 def _speed_without_drift(swing, frequency, rest, inertia, pull, gravity) -> float:
-    """Start speed of the cart with which it comes back after a period of the pole, if there is no error to decay."""
+    """Start speed of the cart with which it comes back after a period of the pole, if there is no
+    error to decay.
+    """
     period = 2 * np.pi / frequency
     nodes, weights = np.polynomial.legendre.leggauss(64)
     t = (nodes + 1) * period / 2
-    angle, turning = rest + swing * np.sin(frequency * t), -(frequency**2) * swing * np.sin(frequency * t)
+    angle, turning = (
+        rest + swing * np.sin(frequency * t),
+        -(frequency**2) * swing * np.sin(frequency * t),
+    )
     acceleration = (inertia * turning + pull * gravity * np.cos(angle)) / (pull * np.sin(angle))
     return -float(np.sum(weights * (period - t) * acceleration)) / 2

@@ -29,7 +29,9 @@ def one_of(member: str, known: Sequence[str], **values) -> None:
     """Refuse a word that is not among those known."""
     for name, value in values.items():
         if value not in known:
-            raise ModelError(f"{member}: {name} is {value!r}, expected {', '.join(map(repr, known[:-1]))} or {known[-1]!r}.")
+            raise ModelError(
+                f"{member}: {name} is {value!r}, expected {', '.join(map(repr, known[:-1]))} or {known[-1]!r}."
+            )
 
 
 def lengths(member: str, count: int, **values) -> None:
@@ -39,7 +41,9 @@ def lengths(member: str, count: int, **values) -> None:
             raise ModelError(f"{member}: {name} = {value}, expected {count} numbers.")
 
 
-def null_space(member: str, known: Sequence[str], choice: str, weights: Sequence, preferred: Sequence) -> AbstractNullSpace:
+def null_space(
+    member: str, known: Sequence[str], choice: str, weights: Sequence, preferred: Sequence
+) -> AbstractNullSpace:
     """The choice among controls: `least`, `weighted` by `weights`, near `preferred`, or `paper`."""
     one_of(member, known, choice=choice)
     positive(member, weights=weights)

@@ -1,4 +1,5 @@
-"""Two planar robots of three links carry one object, which both grip rigidly: a chain of five bars with a hinge at either end.
+"""Two planar robots of three links carry one object, which both grip rigidly: a chain of five bars
+with a hinge at either end.
 
     M = (Wᵀ m W) ∘ cos(θᵢ − θⱼ) + diag(I),   F = −(Wᵀ m W) ∘ sin(θᵢ − θⱼ) θ̇² − g (Wᵀ m) cos θ
     W_ki = l for i < k, l/2 for i = k: the center of bar k is at Σ W_ki (cos θᵢ, sin θᵢ)
@@ -7,9 +8,10 @@
     object:  x₃ = 1.5 l,  y₃ = h (1 − cos ω t)/2,  θ₃ = 0    servo, six torques on three degrees of freedom
     exact:   θ₁ = α + β,  θ₂ = α − β,  θ₄ = −θ₂,  θ₅ = −θ₁,  tan α = y₃/l,  cos β = √(l² + y₃²)/(2 l)
 
-Which of the torques that work is `choice`: `paper` as the paper's eq. (71) comes out with the hinge force that really acts; `least`,
-the shortest of all; `weighted` by `weights`; `preferred`, nearest to given torques. Its Table I is missing: the start at rest follows
-from its Figure 3 and eq. (64). Source: Liu et al., servo constraints, sections V and VI. Units: m, kg, s.
+Which of the torques that work is `choice`: `paper` as the paper's eq. (71) comes out with the hinge
+force that really acts; `least`, the shortest of all; `weighted` by `weights`; `preferred`, nearest
+to given torques. Its Table I is missing: the start at rest follows from its Figure 3 and eq. (64).
+Source: Liu et al., servo constraints, sections V and VI. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -33,13 +35,22 @@ LINKS = 5
 LEVER = np.tril(np.ones((LINKS, LINKS)), -1) + 0.5 * np.eye(LINKS)
 """W in units of the link length."""
 ACTUATION = np.array(
-    [[1, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, -1, 1, 0], [0, 0, 0, 0, -1, 1]], float
+    [
+        [1, -1, 0, 0, 0, 0],
+        [0, 1, -1, 0, 0, 0],
+        [0, 0, 1, 1, 0, 0],
+        [0, 0, 0, -1, 1, 0],
+        [0, 0, 0, 0, -1, 1],
+    ],
+    float,
 )
 """B, eq. (70): the torque of each joint acts on both its links."""
 ACTUATORS = [f"u{i}" for i in range(1, 7)]
 
 
-def build(*, mass, inertia, length, height, frequency, gravity, rate, offset, choice, weights, preferred) -> Example:
+def build(
+    *, mass, inertia, length, height, frequency, gravity, rate, offset, choice, weights, preferred
+) -> Example:
     """The model, at rest with the object `offset` [m] above the lowest point of its path."""
     lengths(NAME, LINKS, mass=mass, inertia=inertia)
     lengths(NAME, 6, weights=weights, preferred=preferred)
@@ -60,7 +71,14 @@ def build(*, mass, inertia, length, height, frequency, gravity, rate, offset, ch
         gains=rate,
         null_space=null_space(NAME, choices, choice, weights, preferred),
     )
-    params = {"mass": mass, "inertia": inertia, "length": length, "gravity": gravity, "height": height, "frequency": frequency}
+    params = {
+        "mass": mass,
+        "inertia": inertia,
+        "length": length,
+        "gravity": gravity,
+        "height": height,
+        "frequency": frequency,
+    }
 
     def angles(t):
         risen = height / 2 * (1 - np.cos(frequency * t)) + decay(rate, (offset, 0.0), t)[0]
@@ -77,7 +95,10 @@ def build(*, mass, inertia, length, height, frequency, gravity, rate, offset, ch
             "Two robots of three links, six torques in all, lift an object straight up and down without turning it; "
             f"of all torques that do so, the choice is {choice!r}."
         ),
-        figures={**_paper_figures(), "Robots": Linkage(lambda q: _bars(q, length), until=np.pi / frequency)},
+        figures={
+            **_paper_figures(),
+            "Robots": Linkage(lambda q: _bars(q, length), until=np.pi / frequency),
+        },
         exact=lambda t: dict(zip(_coordinates(), angles(np.asarray(t)), strict=True)),
     )
 
@@ -91,12 +112,21 @@ def _system() -> System:
     def force(q, v, t, p):
         lever = p["length"] * LEVER
         coupling = (lever.T * p["mass"]) @ lever
-        return -(coupling * jnp.sin(q[:, None] - q)) @ v**2 - p["gravity"] * (p["mass"] @ lever) * jnp.cos(q)
+        return -(coupling * jnp.sin(q[:, None] - q)) @ v**2 - p["gravity"] * (
+            p["mass"] @ lever
+        ) * jnp.cos(q)
 
     def potential(q, t, p):
         return p["gravity"] * p["length"] * p["mass"] @ (LEVER @ jnp.sin(q))
 
-    return System(LINKS, mass_matrix, force, potential=potential, coordinates=_coordinates(), units=["rad"] * LINKS)
+    return System(
+        LINKS,
+        mass_matrix,
+        force,
+        potential=potential,
+        coordinates=_coordinates(),
+        units=["rad"] * LINKS,
+    )
 
 
 def _coordinates() -> list[str]:
@@ -114,7 +144,9 @@ def _object(q, t, p):
 
 
 def _paper_figures() -> dict:
-    """Figures 4 to 14 of the paper: each angle with its rate and acceleration, and each torque, over one lift."""
+    """Figures 4 to 14 of the paper: each angle with its rate and acceleration, and each torque,
+    over one lift.
+    """
 
     def angle(i):
         return over_time(
@@ -127,11 +159,15 @@ def _paper_figures() -> dict:
         )
 
     angles = {f"Figure {i + 3}: motion of link {i}": angle(i) for i in range(1, LINKS + 1)}
-    torques = {f"Figure {i + 8}: torque u{i}": controls(f"u{i} [N m]", [f"u{i}"]) for i in range(1, 7)}
+    torques = {
+        f"Figure {i + 8}: torque u{i}": controls(f"u{i} [N m]", [f"u{i}"]) for i in range(1, 7)
+    }
     return {**angles, **torques}
 
 
 def _bars(q: np.ndarray, length: float) -> np.ndarray:
     """Ends of the five links, shape (5, 2, 2)."""
-    joints = np.vstack([np.zeros(2), length * np.cumsum(np.stack([np.cos(q), np.sin(q)], axis=1), axis=0)])
+    joints = np.vstack(
+        [np.zeros(2), length * np.cumsum(np.stack([np.cos(q), np.sin(q)], axis=1), axis=0)]
+    )
     return np.stack([joints[:-1], joints[1:]], axis=1)

@@ -1,15 +1,18 @@
-"""An overhead crane in the plane: a trolley and a winch carry a load on an elastic rope along a given path.
+"""An overhead crane in the plane: a trolley and a winch carry a load on an elastic rope along a
+given path.
 
     m_t s̈ = u_t + T n_x,   m_w ẅ = T − u_h,   m (Ẍ, Ÿ) = T n − (0, m g)
     T = k (ρ − w),   ρ n = (s − X, −Y):   rope from the load to the trolley, w of it unwound
     load:   (X, Y) = path: at rest, along a straight line, at rest again         servo, relative degree 4
     exact:  T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y,  w = ρ − T/k                  the load's place is a flat output
 
-Two actuators for four degrees of freedom, and nothing stays free: where the load goes, trolley and rope follow. Neither actuator
-reaches the load at once, for the rope's force depends on where things are; trolley and hoist appear in its fourth derivative. The
-start is at rest but for an error of the load, which decays as exp(−r t) Σ (r t)ⁱ/i!, i < 4. (With a rigid rope the hoist would reach
-the load along the rope at degree 2 and nothing would reach it across.)
-Source: textbook; Fliess, Lévine, Martin and Rouchon (1995), Flatness and defect of nonlinear systems, Int. J. Control 61, 1327-1361.
+Two actuators for four degrees of freedom, and nothing stays free: where the load goes, trolley and
+rope follow. Neither actuator reaches the load at once, for the rope's force depends on where things
+are; trolley and hoist appear in its fourth derivative. The start is at rest but for an error of the
+load, which decays as exp(−r t) Σ (r t)ⁱ/i!, i < 4. (With a rigid rope the hoist would reach the
+load along the rope at degree 2 and nothing would reach it across.)
+Source: textbook; Fliess, Lévine, Martin and Rouchon (1995), Flatness and defect of nonlinear
+    systems, Int. J. Control 61, 1327-1361.
 Units: m, kg, s.
 """
 
@@ -33,22 +36,43 @@ NAME = "crane"
 DEGREE = 4
 """What `zwang.servo.relative_degree` finds."""
 SMOOTH = np.array([70.0, -315.0, 540.0, -420.0, 126.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-"""Polynomial from 0 to 1 on [0, 1] whose derivatives up to the fourth vanish at both ends, so that the controls are continuous."""
+"""Polynomial from 0 to 1 on [0, 1] whose derivatives up to the fourth vanish at both ends, so that
+the controls are continuous.
+"""
 COORDINATES = ["trolley", "rope", "load.x", "load.y"]
 
 
-def build(*, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start, goal, travel_time, rate, offset) -> Example:
+def build(
+    *,
+    trolley_mass,
+    winch_mass,
+    load_mass,
+    rope_stiffness,
+    gravity,
+    start,
+    goal,
+    travel_time,
+    rate,
+    offset,
+) -> Example:
     """The model, started `offset` [m] away from `start`, at rest."""
     lengths(NAME, 2, start=start, goal=goal, offset=offset)
     positive(
-        NAME, trolley_mass=trolley_mass, winch_mass=winch_mass, load_mass=load_mass, rope_stiffness=rope_stiffness,
-        gravity=gravity, travel_time=travel_time,
-    )  # fmt: skip
+        NAME,
+        trolley_mass=trolley_mass,
+        winch_mass=winch_mass,
+        load_mass=load_mass,
+        rope_stiffness=rope_stiffness,
+        gravity=gravity,
+        travel_time=travel_time,
+    )
     not_negative(NAME, rate=rate)
     begin, way, off = np.asarray(start, float), np.subtract(goal, start), np.asarray(offset, float)
 
     def load(t):
-        """Place and acceleration of the load, shape (2, 2, …), for an error without rates; t may be complex."""
+        """Place and acceleration of the load, shape (2, 2, …), for an error without rates; t may be
+        complex.
+        """
         tau = np.where(t.real < travel_time, t, travel_time) / travel_time
         e = decay(rate, (1.0, 0.0, 0.0, 0.0), t)
         place = begin[:, None] + np.outer(way, np.polyval(SMOOTH, tau)) + np.outer(off, e[0])
@@ -65,9 +89,15 @@ def build(*, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start
     _possible(*load(np.linspace(0.0, travel_time, 400)), gravity)
     q0, v0 = (x[:, 0] for x in along(carried, 0.0))
     params = {
-        "trolley_mass": trolley_mass, "winch_mass": winch_mass, "load_mass": load_mass, "rope_stiffness": rope_stiffness,
-        "gravity": gravity, "start": start, "goal": goal, "travel_time": travel_time,
-    }  # fmt: skip
+        "trolley_mass": trolley_mass,
+        "winch_mass": winch_mass,
+        "load_mass": load_mass,
+        "rope_stiffness": rope_stiffness,
+        "gravity": gravity,
+        "start": start,
+        "goal": goal,
+        "travel_time": travel_time,
+    }
     servo = Servo(
         [Holonomic(_off_path, name="load")],
         np.array([[1.0, 0.0], [0.0, -1.0], [0.0, 0.0], [0.0, 0.0]]),
@@ -86,10 +116,14 @@ def build(*, trolley_mass, winch_mass, load_mass, rope_stiffness, gravity, start
             f"it starts {off} m off, which decays with all poles at -{rate:g} 1/s."
         ),
         figures={
-            "Path of the load": paths(lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)], ["load", "asked for"]),
+            "Path of the load": paths(
+                lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)],
+                ["load", "asked for"],
+            ),
             "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
             "Error of the load": over_time(
-                "error [m]", lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True))
+                "error [m]",
+                lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True)),
             ),
             "Forces": controls("force [N]"),
         },
@@ -106,13 +140,17 @@ def _system() -> System:
         length = jnp.hypot(across, up)
         tension = p["rope_stiffness"] * (length - q[1])
         nx, ny = across / length, up / length
-        return jnp.stack([-tension * nx, tension, tension * nx, tension * ny - p["load_mass"] * p["gravity"]])
+        return jnp.stack(
+            [-tension * nx, tension, tension * nx, tension * ny - p["load_mass"] * p["gravity"]]
+        )
 
     def potential(q, t, p):
         stretch = jnp.hypot(q[0] - q[2], q[3]) - q[1]
         return 0.5 * p["rope_stiffness"] * stretch**2 + p["load_mass"] * p["gravity"] * q[3]
 
-    return System(4, mass_matrix, force, potential=potential, coordinates=COORDINATES, units=["m"] * 4)
+    return System(
+        4, mass_matrix, force, potential=potential, coordinates=COORDINATES, units=["m"] * 4
+    )
 
 
 def _off_path(q, t, p):
@@ -126,9 +164,13 @@ def _error(run, begin, way, travel_time):
 
 
 def _possible(place, acceleration, gravity: float) -> None:
-    """Refuse a path above the trolley, or one that the load would have to fall along faster than it can."""
+    """Refuse a path above the trolley, or one that the load would have to fall along faster than it
+    can.
+    """
     if not np.all(place[1] < 0):
-        raise ModelError(f"{NAME}: the load is to be at height {place[1].max():g} m, but the trolley runs at 0; keep it below.")
+        raise ModelError(
+            f"{NAME}: the load is to be at height {place[1].max():g} m, but the trolley runs at 0; keep it below."
+        )
     if not np.all(acceleration[1] > -gravity):
         raise ModelError(
             f"{NAME}: the load is to be accelerated downward at {-acceleration[1].min():.4g} m/s², more than gravity, "

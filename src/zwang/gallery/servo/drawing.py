@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from zwang.run import Run
 
 
-def over_time(ylabel: str, lines: Callable[[Run], Mapping[str, np.ndarray]], *, dashed: Sequence[str] = ()) -> Callable:
+def over_time(
+    ylabel: str, lines: Callable[[Run], Mapping[str, np.ndarray]], *, dashed: Sequence[str] = ()
+) -> Callable:
     """A picture of lines over time.
 
     Args:
@@ -28,10 +30,17 @@ def over_time(ylabel: str, lines: Callable[[Run], Mapping[str, np.ndarray]], *, 
         drawn = lines(run)
         asked = {"color": INK, "dash": (2.4, 4.0), "width": 1.6}
         curves = [
-            Curve(run.t, values, label if len(drawn) > 1 else "", **(asked if label in dashed else {}))
+            Curve(
+                run.t, values, label if len(drawn) > 1 else "", **(asked if label in dashed else {})
+            )
             for label, values in drawn.items()
         ]
-        return one(curves, "time [s]", ylabel, limits=_around_flat_lines(np.concatenate([curve.y for curve in curves])))
+        return one(
+            curves,
+            "time [s]",
+            ylabel,
+            limits=_around_flat_lines(np.concatenate([curve.y for curve in curves])),
+        )
 
     return draw
 
@@ -48,7 +57,9 @@ def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run],
 
 
 def _around_flat_lines(values: np.ndarray) -> tuple[float | None, float | None]:
-    """Limits that do not blow up lines that are zero or constant up to round-off to the height of the picture."""
+    """Limits that do not blow up lines that are zero or constant up to round-off to the height of
+    the picture.
+    """
     values = values[np.isfinite(values)]
     low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)
     if high - low >= 1e-6 * max(abs(low), abs(high), 1e-3):

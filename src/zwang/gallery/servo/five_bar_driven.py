@@ -1,12 +1,14 @@
-"""The parallel linkage of `five-bar` with a motor on one, two or all three cranks, which turns them to and fro.
+"""The parallel linkage of `five-bar` with a motor on one, two or all three cranks, which turns them
+to and fro.
 
     six pins, 12 rows of rank 11: one degree of freedom             passive, react to the motors
     crank 1:  θ = middle + swing sin ω t                            servo, relative degree 2
     exact:    the cranks at θ(t), the coupler level;  Σ uᵢ = (3 (J + m l²/4) + m₂ l²) θ̈ + (3 m/2 + m₂) g l cos θ,  l = 1 m
 
-Every torque acts on the same degree of freedom, so that only their sum is determined; `choice` shares it among the `driven` cranks:
-`least` evenly, `weighted` as 1/weights, `preferred` by the same amount added to each of the given torques, which preloads the linkage
-where they oppose each other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
+Every torque acts on the same degree of freedom, so that only their sum is determined; `choice`
+shares it among the `driven` cranks: `least` evenly, `weighted` as 1/weights, `preferred` by the
+same amount added to each of the given torques, which preloads the linkage where they oppose each
+other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
 Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
 """
 
@@ -32,17 +34,34 @@ CRANK_ANGLES = [2, 5, 8]
 
 
 def build(
-    *, driven, choice, weights, preferred, middle, swing, frequency, rate, offset,
-    crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity,
-) -> Example:  # fmt: skip
+    *,
+    driven,
+    choice,
+    weights,
+    preferred,
+    middle,
+    swing,
+    frequency,
+    rate,
+    offset,
+    crank_mass,
+    crank_inertia,
+    coupler_mass,
+    coupler_inertia,
+    gravity,
+) -> Example:
     """The model, started with its cranks `offset` [deg] ahead of their path and moving with it."""
     if driven not in (1, 2, 3):
         raise ModelError(f"{NAME}: driven = {driven}, expected 1, 2 or 3 cranks.")
     lengths(NAME, 3, weights=weights, preferred=preferred)
     positive(
-        NAME, frequency=frequency, crank_mass=crank_mass, crank_inertia=crank_inertia,
-        coupler_mass=coupler_mass, coupler_inertia=coupler_inertia,
-    )  # fmt: skip
+        NAME,
+        frequency=frequency,
+        crank_mass=crank_mass,
+        crank_inertia=crank_inertia,
+        coupler_mass=coupler_mass,
+        coupler_inertia=coupler_inertia,
+    )
     not_negative(NAME, rate=rate)
     start, amplitude, ahead = np.radians([middle, swing, offset])
     bars, pins = mechanism(crank_mass, crank_inertia, coupler_mass, coupler_inertia, gravity)
@@ -53,7 +72,9 @@ def build(
     def turned(t):
         return start + amplitude * np.sin(frequency * t) + decay(rate, (ahead, 0.0), t)[0]
 
-    choose = null_space(NAME, ("least", "weighted", "preferred"), choice, weights[:driven], preferred[:driven])
+    choose = null_space(
+        NAME, ("least", "weighted", "preferred"), choice, weights[:driven], preferred[:driven]
+    )
     actuation = np.eye(12)[:, CRANK_ANGLES[:driven]]
     servo = Servo(
         [Holonomic(path, name="crank angle")],
@@ -86,5 +107,7 @@ def build(
             ),
             "Torques": controls("torque [N m]"),
         },
-        exact=lambda t: dict(zip(bars.system.coordinates, parallel(turned(np.asarray(t, float))), strict=True)),
+        exact=lambda t: dict(
+            zip(bars.system.coordinates, parallel(turned(np.asarray(t, float))), strict=True)
+        ),
     )

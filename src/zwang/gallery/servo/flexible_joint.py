@@ -1,14 +1,17 @@
-"""An arm of two links in the vertical plane whose joints are springs: each motor turns the far end of one.
+"""An arm of two links in the vertical plane whose joints are springs: each motor turns the far end
+of one.
 
     D(q₁) q̈₁ + C(q₁, q̇₁) q̇₁ + G(q₁) + K (q₁ − q₂) = 0      q₁: link angles, the first from hanging down, the second relative
     J q̈₂ − K (q₁ − q₂) = u                                   q₂: motor angles
     task "speeds":  q̇₁⁽¹⁾ + q̇₁⁽²⁾ = 0                        relative degree 3, one row for two motors, five states stay free
     task "angles":  q₁ = amplitude ∘ (sin ω t, sin 2 ω t)     relative degree 4, nothing stays free
-    exact, "angles":  q₂ = q₁ + K⁻¹ (D q̈₁ + C q̇₁ + G),  q₁ the path and an error that decays as exp(−r t) Σ (r t)ⁱ/i!, i < 4
+    exact, "angles":  q₂ = q₁ + K⁻¹ (D q̈₁ + C q̇₁ + G),  q₁ the path and an error that decays as
+    exp(−r t) Σ (r t)ⁱ/i!, i < 4
 
-The link angles are a flat output: the start is at rest relative to the path, `offset` away from it. In the paper's eq. (71) and (72)
-u stands in the motor's equation although it was derived for a torque on the links; so used it makes the arm unstable. Here the
-constraint is differentiated until the motors appear in it. Source: review of the Udwadia-Kalaba approach, section 8.3, eq. (66)-(72).
+The link angles are a flat output: the start is at rest relative to the path, `offset` away from it.
+In the paper's eq. (71) and (72) u stands in the motor's equation although it was derived for a
+torque on the links; so used it makes the arm unstable. Here the constraint is differentiated until
+the motors appear in it. Source: review of the Udwadia-Kalaba approach, section 8.3, eq. (66)-(72).
 Units: rad, kg, s.
 """
 
@@ -36,21 +39,48 @@ COORDINATES = ["link 1", "link 2", "motor 1", "motor 2"]
 
 
 def build(
-    *, mass, length, center, inertia, motor_inertia, stiffness, gravity, task, rate, speeds, amplitude, frequency, offset
+    *,
+    mass,
+    length,
+    center,
+    inertia,
+    motor_inertia,
+    stiffness,
+    gravity,
+    task,
+    rate,
+    speeds,
+    amplitude,
+    frequency,
+    offset,
 ) -> Example:
     """The model with one of the two tasks."""
-    pairs = {"mass": mass, "center": center, "inertia": inertia, "motor_inertia": motor_inertia, "stiffness": stiffness}
+    pairs = {
+        "mass": mass,
+        "center": center,
+        "inertia": inertia,
+        "motor_inertia": motor_inertia,
+        "stiffness": stiffness,
+    }
     lengths(NAME, 2, **pairs, speeds=speeds, amplitude=amplitude, offset=offset)
     positive(NAME, **pairs, length=length)
     not_negative(NAME, rate=rate)
     one_of(NAME, tuple(DEGREES), task=task)
-    params = {**pairs, "length": length, "gravity": gravity, "amplitude": amplitude, "frequency": frequency}
+    params = {
+        **pairs,
+        "length": length,
+        "gravity": gravity,
+        "amplitude": amplitude,
+        "frequency": frequency,
+    }
     arrays = {name: np.asarray(value, float) for name, value in params.items()}
     harmonics = frequency * np.array([1.0, 2.0])
 
     def place(t):
         """Links and motors at a time, from the path of the links; t may be complex."""
-        e, e_rate, e_acceleration = decay(rate, (1.0, 0.0, 0.0, 0.0), t)[:3, ..., None] * np.asarray(offset, float)
+        e, e_rate, e_acceleration = decay(rate, (1.0, 0.0, 0.0, 0.0), t)[
+            :3, ..., None
+        ] * np.asarray(offset, float)
         phase, swing = t[..., None] * harmonics, np.asarray(amplitude, float)
         links = swing * np.sin(phase) + e
         rates = swing * harmonics * np.cos(phase) + e_rate
@@ -71,10 +101,17 @@ def build(
             "Error of the constraint": over_time(
                 "sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}
             ),
-            "Link velocities": over_time("velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}),
+            "Link velocities": over_time(
+                "velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}
+            ),
         }
     servo = Servo(
-        [wanted], MOTORS, actuators=["motor 1", "motor 2"], actuator_units=["N m"] * 2, gains=rate, degrees={task: DEGREES[task]}
+        [wanted],
+        MOTORS,
+        actuators=["motor 1", "motor 2"],
+        actuator_units=["N m"] * 2,
+        gains=rate,
+        degrees={task: DEGREES[task]},
     )
     return Example(
         Model(_system(), [], params, servo=servo, name=NAME),
@@ -90,24 +127,33 @@ def build(
             **figures,
             "Joint twist": over_time(
                 "motor angle − link angle [rad]",
-                lambda run: {"joint 1": run.q[:, 2] - run.q[:, 0], "joint 2": run.q[:, 3] - run.q[:, 1]},
+                lambda run: {
+                    "joint 1": run.q[:, 2] - run.q[:, 0],
+                    "joint 2": run.q[:, 3] - run.q[:, 1],
+                },
             ),
             "Motor torques": controls("torque [N m]"),
         },
         exact=exact,
-        scene=bars_scene(lambda q: _drawn(q, length, center[1]), ("link 1", "link 2"), traces=("link 2.end",)),
+        scene=bars_scene(
+            lambda q: _drawn(q, length, center[1]), ("link 1", "link 2"), traces=("link 2.end",)
+        ),
     )
 
 
 def _drawn(q, length, center):
-    """Both links hanging from the origin, the second one as long as twice the way to its center of mass, shape (2, 2, 2)."""
+    """Both links hanging from the origin, the second one as long as twice the way to its center of
+    mass, shape (2, 2, 2).
+    """
     hanging = lambda angle: np.array([np.sin(angle), -np.cos(angle)])
     elbow = length * hanging(q[0])
     return np.array([[[0.0, 0.0], elbow], [elbow, elbow + 2 * center * hanging(q[0] + q[1])]])
 
 
 def _links(xp, q, p):
-    """The three numbers of D at link angles (…, 2), for `xp` NumPy or JAX, and the factor h of the Coriolis terms."""
+    """The three numbers of D at link angles (…, 2), for `xp` NumPy or JAX, and the factor h of the
+    Coriolis terms.
+    """
     m1, m2 = p["mass"][0], p["mass"][1]
     c1, c2 = p["center"][0], p["center"][1]
     I1, I2 = p["inertia"][0], p["inertia"][1]
@@ -128,7 +174,9 @@ def _bias(xp, q, v, p):
 
 
 def _needed(xp, q, v, a, p):
-    """Torque that the springs must give the links for accelerations a, `D a + C q̇₁ + G`, shape (…, 2)."""
+    """Torque that the springs must give the links for accelerations a, `D a + C q̇₁ + G`, shape (…,
+    2).
+    """
     d11, d12, d22, _ = _links(xp, q, p)
     D_a = xp.stack([d11 * a[..., 0] + d12 * a[..., 1], d12 * a[..., 0] + d22 * a[..., 1]], axis=-1)
     return D_a + _bias(xp, q, v, p)
@@ -137,7 +185,13 @@ def _needed(xp, q, v, a, p):
 def _system() -> System:
     def mass_matrix(q, t, p):
         d11, d12, d22, _ = _links(jnp, q[:2], p)
-        return jnp.diag(jnp.concatenate([jnp.stack([d11, d22]), p["motor_inertia"]])).at[0, 1].set(d12).at[1, 0].set(d12)
+        return (
+            jnp.diag(jnp.concatenate([jnp.stack([d11, d22]), p["motor_inertia"]]))
+            .at[0, 1]
+            .set(d12)
+            .at[1, 0]
+            .set(d12)
+        )
 
     def force(q, v, t, p):
         spring = p["stiffness"] * (q[:2] - q[2:])
@@ -145,10 +199,14 @@ def _system() -> System:
 
     def potential(q, t, p):
         m, c, g = p["mass"], p["center"], p["gravity"]
-        weight = (m[0] * c[0] + m[1] * p["length"]) * jnp.cos(q[0]) + m[1] * c[1] * jnp.cos(q[0] + q[1])
+        weight = (m[0] * c[0] + m[1] * p["length"]) * jnp.cos(q[0]) + m[1] * c[1] * jnp.cos(
+            q[0] + q[1]
+        )
         return 0.5 * p["stiffness"] @ (q[:2] - q[2:]) ** 2 - g * weight
 
-    return System(4, mass_matrix, force, potential=potential, coordinates=COORDINATES, units=["rad"] * 4)
+    return System(
+        4, mass_matrix, force, potential=potential, coordinates=COORDINATES, units=["rad"] * 4
+    )
 
 
 def _tracked(q, t, p):
@@ -157,4 +215,9 @@ def _tracked(q, t, p):
 
 def _beside_path(run, amplitude, harmonics) -> dict:
     path = np.asarray(amplitude) * np.sin(run.t[:, None] * harmonics)
-    return {"link 1": run.q[:, 0], "link 2": run.q[:, 1], "path 1": path[:, 0], "path 2": path[:, 1]}
+    return {
+        "link 1": run.q[:, 0],
+        "link 2": run.q[:, 1],
+        "path 1": path[:, 0],
+        "path 2": path[:, 1],
+    }

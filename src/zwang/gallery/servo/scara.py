@@ -1,12 +1,15 @@
-"""A SCARA robot whose joints drive its hand along a helix: a servo constraint for every degree of freedom.
+"""A SCARA robot whose joints drive its hand along a helix: a servo constraint for every degree of
+freedom.
 
     M = [[α + β + 2γ c₂, β + γ c₂, δ, 0], [β + γ c₂, β, δ, 0], [δ, δ, δ, 0], [0, 0, 0, m₄]],   F = −C q̇ − (0, 0, 0, m₄ g)
     Φ = (x − R sin ω t,  y − y₀ − R cos ω t,  q₁ + q₂ + q₃,  q₄ − w t),   x = −l₁ s₁ − l₂ s₁₂,  y = l₁ c₁ + l₂ c₁₂
-    Φ̈ + damping Φ̇ + stiffness Φ = 0, eq. (52); without both the error of the start grows linearly with time
+    Φ̈ + damping Φ̇ + stiffness Φ = 0, eq. (52); without both the error of the start grows linearly
+    with time
     exact: x, y, the orientation and z are the path and Φ(t); the joint angles by the cosine rule
 
-The paper's start has rounded velocities (`start` "paper"), which is why its errors grow; its printed angles (30, 55, 24)° miss the
-path by 0.4 m and need the signs (30, −55, 24)° ("rounded"), or all reversed with the elbow on the left. "exact" starts on the path.
+The paper's start has rounded velocities (`start` "paper"), which is why its errors grow; its
+printed angles (30, 55, 24)° miss the path by 0.4 m and need the signs (30, −55, 24)° ("rounded"),
+or all reversed with the elbow on the left. "exact" starts on the path.
 Source: SCARA robot paper, eq. (34)-(36), (38)-(54). Units: m, kg, s.
 """
 
@@ -38,7 +41,22 @@ SAMPLES = 801
 """The default ones are too far apart for an error that swings twice a second."""
 
 
-def build(*, mass, length, center, inertia, radius, middle, period, climb, damping, stiffness, start, elbow, gravity) -> Example:
+def build(
+    *,
+    mass,
+    length,
+    center,
+    inertia,
+    radius,
+    middle,
+    period,
+    climb,
+    damping,
+    stiffness,
+    start,
+    elbow,
+    gravity,
+) -> Example:
     """The model; `start` is "paper", "rounded" or "exact", `elbow` "right" (q₂ < 0) or "left"."""
     lengths(NAME, 4, mass=mass, inertia=inertia)
     lengths(NAME, 2, length=length, center=center)
@@ -58,9 +76,20 @@ def build(*, mass, length, center, inertia, radius, middle, period, climb, dampi
     frequency, side = 2 * np.pi / period, -1.0 if elbow == "right" else 1.0
 
     def path(t):
-        return np.stack([radius * np.sin(frequency * t), middle + radius * np.cos(frequency * t), 0 * t, climb * t])
+        return np.stack(
+            [
+                radius * np.sin(frequency * t),
+                middle + radius * np.cos(frequency * t),
+                0 * t,
+                climb * t,
+            ]
+        )
 
-    q0 = np.r_[-side * ROUNDED, 0.0] if start == "rounded" else _joints(path(np.asarray(0.0)), length, side)
+    q0 = (
+        np.r_[-side * ROUNDED, 0.0]
+        if start == "rounded"
+        else _joints(path(np.asarray(0.0)), length, side)
+    )
     v0 = PRINTED_RATES.copy() if start != "exact" else _rates(q0, along(path, 0.0)[1], length)
     error, error_rate = along(lambda t: _hand(q0 + v0 * t, length) - path(t), 0.0)
     gain = SecondOrder(np.sqrt(stiffness), damping / (2 * np.sqrt(stiffness)) if stiffness else 0.0)
@@ -73,9 +102,16 @@ def build(*, mass, length, center, inertia, radius, middle, period, climb, dampi
         return dict(zip(COORDINATES, _joints(path(t) + off, length, side), strict=True))
 
     params = {
-        "mass": mass, "length": length, "center": center, "inertia": inertia, "gravity": gravity,
-        "radius": radius, "middle": middle, "frequency": frequency, "climb": climb,
-    }  # fmt: skip
+        "mass": mass,
+        "length": length,
+        "center": center,
+        "inertia": inertia,
+        "gravity": gravity,
+        "radius": radius,
+        "middle": middle,
+        "frequency": frequency,
+        "climb": climb,
+    }
     servo = Servo(
         [Holonomic(_helix, name="helix")],
         np.eye(4),
@@ -94,16 +130,27 @@ def build(*, mass, length, center, inertia, radius, middle, period, climb, dampi
             f"started with the {start} values and the elbow on the {elbow}."
         ),
         figures={
-            "Path of the hand": paths(lambda q: [_hand(q.T, length)[:2], path(turn)[:2]], ["hand", "asked for"]),
-            "Joint angles": over_time("angle [rad]", lambda run: {f"q{i}": run.q[:, i - 1] for i in (1, 2, 3)}),
+            "Path of the hand": paths(
+                lambda q: [_hand(q.T, length)[:2], path(turn)[:2]], ["hand", "asked for"]
+            ),
+            "Joint angles": over_time(
+                "angle [rad]", lambda run: {f"q{i}": run.q[:, i - 1] for i in (1, 2, 3)}
+            ),
             "Errors of the hand": over_time(
-                "error [m]", lambda run: dict(zip("xyz", (_hand(run.q.T, length) - path(run.t))[[0, 1, 3]], strict=True))
+                "error [m]",
+                lambda run: dict(
+                    zip("xyz", (_hand(run.q.T, length) - path(run.t))[[0, 1, 3]], strict=True)
+                ),
             ),
             "Torques": controls("torque [N m]", ["motor 1", "motor 2", "motor 3"]),
             "Force of the lift": controls("force [N]", ["lift"]),
         },
         exact=exact,
-        scene=bars_scene(lambda q: _drawn(q, length), ("column", "upper arm", "forearm", "lift", "hand"), traces=("lift.end",)),
+        scene=bars_scene(
+            lambda q: _drawn(q, length),
+            ("column", "upper arm", "forearm", "lift", "hand"),
+            traces=("lift.end",),
+        ),
         simulate={"samples": SAMPLES},
     )
 
@@ -114,17 +161,27 @@ def _system() -> System:
         alpha = I[0] + r1**2 * m[0] + l1**2 * (m[1] + m[2] + m[3])
         beta = I[1] + I[2] + I[3] + l2**2 * (m[2] + m[3]) + m[1] * r2**2
         c, delta = _coupling(p) * jnp.cos(q[1]), I[2] + I[3]
-        rows = [[alpha + beta + 2 * c, beta + c, delta], [beta + c, beta, delta], [delta, delta, delta]]
+        rows = [
+            [alpha + beta + 2 * c, beta + c, delta],
+            [beta + c, beta, delta],
+            [delta, delta, delta],
+        ]
         return jnp.diag(m).at[:3, :3].set(jnp.array(rows))
 
     def force(q, v, t, p):
         h = _coupling(p) * jnp.sin(q[1])
-        return jnp.stack([h * v[1] * (2 * v[0] + v[1]), -h * v[0] ** 2, 0.0 * h, -p["mass"][3] * p["gravity"]])
+        return jnp.stack(
+            [h * v[1] * (2 * v[0] + v[1]), -h * v[0] ** 2, 0.0 * h, -p["mass"][3] * p["gravity"]]
+        )
 
     return System(
-        4, mass_matrix, force, potential=lambda q, t, p: p["mass"][3] * p["gravity"] * q[3],
-        coordinates=COORDINATES, units=["rad", "rad", "rad", "m"],
-    )  # fmt: skip
+        4,
+        mass_matrix,
+        force,
+        potential=lambda q, t, p: p["mass"][3] * p["gravity"] * q[3],
+        coordinates=COORDINATES,
+        units=["rad", "rad", "rad", "m"],
+    )
 
 
 def _coupling(p):
@@ -143,12 +200,17 @@ def _helix(q, t, p):
 def _hand(q, length):
     """x, y, orientation and z of the hand, shape (4, …), for joints (4, …)."""
     l1, l2 = length
-    x, y = -l1 * np.sin(q[0]) - l2 * np.sin(q[0] + q[1]), l1 * np.cos(q[0]) + l2 * np.cos(q[0] + q[1])
+    x, y = (
+        -l1 * np.sin(q[0]) - l2 * np.sin(q[0] + q[1]),
+        l1 * np.cos(q[0]) + l2 * np.cos(q[0] + q[1]),
+    )
     return np.stack([x, y, q[0] + q[1] + q[2], q[3]])
 
 
 def _drawn(q, length):
-    """Column, both arms, the lift down to the hand, and the hand, which shows its attitude, shape (5, 2, 3)."""
+    """Column, both arms, the lift down to the hand, and the hand, which shows its attitude, shape
+    (5, 2, 3).
+    """
     ahead = lambda angle, way: way * np.array([-np.sin(angle), np.cos(angle), 0.0])
     top = np.array([0.0, 0.0, sum(length) / 2])
     elbow = top + ahead(q[0], length[0])
@@ -159,7 +221,9 @@ def _drawn(q, length):
 
 
 def _joints(hand, length, side):
-    """Joints (4, …) for x, y, orientation and z of the hand, by the cosine rule; `side` is the sign of q₂."""
+    """Joints (4, …) for x, y, orientation and z of the hand, by the cosine rule; `side` is the sign
+    of q₂.
+    """
     (x, y, turned, z), (l1, l2) = hand, length
     q2 = side * np.arccos((x**2 + y**2 - l1**2 - l2**2) / (2 * l1 * l2))
     q1 = np.arctan2(-x, y) - np.arctan2(l2 * np.sin(q2), l1 + l2 * np.cos(q2))

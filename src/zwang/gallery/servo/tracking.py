@@ -1,4 +1,6 @@
-"""How the error of a servo constraint decays, exactly: what every closed form of a closed loop is made of."""
+"""How the error of a servo constraint decays, exactly: what every closed form of a closed loop is
+made of.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from scipy.linalg import expm
 from zwang.servo.gains import AbstractGain, as_gain
 
 TINY = 1e-60
-"""Imaginary step of a derivative: with analytic functions it is exact to round-off, since nothing is subtracted."""
+"""Imaginary step of a derivative: with analytic functions it is exact to round-off, since nothing
+is subtracted.
+"""
 
 
 def decay(gain: AbstractGain | float, start: Sequence[float], t) -> np.ndarray:
@@ -19,7 +23,8 @@ def decay(gain: AbstractGain | float, start: Sequence[float], t) -> np.ndarray:
         y^(r) + c_{r−1} y^(r−1) + … + c_0 y = 0
 
     Args:
-        gain: of the servo constraint; a number k puts all poles at −k, and 0 leaves the error as it is.
+        gain: of the servo constraint; a number k puts all poles at −k, and 0 leaves the error as it
+            is.
         start: y, ẏ … y^(r−1) at t = 0, shape (r,).
         t: times [s], any shape; complex ones are welcome.
 
@@ -42,4 +47,6 @@ def along(place: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
     """
     found = np.asarray(place(np.asarray(t + 1j * TINY)))
     rate = np.imag(found)
-    return np.real(found), np.where(np.abs(rate) > TINY**1.5, rate, 0.0) / TINY  # what is smaller is TINY squared
+    return np.real(found), np.where(
+        np.abs(rate) > TINY**1.5, rate, 0.0
+    ) / TINY  # what is smaller is TINY squared

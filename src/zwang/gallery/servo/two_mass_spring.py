@@ -3,8 +3,9 @@
     m₁ ẍ₁ = k s + u,   m₂ ẍ₂ = −k s,   s = x₂ − x₁ − l;      servo:  δ = x₂ − x₁ − d → 0
     u = −(1 + m₁/m₂) k s + m₁ (2 r δ̇ + r² δ)                  paper: the first term, d = 2 l
 
-One actuator for two degrees of freedom: the distance is kept, and the pair is accelerated for ever by the spring it stretches. At
-rate r = 0, as the paper prints it, an error of the start stays and grows. Exact: linear with constant coefficients.
+One actuator for two degrees of freedom: the distance is kept, and the pair is accelerated for ever
+by the spring it stretches. At rate r = 0, as the paper prints it, an error of the start stays and
+grows. Exact: linear with constant coefficients.
 Source: Liu et al., servo constraints, section IV, eq. (36)-(47). Units: m, kg, s.
 """
 
@@ -26,8 +27,12 @@ from zwang.system import System
 NAME = "two-mass-spring"
 
 
-def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rate, speed) -> Example:
-    """The model, started with the distance too long by `offset` [m] and growing at `offset_rate` [m/s]."""
+def build(
+    *, mass1, mass2, stiffness, length, distance, rate, offset, offset_rate, speed
+) -> Example:
+    """The model, started with the distance too long by `offset` [m] and growing at `offset_rate`
+    [m/s].
+    """
     positive(NAME, mass1=mass1, mass2=mass2)
     not_negative(NAME, rate=rate, stiffness=stiffness)
 
@@ -44,8 +49,20 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
         units=["m", "m"],
     )
     kept = Holonomic(lambda q, t, p: q[1] - q[0] - p["distance"], name="distance")
-    servo = Servo([kept], np.array([[1.0], [0.0]]), actuators=["force on mass 1"], actuator_units=["N"], gains=rate)
-    params = {"mass1": mass1, "mass2": mass2, "stiffness": stiffness, "length": length, "distance": distance}
+    servo = Servo(
+        [kept],
+        np.array([[1.0], [0.0]]),
+        actuators=["force on mass 1"],
+        actuator_units=["N"],
+        gains=rate,
+    )
+    params = {
+        "mass1": mass1,
+        "mass2": mass2,
+        "stiffness": stiffness,
+        "length": length,
+        "distance": distance,
+    }
     q0, v0 = np.array([0.0, distance + offset]), np.array([speed, speed + offset_rate])
 
     def exact(t):
@@ -65,7 +82,10 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
         figures={
             "Distance": over_time(
                 "distance [m]",
-                lambda run: {"x2 − x1": run.q[:, 1] - run.q[:, 0], "asked for": np.asarray(distance)},
+                lambda run: {
+                    "x2 − x1": run.q[:, 1] - run.q[:, 0],
+                    "asked for": np.asarray(distance),
+                },
                 dashed=["asked for"],
             ),
             "Force on mass 1": controls("force [N]"),
@@ -76,7 +96,10 @@ def build(*, mass1, mass2, stiffness, length, distance, rate, offset, offset_rat
             ("mass 1", "mass 2"),
             lambda q: Seen(np.stack([q, 0 * q], axis=-1)),
             bars=(Bar(("mass 1", "mass 2"), kind="spring"),),
-            joints=(Mark("mass 1", "mass 1", "block", constraints=()), Mark("mass 2", "mass 2", "block", constraints=())),
+            joints=(
+                Mark("mass 1", "mass 1", "block", constraints=()),
+                Mark("mass 2", "mass 2", "block", constraints=()),
+            ),
         ),
     )
 

@@ -28,7 +28,9 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
         ModelError: if scikit-sundae is missing.
     """
     if importlib.util.find_spec("sksundae") is None:
-        raise ModelError("the runs of the pseudoinverse paper need scikit-sundae; install it with: pip install 'zwang[papers]'.")
+        raise ModelError(
+            "the runs of the pseudoinverse paper need scikit-sundae; install it with: pip install 'zwang[papers]'."
+        )
     progress(0.0, "Tables 1-6")
     counted, first_grids = counts.claims_and_grids()
     done = 0
@@ -63,4 +65,4 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
         claims=[*counted, *drift.claims(runs), *tables.claims(runs, defaults)],
         grids=[*first_grids, *tables.grids(runs, defaults)],
         charts=drift.charts(runs, defaults),
-    )  # fmt: skip
+    )

@@ -10,14 +10,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.formulation import AbstractFormulation, Campbell, CampbellSingular, UdwadiaKalaba, UdwadiaPhohomsiri
+from zwang.formulation import (
+    AbstractFormulation,
+    Campbell,
+    CampbellSingular,
+    UdwadiaKalaba,
+    UdwadiaPhohomsiri,
+)
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.pseudoinverse.linkage import METHODS, linkage
 from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
 
 SHAPES = ((2, 3), (15, 18), (19, 28))
 """(m, n) of Table 6."""
-EQUATIONS: Mapping[str, tuple[Callable[[], AbstractFormulation], Callable[[int, int], int], tuple[int, ...], int]] = {
+EQUATIONS: Mapping[
+    str, tuple[Callable[[], AbstractFormulation], Callable[[int, int], int], tuple[int, ...], int]
+] = {
     "(31)": (
         UdwadiaKalaba,
         lambda m, n: 12 * m * n**2 + 4 * m**2 * n + 9 * n**3 + 6 * n**2 + 4 * n,
@@ -26,7 +34,14 @@ EQUATIONS: Mapping[str, tuple[Callable[[], AbstractFormulation], Callable[[int, 
     ),
     "(43)": (
         UdwadiaPhohomsiri,
-        lambda m, n: 4 * m**2 * n + 10 * m * n**2 + 11 * n**3 + 4 * (n + m) ** 2 * n + (n + m) * (8 * n**2 + 2 * n) + n,
+        lambda m, n: (
+            4 * m**2 * n
+            + 10 * m * n**2
+            + 11 * n**3
+            + 4 * (n + m) ** 2 * n
+            + (n + m) * (8 * n**2 + 2 * n)
+            + n
+        ),
         (1218, 294102, 975716),
         5,
     ),
@@ -43,12 +58,18 @@ EQUATIONS: Mapping[str, tuple[Callable[[], AbstractFormulation], Callable[[int, 
         4,
     ),
 }
-"""Equation → formulation, Table 1 as printed, Table 6 as printed, and the number of the table with its steps."""
+"""Equation → formulation, Table 1 as printed, Table 6 as printed, and the number of the table with
+its steps.
+"""
 THRESHOLD = 1e-10
-"""Rank threshold of the timed pseudoinverses; the true singular values are above 0.2 of the largest or zero."""
+"""Rank threshold of the timed pseudoinverses; the true singular values are above 0.2 of the largest
+or zero.
+"""
 AGREE = 1e-11
-"""Accelerations that differ by at most this [m/s², rad/s²] are equal: round-off of values of order ten, through a condition number
-of order ten in (35), squared."""
+"""Accelerations that differ by at most this [m/s², rad/s²] are equal: round-off of values of order
+ten, through a condition number
+of order ten in (35), squared.
+"""
 REPEATS, TRIES = 200, 5
 """Evaluations in one compiled loop, and loops of which the fastest counts."""
 
@@ -65,7 +86,9 @@ def claims_and_grids() -> tuple[list[Claim], list[Grid]]:
     return [*counted, *_blocks(), agreement, _cheapest(measured)], [_table_6(), _times(measured)]
 
 
-# --- counts ------------------------------------------------------------------------------------------------------------
+# --- counts
+#
+# ------------------------------------------------------------------------------------------------------------
 
 
 def operations(equation: str) -> list[Claim]:
@@ -77,10 +100,11 @@ def operations(equation: str) -> list[Claim]:
     agrees = ours == printed == by_formula
     if not agrees:
         missing = tuple(9 * n**3 for _, n in SHAPES)
-        agrees = by_formula == printed and tuple(o - x for o, x in zip(ours, missing, strict=True)) == printed
-        correction = (
-            f"Table {table} adds up to 20n³, Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
+        agrees = (
+            by_formula == printed
+            and tuple(o - x for o, x in zip(ours, missing, strict=True)) == printed
         )
+        correction = f"Table {table} adds up to 20n³, Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
     return [
         Claim(
             f"Tables 1, 6, eq. {equation}", "operations for (m, n) = (2, 3), (15, 18), (19, 28)", _counts(printed), _counts(ours),
@@ -130,10 +154,19 @@ def _table_6() -> Grid:
     rows = []
     for equation, (formulation, _, printed, _) in EQUATIONS.items():
         ours = [formulation().flops(m, n) for m, n in SHAPES]
-        rows.append([f"eq. {equation}", *(f"{x:,}" for x in printed), *(f"{int(x):,}" for x in ours)])
-    headings = ["equation", *(f"printed ({m}, {n})" for m, n in SHAPES), *(f"ours ({m}, {n})" for m, n in SHAPES)]
+        rows.append(
+            [f"eq. {equation}", *(f"{x:,}" for x in printed), *(f"{int(x):,}" for x in ours)]
+        )
+    headings = [
+        "equation",
+        *(f"printed ({m}, {n})" for m, n in SHAPES),
+        *(f"ours ({m}, {n})" for m, n in SHAPES),
+    ]
     return Grid(
-        "Table 6: operations for the accelerations", headings, rows, "Ours: sums of the rows of Tables 2-5, the last corrected."
+        "Table 6: operations for the accelerations",
+        headings,
+        rows,
+        "Ours: sums of the rows of Tables 2-5, the last corrected.",
     )
 
 
@@ -141,7 +174,8 @@ def _counts(values) -> str:
     return ", ".join(f"{x:,}" for x in values)
 
 
-# --- the equations themselves ------------------------------------------------------------------------------------------
+# --- the equations themselves
+# ------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -168,7 +202,10 @@ def _blocks() -> list[Claim]:
     Q, R = np.linalg.pinv(E @ M @ E, rcond=1e-12), M @ P
     stacked = np.concatenate([np.eye(n), -R.T])
     by_40 = np.block([[np.zeros((n, n)), P], [P.T, -P.T @ R]]) + stacked @ Q @ stacked.T
-    errors = {"(33)": float(np.abs(by_33 - whole).max()), "(40)": float(np.abs(by_40 - whole).max())}
+    errors = {
+        "(33)": float(np.abs(by_33 - whole).max()),
+        "(40)": float(np.abs(by_40 - whole).max()),
+    }
     return [
         Claim(f"eq. {name}", "the blocks are the pseudoinverse of the Lagrange matrix", "equal", f"differ by {error:.0e}",
               compared(error <= 1e-12 * np.abs(whole).max()), "12 rows of rank 11.")
@@ -176,7 +213,9 @@ def _blocks() -> list[Claim]:
     ]  # fmt: skip
 
 
-# --- times -------------------------------------------------------------------------------------------------------------
+# --- times
+#
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
@@ -186,12 +225,17 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
     times, accelerations = {}, []
     for equation, (formulation, *_) in EQUATIONS.items():
         program = _repeated(
-            lambda b, part=formulation(): part.acceleration(M, F, A + 0 * b[:, None], b, SVD(threshold=THRESHOLD))
+            lambda b, part=formulation(): part.acceleration(
+                M, F, A + 0 * b[:, None], b, SVD(threshold=THRESHOLD)
+            )
         )
         accelerations.append(np.asarray(program(b, 1)))
         times[f"eq. {equation}, SVD"] = (formulation().flops(m, n), _time(program, b))
     C = A / jnp.sqrt(jnp.diag(M))
-    methods: dict[str, AbstractPseudoinverse] = {name: kind(threshold=THRESHOLD) for name, kind in METHODS.items()}  # type: ignore
+    methods: dict[str, AbstractPseudoinverse] = {
+        name: kind(threshold=THRESHOLD)  # type: ignore
+        for name, kind in METHODS.items()  # type: ignore
+    }
     a = F / jnp.diag(M)
     for name, method in {**methods, "zwang's default, proximal": Proximal()}.items():
         program = _repeated(lambda r, method=method: method.factor(C + 0 * r[:, None]).solve(r))
@@ -201,8 +245,10 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
 
 
 def _repeated(function: Callable) -> Callable:
-    """`function` evaluated again and again in one program, `(r, times) → function(r)`; all it factors must depend on r, or the compiler
-    takes it out of the loop."""
+    """`function` evaluated again and again in one program, `(r, times) → function(r)`; all it
+    factors must depend on r, or the compiler
+    takes it out of the loop.
+    """
 
     def again(_, carry):
         r, x = carry
@@ -217,7 +263,9 @@ def _repeated(function: Callable) -> Callable:
 
 
 def _time(program: Callable, r) -> float:
-    """Seconds of one evaluation, the best of several tries, which is the one that was disturbed least."""
+    """Seconds of one evaluation, the best of several tries, which is the one that was disturbed
+    least.
+    """
     best = np.inf
     for _ in range(TRIES):
         began = time.perf_counter()
@@ -228,7 +276,10 @@ def _time(program: Callable, r) -> float:
 
 def _times(measured: Mapping[str, tuple[float, float]]) -> Grid:
     unit = min(seconds for _, seconds in measured.values())
-    rows = [[name, f"{flops:,.0f}", f"{1e6 * s:.1f}", f"{s / unit:.1f}"] for name, (flops, s) in measured.items()]
+    rows = [
+        [name, f"{flops:,.0f}", f"{1e6 * s:.1f}", f"{s / unit:.1f}"]
+        for name, (flops, s) in measured.items()
+    ]
     return Grid(
         "Tables 1-6 measured: time beside operations, m = n = 12", ("what", "operations", "time [µs]", "relative"), rows,
         "Compiled, one core, the five-bar linkage at its start. Equations with M as a full matrix and SVD, as the tables count; then "
@@ -239,7 +290,9 @@ def _times(measured: Mapping[str, tuple[float, float]]) -> Grid:
 def _cheapest(measured: Mapping[str, tuple[float, float]]) -> Claim:
     """The conclusion that Gram-Schmidt is usually the cheapest of the five."""
     times = {name: measured[f"D⁺ r, {name}"][1] for name in METHODS}
-    ours = ", ".join(f"{name} {1e6 * x:.0f} µs" for name, x in sorted(times.items(), key=lambda pair: pair[1]))
+    ours = ", ".join(
+        f"{name} {1e6 * x:.0f} µs" for name, x in sorted(times.items(), key=lambda pair: pair[1])
+    )
     fastest = min(times, key=lambda name: times[name]) == "LS-Modified GS"
     return Claim(
         "Conclusions", "the pseudoinverse by Gram-Schmidt is less expensive than by SVD, Greville or Householder",

@@ -1,13 +1,15 @@
 """Why the runs of Tables 7-9 fail, in two steps, each computed and drawn.
 
-At rank 11 the equation enforces `ψ̇ = 0` only along eleven of twelve directions: what a violation has along the twelfth, u₁₂(q), the
-left null vector of D = Ψ_q M^-1/2, is left alone, and because u₁₂ turns, `η = u₁₂ᵀφ` obeys
+At rank 11 the equation enforces `ψ̇ = 0` only along eleven of twelve directions: what a violation
+has along the twelfth, u₁₂(q), the left null vector of D = Ψ_q M^-1/2, is left alone, and because
+u₁₂ turns, `η = u₁₂ᵀφ` obeys
 
     η̈ = |u̇₁₂|² η                 growth by about exp ∫ |u̇₁₂| dt
 
-from round-off on, however small the violation is that the integrator leaves along the other eleven. The zero singular value σ₁₂
-becomes about as large as η. Once it is above the threshold, which the paper sets to TOL, the twelfth row is taken for independent,
-and a linkage with twelve coordinates stands still.
+from round-off on, however small the violation is that the integrator leaves along the other eleven.
+The zero singular value σ₁₂ becomes about as large as η. Once it is above the threshold, which the
+paper sets to TOL, the twelfth row is taken for independent, and a linkage with twelve coordinates
+stands still.
 """
 
 from __future__ import annotations
@@ -35,12 +37,16 @@ INSTANTS = 2001
 
 
 def turning(angle: float, t: np.ndarray) -> np.ndarray:
-    """`∫ |u̇₁₂| dt` along the exact motion from rest at `angle` [deg], shape (k,); chords in place of arcs."""
+    """`∫ |u̇₁₂| dt` along the exact motion from rest at `angle` [deg], shape (k,); chords in place
+    of arcs.
+    """
     exact = linkage(angle).exact
     assert exact is not None
     theta = exact(t)["crank 1.angle"]
     u = np.linalg.svd(matrices(configurations(theta)))[0][:, :, -1]
-    steps = np.minimum(np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1))  # its sign is arbitrary
+    steps = np.minimum(
+        np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1)
+    )  # its sign is arbitrary
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
@@ -72,23 +78,36 @@ def claims(runs: Runs) -> list[Claim]:
         agrees = locked <= run.t[-1] and abs(locked - run.correct_until) < 0.25 * run.correct_until
         made.append(
             Claim(
-                f"Table {number}, drift mechanism", f"SVD at TOL {tolerance:g} fails when σ₁₂/σ₁ passes the threshold TOL",
-                "failure not explained", f"passes at {locked:.1f} s, correct until {run.correct_until:.1f} s", compared(bool(agrees)),
+                f"Table {number}, drift mechanism",
+                f"SVD at TOL {tolerance:g} fails when σ₁₂/σ₁ passes the threshold TOL",
+                "failure not explained",
+                f"passes at {locked:.1f} s, correct until {run.correct_until:.1f} s",
+                compared(bool(agrees)),
                 "Its share along the twelfth direction grows by exp ∫|u̇₁₂|dt from round-off; above the threshold the linkage locks.",
             )
-        )  # fmt: skip
+        )
     sizes = np.linalg.svd(matrices(configurations(np.radians([-50.0, 0.0]))), compute_uv=False)
     ranks = (sizes > 1e-10 * sizes[:, :1]).sum(axis=1)
     made.append(
-        Claim("Simulation results", "rank of the Jacobian, m = n = 12", "11", f"{ranks[0]}; {ranks[1]} where all bars are collinear",
-              compared(bool(ranks[0] == 11)), "The paper's rank is that of every other configuration.")
-    )  # fmt: skip
+        Claim(
+            "Simulation results",
+            "rank of the Jacobian, m = n = 12",
+            "11",
+            f"{ranks[0]}; {ranks[1]} where all bars are collinear",
+            compared(bool(ranks[0] == 11)),
+            "The paper's rank is that of every other configuration.",
+        )
+    )
     return made
 
 
 def charts(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Chart]:
     """Figures 1 and 2 redrawn, and the mechanism."""
-    return [_figure_1(defaults), *(_figure_2(runs, stabilized) for stabilized in (False, True)), _mechanism(runs)]
+    return [
+        _figure_1(defaults),
+        *(_figure_2(runs, stabilized) for stabilized in (False, True)),
+        _mechanism(runs),
+    ]
 
 
 def _figure_1(defaults: Mapping[float, Outcome]) -> Chart:
@@ -101,7 +120,13 @@ def _figure_1(defaults: Mapping[float, Outcome]) -> Chart:
         curves.append(joined(bars, color=PALETTE[0], alpha=share, marker="o"))
     curves.append(Curve([0, 1, 2], 0, color=MUTED, width=0, marker="^", size=7))
     caption = "The five-bar linkage at 0, 0.3 and 0.6 s, later ones darker: three parallel cranks of 1 m on pivots 1 m apart, one coupler."
-    return Chart("figure1", "Figure 1: the linkage", caption, across_the_page(one(curves, "x [m]", "y [m]", equal=True)), {})
+    return Chart(
+        "figure1",
+        "Figure 1: the linkage",
+        caption,
+        across_the_page(one(curves, "x [m]", "y [m]", equal=True)),
+        {},
+    )
 
 
 def _figure_2(runs: Runs, stabilized: bool) -> Chart:
@@ -110,12 +135,22 @@ def _figure_2(runs: Runs, stabilized: bool) -> Chart:
         every = [runs[name, stabilized, tolerance] for name in METHODS]
         t = np.linspace(0, DURATION, 400)
         values = np.stack([_on(t, run.t, run.violation) for run in every], axis=1)
-        panel = lines(t, values, [] if panels else list(METHODS), "ΣΨ² [m²]", logarithmic=True, span=12)
+        panel = lines(
+            t, values, [] if panels else list(METHODS), "ΣΨ² [m²]", logarithmic=True, span=12
+        )
         panels.append(dataclasses.replace(panel, heading=f"TOL {tolerance:.0e}"))
     part = "b" if stabilized else "a"
     what = "with Baumgarte, α = 1000, β = 100" if stabilized else "without stabilization"
-    caption = f"Sum of squares of the position residuals {what}. Lines end where a run was given up."
-    return Chart(f"figure2{part}", f"Figure 2{part}: violation of the position constraints, {what}", caption, Picture(panels), {})
+    caption = (
+        f"Sum of squares of the position residuals {what}. Lines end where a run was given up."
+    )
+    return Chart(
+        f"figure2{part}",
+        f"Figure 2{part}: violation of the position constraints, {what}",
+        caption,
+        Picture(panels),
+        {},
+    )
 
 
 def _on(t: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -128,11 +163,16 @@ def _mechanism(runs: Runs) -> Chart:
     growth = ROUND_OFF * np.exp(turning(-50.0, t))
     sigma = [_on(t, runs["SVD", False, x].t, smallest(runs["SVD", False, x].q)) for x in TOLERANCES]
     labels = [*(f"TOL {x:.0e}" for x in TOLERANCES), "1e−16 exp ∫|u̇₁₂| dt"]
-    above = lines(t, np.stack([*sigma, growth], axis=1), labels, "σ₁₂/σ₁ [1]", logarithmic=True, span=12)
+    above = lines(
+        t, np.stack([*sigma, growth], axis=1), labels, "σ₁₂/σ₁ [1]", logarithmic=True, span=12
+    )
     thresholds = [
-        Curve(t[[0, -1]], x, color=color, width=0.8, dash=(4.0, 2.4)) for color, x in zip(PALETTE, TOLERANCES, strict=False)
+        Curve(t[[0, -1]], x, color=color, width=0.8, dash=(4.0, 2.4))
+        for color, x in zip(PALETTE, TOLERANCES, strict=False)
     ]
-    violation = [_on(t, run.t, np.sqrt(run.violation)) for run in (runs["SVD", False, x] for x in TOLERANCES)]
+    violation = [
+        _on(t, run.t, np.sqrt(run.violation)) for run in (runs["SVD", False, x] for x in TOLERANCES)
+    ]
     labels = [f"TOL {x:.0e}" for x in TOLERANCES]
     below = lines(t, np.stack(violation, axis=1), labels, "|φ| [m]", logarithmic=True, span=12)
     picture = Picture([dataclasses.replace(above, curves=[*above.curves, *thresholds]), below])

@@ -1,7 +1,9 @@
-"""The five-bar linkage integrated as in the paper: eq. (32) with one of five pseudoinverses, by a variable-order Adams method.
+"""The five-bar linkage integrated as in the paper: eq. (32) with one of five pseudoinverses, by a
+variable-order Adams method.
 
-CVODE of SUNDIALS stands for IMSL's DIVPAG. Its Newton iteration gets a Jacobian of zeros, which makes it the fixed-point iteration
-that DIVPAG does by default: differences of a right-hand side that decides a rank would be differences across that decision.
+CVODE of SUNDIALS stands for IMSL's DIVPAG. Its Newton iteration gets a Jacobian of zeros, which
+makes it the fixed-point iteration that DIVPAG does by default: differences of a right-hand side
+that decides a rank would be differences across that decision.
 """
 
 from __future__ import annotations
@@ -20,13 +22,22 @@ from zwang.drift import BaumgarteRates
 from zwang.formulation import UdwadiaKalaba
 from zwang.gallery import Example
 from zwang.integrate import Dopri8
-from zwang.pseudoinverse import SVD, AbstractPseudoinverse, GramSchmidt, Greville, Householder, Varga
+from zwang.pseudoinverse import (
+    SVD,
+    AbstractPseudoinverse,
+    GramSchmidt,
+    Greville,
+    Householder,
+    Varga,
+)
 from zwang.simulation import simulate
 from zwang.state import State
 
 ANGLE = -50.0
-"""Start angle of the cranks [deg], which the paper does not give. From rest 45 to 50° below the horizontal the linkage never becomes
-collinear, and truncated singular values fail when they do in the paper."""
+"""Start angle of the cranks [deg], which the paper does not give. From rest 45 to 50° below the
+horizontal the linkage never becomes
+collinear, and truncated singular values fail when they do in the paper.
+"""
 DURATION, FIRST_STEP = 20.0, 0.66e-2
 """Length and first step of the paper's runs [s]."""
 ALPHA, BETA = 1000.0, 100.0
@@ -34,8 +45,11 @@ ALPHA, BETA = 1000.0, 100.0
 WRONG = 1e-2
 """Angle error [rad] from which a run counts as wrong: it shows in a drawing."""
 MOST_CALLS = {False: 25_000, True: 400_000}
-"""Function calls after which a run is given up, without and with stabilization: about four times what most runs take that reach
-the end; at the limit of stability the step size decides by round-off, and single runs take twice what others do."""
+"""Function calls after which a run is given up, without and with stabilization: about four times
+what most runs take that reach
+the end; at the limit of stability the step size decides by round-off, and single runs take twice
+what others do.
+"""
 SPACING = 0.05
 """Distance [s] of the states that are kept."""
 METHODS: dict[str, type[AbstractPseudoinverse]] = {
@@ -89,7 +103,9 @@ def linkage(angle: float = ANGLE) -> Example:
 
 @functools.cache
 def right_hand_side(method: type[AbstractPseudoinverse]) -> Callable:
-    """`(t, y, threshold, α, β) → ẏ`, y = (q, v), by eq. (32); one program for every tolerance, with and without stabilization."""
+    """`(t, y, threshold, α, β) → ẏ`, y = (q, v), by eq. (32); one program for every tolerance, with
+    and without stabilization.
+    """
     model = linkage().model
 
     @jax.jit
@@ -99,7 +115,9 @@ def right_hand_side(method: type[AbstractPseudoinverse]) -> Callable:
         F = model.system.force(state.q, state.v, t, dynamics.p)
         b = dynamics.rhs(state) + BaumgarteRates(alpha, beta).term(dynamics, state)
         A = dynamics.matrix(state)
-        return jnp.concatenate([state.v, UdwadiaKalaba().acceleration(M, F, A, b, method(threshold=threshold))])  # type: ignore
+        return jnp.concatenate(
+            [state.v, UdwadiaKalaba().acceleration(M, F, A, b, method(threshold=threshold))]  # type: ignore
+        )
 
     return rate
 
@@ -107,10 +125,22 @@ def right_hand_side(method: type[AbstractPseudoinverse]) -> Callable:
 @functools.cache
 def _violation() -> Callable:
     dynamics = linkage().model.dynamics()
-    return jax.jit(jax.vmap(lambda q: jnp.sum(dynamics.position_residual(State(q, jnp.zeros(12), jnp.zeros(()))) ** 2)))
+    return jax.jit(
+        jax.vmap(
+            lambda q: jnp.sum(
+                dynamics.position_residual(State(q, jnp.zeros(12), jnp.zeros(()))) ** 2
+            )
+        )
+    )
 
 
-def adams(method: type[AbstractPseudoinverse], tolerance: float, *, stabilized: bool, duration: float = DURATION) -> Outcome:
+def adams(
+    method: type[AbstractPseudoinverse],
+    tolerance: float,
+    *,
+    stabilized: bool,
+    duration: float = DURATION,
+) -> Outcome:
     """One run of the paper: the rank threshold is the tolerance."""
     from sksundae.cvode import CVODE
 
@@ -127,7 +157,12 @@ def adams(method: type[AbstractPseudoinverse], tolerance: float, *, stabilized: 
 
     began = time.thread_time()
     solver = CVODE(
-        function, method="Adams", jacfn=lambda t, y, ydot, jacobian: None, rtol=tolerance, atol=tolerance, first_step=FIRST_STEP
+        function,
+        method="Adams",
+        jacfn=lambda t, y, ydot, jacobian: None,
+        rtol=tolerance,
+        atol=tolerance,
+        first_step=FIRST_STEP,
     )
     solver.init_step(0.0, y)
     kept, t, steps, halted = [(0.0, y)], 0.0, 0, ""
@@ -148,9 +183,13 @@ def adams(method: type[AbstractPseudoinverse], tolerance: float, *, stabilized: 
 def default(tolerance: float) -> Outcome:
     """The same motion by zwang's defaults: projection, Dopri8."""
     example = linkage()
-    simulate(example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance)  # compiles
+    simulate(
+        example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance
+    )  # compiles
     began = time.thread_time()
-    run = simulate(example.model, example.q0, example.v0, duration=DURATION, samples=2, rtol=tolerance)
+    run = simulate(
+        example.model, example.q0, example.v0, duration=DURATION, samples=2, rtol=tolerance
+    )
     cpu = time.thread_time() - began
     steps = int(run.attrs["steps_accepted"])
     calls = Dopri8().tableau.stages * (steps + int(run.attrs["steps_rejected"]))
@@ -162,7 +201,16 @@ def _outcome(t, q, calls: int, steps: int, cpu: float, halted: str) -> Outcome:
     exact = linkage().exact
     assert exact is not None
     error = np.abs(q[:, 2] - exact(t)["crank 1.angle"])
-    return Outcome(t, q, error, np.concatenate([_violation()(part) for part in _batches(q)])[: len(q)], calls, steps, cpu, halted)
+    return Outcome(
+        t,
+        q,
+        error,
+        np.concatenate([_violation()(part) for part in _batches(q)])[: len(q)],
+        calls,
+        steps,
+        cpu,
+        halted,
+    )
 
 
 def matrices(q: np.ndarray) -> np.ndarray:
@@ -183,6 +231,8 @@ def _matrices() -> Callable:
 
 
 def _batches(q: np.ndarray) -> np.ndarray:
-    """States in batches of one size, so that one program serves any number; the last one is repeated."""
+    """States in batches of one size, so that one program serves any number; the last one is
+    repeated.
+    """
     size = 512
     return np.concatenate([q, np.repeat(q[-1:], -len(q) % size, axis=0)]).reshape(-1, size, 12)

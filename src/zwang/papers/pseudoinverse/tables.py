@@ -1,4 +1,6 @@
-"""Tables 7-12: five methods, three tolerances, with and without stabilization, and zwang's defaults beside them."""
+"""Tables 7-12: five methods, three tolerances, with and without stabilization, and zwang's defaults
+beside them.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, adams
 
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 SAME_TIME = 1.2
-"""Times of failure count as the printed ones if their ratio, geometric mean over the three tolerances, is within this factor. They are
-logarithms of round-off, which other machines round otherwise: single ones scatter by 10 %."""
+"""Times of failure count as the printed ones if their ratio, geometric mean over the three
+tolerances, is within this factor. They are
+logarithms of round-off, which other machines round otherwise: single ones scatter by 10 %.
+"""
 SAME_SIZE = 10.0
 """The same for sums of squares, calls and steps: within a factor of ten."""
 LEAST_VIOLATION, ANGLE_ERROR = 1e-24, 1000.0
@@ -87,9 +91,15 @@ Runs = Mapping[tuple[str, bool, float], Outcome]
 def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outcome]]:
     """Every run of the six tables, and the default at each tolerance.
 
-    Two at a time in processes of their own: the integrator calls back into Python, where threads would wait for each other.
+    Two at a time in processes of their own: the integrator calls back into Python, where threads
+    would wait for each other.
     """
-    cases = [(name, stabilized, tolerance) for stabilized in (True, False) for tolerance in TOLERANCES for name in METHODS]
+    cases = [
+        (name, stabilized, tolerance)
+        for stabilized in (True, False)
+        for tolerance in TOLERANCES
+        for name in METHODS
+    ]
     outcomes = {}
     with ProcessPoolExecutor(
         2,
@@ -127,10 +137,10 @@ def grids(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Grid]:
             rows.append([name, "printed", there.result, *(shown(x) for x in numbers)])
             rows.append(["", "ours", *_cells(here)])
         rows.append(["zwang's default", "ours", *_cells(defaults[tolerance])])
-        title = (
-            f"Table {number}: TOL = {tolerance:.0e}, {'with Baumgarte, α = 1000, β = 100' if stabilized else 'not stabilized'}"
+        title = f"Table {number}: TOL = {tolerance:.0e}, {'with Baumgarte, α = 1000, β = 100' if stabilized else 'not stabilized'}"
+        made.append(
+            Grid(title, ("method", "", "result", "ΣΨ² [m²]", "calls", "steps", "CPU [s]"), rows)
         )
-        made.append(Grid(title, ("method", "", "result", "ΣΨ² [m²]", "calls", "steps", "CPU [s]"), rows))
     return made
 
 
@@ -138,7 +148,13 @@ def _cells(here: Outcome) -> list[str]:
     result = "correct" if here.correct else f"correct up to {here.correct_until:.1f} s"
     if here.halted:
         result += f"; {here.halted} at {here.t[-1]:.1f} s"
-    return [result, shown(float(here.violation[-1])), shown(here.calls), shown(here.steps), shown(here.cpu)]
+    return [
+        result,
+        shown(float(here.violation[-1])),
+        shown(here.calls),
+        shown(here.steps),
+        shown(here.cpu),
+    ]
 
 
 def shown(x: float | int | None) -> str:
@@ -154,7 +170,10 @@ def claims(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Claim]:
     made += [_stabilized(runs, name, i) for i, name in enumerate(METHODS)]
     made += [_violations(runs, stabilized) for stabilized in (False, True)]
     made += [_calls(runs, stabilized) for stabilized in (False, True)]
-    return made + [_default(tolerance, outcome, number) for number, (tolerance, outcome) in enumerate(defaults.items(), start=7)]
+    return made + [
+        _default(tolerance, outcome, number)
+        for number, (tolerance, outcome) in enumerate(defaults.items(), start=7)
+    ]
 
 
 def _failure(runs: Runs, name: str, i: int) -> Claim:
@@ -191,7 +210,9 @@ def _stabilized(runs: Runs, name: str, i: int) -> Claim:
 
 
 def _violations(runs: Runs, stabilized: bool) -> Claim:
-    printed = [p.violation for t in TOLERANCES for p in PRINTED[stabilized, t] if p.violation is not None]
+    printed = [
+        p.violation for t in TOLERANCES for p in PRINTED[stabilized, t] if p.violation is not None
+    ]
     ours = [float(runs[name, stabilized, t].violation[-1]) for t in TOLERANCES for name in METHODS]
     agrees = _similar(printed, ours)
     why = (
@@ -201,12 +222,27 @@ def _violations(runs: Runs, stabilized: bool) -> Claim:
         "to runs that went on at rank 11, whose violation grows on and on."
     )  # fmt: skip
     place = "Tables 10-12, Figure 2b" if stabilized else "Tables 7-9, Figure 2a"
-    return Claim(place, "ΣΨ² at the end [m²]", _range(printed), _range(ours), compared(agrees), why, Verdict.NOT)
+    return Claim(
+        place,
+        "ΣΨ² at the end [m²]",
+        _range(printed),
+        _range(ours),
+        compared(agrees),
+        why,
+        Verdict.NOT,
+    )
 
 
 def _calls(runs: Runs, stabilized: bool) -> Claim:
-    printed = [float(p.calls) for t in TOLERANCES for p in PRINTED[stabilized, t] if p.calls is not None]
-    ours = [float(runs[n, stabilized, t].calls) for t in TOLERANCES for n in METHODS if not runs[n, stabilized, t].halted]
+    printed = [
+        float(p.calls) for t in TOLERANCES for p in PRINTED[stabilized, t] if p.calls is not None
+    ]
+    ours = [
+        float(runs[n, stabilized, t].calls)
+        for t in TOLERANCES
+        for n in METHODS
+        if not runs[n, stabilized, t].halted
+    ]
     why = (
         "The pole −2α limits an explicit or fixed-point Adams step to about 1/(2α) = 0.5 ms, 40,000 steps for 20 s, and so many are "
         "taken; the printed counts mean steps a thousand times shorter." if stabilized else
@@ -227,7 +263,12 @@ def _calls(runs: Runs, stabilized: bool) -> Claim:
 def _default(tolerance: float, outcome: Outcome, number: int) -> Claim:
     error, violation = float(outcome.angle_error.max()), float(outcome.violation.max())
     kept = outcome.correct and violation <= LEAST_VIOLATION and error <= ANGLE_ERROR * tolerance
-    counts = [p.calls for stabilized in (False, True) for p in PRINTED[stabilized, tolerance] if p.calls is not None]
+    counts = [
+        p.calls
+        for stabilized in (False, True)
+        for p in PRINTED[stabilized, tolerance]
+        if p.calls is not None
+    ]
     return Claim(
         f"Tables {number}, {number + 3}", f"beyond the paper: zwang's default at rtol {tolerance:g} reaches the end",
         f"{min(counts):.0e} to {max(counts):.0e} function calls",

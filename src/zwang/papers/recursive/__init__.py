@@ -1,4 +1,5 @@
-"""Orsino: a recursive hierarchical modelling of constrained systems, and its likeness to the Kalman filter.
+"""Orsino: a recursive hierarchical modelling of constrained systems, and its likeness to the Kalman
+filter.
 
 | file | what |
 |---|---|
@@ -37,5 +38,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "The parameters of the mechanism, which stand in a supplement: pivots at 0.5 m, bars 0.25 m and 0.35 m, platform radius 0.1 m, "
             "no gravity, torques 0.03 sin 4t, 0.02 cos 3t and −0.025 sin 5t N m.",
         ),
-        claims=[*made, *more], grids=grids, charts=[*charts, *drawn],
-    )  # fmt: skip
+        claims=[*made, *more],
+        grids=grids,
+        charts=[*charts, *drawn],
+    )

@@ -25,36 +25,86 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     deviation = float(np.abs(top.acceleration - at_once.acceleration).max())
     M = model.system.mass_matrix(example.q0, 0.0, model.params)
     run = example.run(rtol=1e-11, duration=2.0)
-    balance, violation = (float(np.abs(run.dataset[name]).max()) for name in ("energy_balance", "violation"))
+    balance, violation = (
+        float(np.abs(run.dataset[name]).max()) for name in ("energy_balance", "violation")
+    )
     A2 = np.asarray(top.levels[1].matrix)
     chain = np.array([name.partition(".")[0] for name in model.system.velocities])
     across = sum(len(set(chain[row != 0])) > 1 for row in A2)
     made = [
-        Claim("Figures 2-4", "modules at level 1, levels", "10, 3", f"{len(leaves)}, {len(found.levels)}",
-              compared(len(leaves) == 10 and len(found.levels) == 3)),
-        Claim("Figure 4", "degrees of freedom at levels 1, 2, 3", "–, –, 3", ", ".join(map(str, free)), compared(free == [18, 9, 3]),
-              "18 coordinates; 9 rows at level 2, 6 at level 3. The paper leaves the first two to its supplement."),
-        Claim("section 2", "M is block-diagonal in the modules, level 2 in the chains", "block-diagonal",
-              f"M diagonal, shape {M.shape}; {across} of {len(A2)} rows across chains", compared(M.shape == (18,) and across == 0)),
-        Claim("section 4", "three levels give the acceleration of all 15 rows at once", "equal", f"differ by {deviation:.1e}",
-              compared(deviation < 1e-12)),
-        Claim("section 1, forward simulation", "a run of 2 s keeps its constraints and its energy balance", "not computed",
-              f"largest violation {violation:.0e}, energy balance {balance:.0e} J", compared(violation < 1e-12 and balance < 1e-10),
-              "Our parameters; the test suite compares the run with three minimal coordinates."),
-    ]  # fmt: skip
-    rows = [(str(r), str(x.rows), str(x.rank), str(x.degrees_of_freedom), ", ".join(x.constraints) or "–")
-            for r, x in enumerate(found.levels, start=1)]  # fmt: skip
+        Claim(
+            "Figures 2-4",
+            "modules at level 1, levels",
+            "10, 3",
+            f"{len(leaves)}, {len(found.levels)}",
+            compared(len(leaves) == 10 and len(found.levels) == 3),
+        ),
+        Claim(
+            "Figure 4",
+            "degrees of freedom at levels 1, 2, 3",
+            "–, –, 3",
+            ", ".join(map(str, free)),
+            compared(free == [18, 9, 3]),
+            "18 coordinates; 9 rows at level 2, 6 at level 3. The paper leaves the first two to its supplement.",
+        ),
+        Claim(
+            "section 2",
+            "M is block-diagonal in the modules, level 2 in the chains",
+            "block-diagonal",
+            f"M diagonal, shape {M.shape}; {across} of {len(A2)} rows across chains",
+            compared(M.shape == (18,) and across == 0),
+        ),
+        Claim(
+            "section 4",
+            "three levels give the acceleration of all 15 rows at once",
+            "equal",
+            f"differ by {deviation:.1e}",
+            compared(deviation < 1e-12),
+        ),
+        Claim(
+            "section 1, forward simulation",
+            "a run of 2 s keeps its constraints and its energy balance",
+            "not computed",
+            f"largest violation {violation:.0e}, energy balance {balance:.0e} J",
+            compared(violation < 1e-12 and balance < 1e-10),
+            "Our parameters; the test suite compares the run with three minimal coordinates.",
+        ),
+    ]
+    rows = [
+        (
+            str(r),
+            str(x.rows),
+            str(x.rank),
+            str(x.degrees_of_freedom),
+            ", ".join(x.constraints) or "–",
+        )
+        for r, x in enumerate(found.levels, start=1)
+    ]
     across_x = model.system.coordinates.index("platform.x")
     forces = [
-        (str(r), f"{float(np.linalg.norm(x.level_force)):.4g}", f"{float(x.acceleration[across_x]):.6f}")
+        (
+            str(r),
+            f"{float(np.linalg.norm(x.level_force)):.4g}",
+            f"{float(x.acceleration[across_x]):.6f}",
+        )
         for r, x in enumerate(top.levels, start=1)
     ]
     grids = [
-        Grid("Figure 4: levels of the mechanism", ("level", "rows", "rank", "free", "constraints"), rows),
-        Grid("Figure 4: the tree of modules", ("module",), [(line.strip(),) for line in found.tree]),
-        Grid("Section 4: the start, level by level", ("level", "force added [N, N m]", "platform ẍ [m/s²]"), forces,
-             "The platform's acceleration is that of a free body until the last level."),
-    ]  # fmt: skip
+        Grid(
+            "Figure 4: levels of the mechanism",
+            ("level", "rows", "rank", "free", "constraints"),
+            rows,
+        ),
+        Grid(
+            "Figure 4: the tree of modules", ("module",), [(line.strip(),) for line in found.tree]
+        ),
+        Grid(
+            "Section 4: the start, level by level",
+            ("level", "force added [N, N m]", "platform ẍ [m/s²]"),
+            forces,
+            "The platform's acceleration is that of a free body until the last level.",
+        ),
+    ]
     pictures = [across_the_page(draw(run)) for draw in example.figures.values()]
     captions = (
         "Three chains of a driven bar and a link carry the platform.",
@@ -63,7 +113,12 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     charts = [
         Chart(f"mechanism{i}", title, caption, figure, {})
         for i, (title, caption, figure) in enumerate(
-            zip(("Figure 2: the 3RRR mechanism", "Two seconds of motion"), captions, pictures, strict=True)
+            zip(
+                ("Figure 2: the 3RRR mechanism", "Two seconds of motion"),
+                captions,
+                pictures,
+                strict=True,
+            )
         )
     ]
     return made, grids, charts

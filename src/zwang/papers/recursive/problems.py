@@ -1,4 +1,6 @@
-"""Random problems in three levels, one row of the second dependent on the first if asked for, all solved in one program."""
+"""Random problems in three levels, one row of the second dependent on the first if asked for, all
+solved in one program.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class Batch:
         M, f, A, b: of each problem, all rows.
         H: A W with W = L⁻ᵀ of M = L Lᵀ.
         acceleration: v̇ of the top level; `levels`: of every level.
-        P, G: projector and inverse of Corollary 3.4 in coordinates weighted by the mass; with clearances P is (4.18) and G is empty.
+        P, G: projector and inverse of Corollary 3.4 in coordinates weighted by the mass; with
+            clearances P is (4.18) and G is empty.
         covariance: W P Wᵀ.
     """
 
@@ -43,7 +46,9 @@ class Batch:
 
 
 def draw(*, dependent: bool, contradictory: bool = False) -> dict[str, np.ndarray]:
-    """M, f, A, b of `PROBLEMS` problems; rows that depend on others agree with them unless contradictory."""
+    """M, f, A, b of `PROBLEMS` problems; rows that depend on others agree with them unless
+    contradictory.
+    """
     random = np.random.default_rng(SEED)
     root = random.standard_normal((PROBLEMS, N, N))
     A = random.standard_normal((PROBLEMS, sum(ROWS), N))
@@ -51,7 +56,12 @@ def draw(*, dependent: bool, contradictory: bool = False) -> dict[str, np.ndarra
     if dependent:
         A[:, 3] = A[:, 0] + A[:, 1]
         b[:, 3] = b[:, 0] + b[:, 1] + contradictory
-    return {"M": root @ root.transpose(0, 2, 1) + np.eye(N), "f": random.standard_normal((PROBLEMS, N)), "A": A, "b": b}
+    return {
+        "M": root @ root.transpose(0, 2, 1) + np.eye(N),
+        "f": random.standard_normal((PROBLEMS, N)),
+        "A": A,
+        "b": b,
+    }
 
 
 def model(**options) -> Model:
@@ -59,29 +69,55 @@ def model(**options) -> Model:
     ends = np.cumsum((0, *ROWS))
     constraints = [
         AccelerationConstraint(
-            lambda q, v, t, p, i=i, j=j: p["A"][i:j], lambda q, v, t, p, i=i, j=j: p["b"][i:j], name=f"level {r}"
+            lambda q, v, t, p, i=i, j=j: p["A"][i:j],
+            lambda q, v, t, p, i=i, j=j: p["b"][i:j],
+            name=f"level {r}",
         )
         for r, (i, j) in enumerate(zip(ends, ends[1:], strict=False), start=1)
     ]
     system = System(N, lambda q, t, p: p["M"], lambda q, v, t, p: p["f"])
-    empty = {"M": np.eye(N), "f": np.zeros(N), "A": np.zeros((sum(ROWS), N)), "b": np.zeros(sum(ROWS))}
+    empty = {
+        "M": np.eye(N),
+        "f": np.zeros(N),
+        "A": np.zeros((sum(ROWS), N)),
+        "b": np.zeros(sum(ROWS)),
+    }
     return Model(system, constraints, empty, name="random problem", **options)
 
 
 def solved(problems: dict[str, np.ndarray], clearance: float | None = None) -> Batch:
-    """All problems by the recursion, one level after the other, with the same clearance r I of every row, or none."""
+    """All problems by the recursion, one level after the other, with the same clearance r I of
+    every row, or none.
+    """
     one, rest = model(), jnp.zeros(N)
 
     def solve(p, r):
         noise = None if clearance is None else {f"level {i}": r for i in (1, 2, 3)}
         top = enforce(one, rest, rest, params=p, clearance=noise)
         G = jnp.zeros((N, 0)) if clearance is not None else top.inverse
-        return top.acceleration, jnp.stack([level.acceleration for level in top.levels]), top.projector, G, top.covariance
+        return (
+            top.acceleration,
+            jnp.stack([level.acceleration for level in top.levels]),
+            top.projector,
+            G,
+            top.covariance,
+        )
 
-    found = jax.jit(jax.vmap(solve, in_axes=(0, None)))(problems, 0.0 if clearance is None else clearance)
+    found = jax.jit(jax.vmap(solve, in_axes=(0, None)))(
+        problems, 0.0 if clearance is None else clearance
+    )
     W = np.linalg.inv(np.linalg.cholesky(problems["M"])).transpose(0, 2, 1)
-    return Batch(**problems, H=problems["A"] @ W, **dict(zip(
-        ("acceleration", "levels", "P", "G", "covariance"), map(np.asarray, found), strict=True)))  # fmt: skip
+    return Batch(
+        **problems,
+        H=problems["A"] @ W,
+        **dict(
+            zip(
+                ("acceleration", "levels", "P", "G", "covariance"),
+                map(np.asarray, found),
+                strict=True,
+            )
+        ),
+    )
 
 
 def one_shot(x: Batch, rows: slice = slice(None)) -> np.ndarray:
@@ -93,9 +129,11 @@ def one_shot(x: Batch, rows: slice = slice(None)) -> np.ndarray:
 
 
 def kalman(x: Batch, clearance: float) -> tuple[np.ndarray, np.ndarray]:
-    """A Kalman filter of a static state, as textbooks have it: state v̇ with prior mean M⁻¹f and covariance M⁻¹, one row a measurement.
+    """A Kalman filter of a static state, as textbooks have it: state v̇ with prior mean M⁻¹f and
+    covariance M⁻¹, one row a measurement.
 
-    Returns mean and covariance after all rows. It shares nothing with the recursion: no weights, no pseudoinverse, row by row.
+    Returns mean and covariance after all rows. It shares nothing with the recursion: no weights, no
+    pseudoinverse, row by row.
     """
     mean, P = np.linalg.solve(x.M, x.f[:, :, None])[:, :, 0], np.linalg.inv(x.M)
     for i in range(x.A.shape[1]):

@@ -1,4 +1,6 @@
-"""The flexible-joint arm: five readings of its control, of which two do what the paper shows, and a servo of degree three."""
+"""The flexible-joint arm: five readings of its control, of which two do what the paper shows, and a
+servo of degree three.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ READINGS = {
     "link_K(q1-q2)": (1.0, 1.0, 1.0),
     "virtual_Kq2": (1.0, 0.0, 0.0),
 }
-"""Reading → u acts on the links (else on the motors), F^c knows the spring's other end, the links feel it."""
+"""Reading → u acts on the links (else on the motors), F^c knows the spring's other end, the links
+feel it.
+"""
 WORDS = {
     "literal_motor": "u on the motors, as eq. (66) has it",
     "motor_with_elastic": "u on the motors, K(q₁ − q₂) in F^c",
@@ -43,7 +47,9 @@ AGREES = 1e-9
 
 @functools.cache
 def arm() -> Model:
-    """The links alone, on springs to ends that are held at p["far"], with the constraint as one that nature enforces."""
+    """The links alone, on springs to ends that are held at p["far"], with the constraint as one
+    that nature enforces.
+    """
     plant, params = _plant().system, _plant().params
 
     def force(q, v, t, p):
@@ -51,7 +57,9 @@ def arm() -> Model:
         there = jnp.concatenate([q, p["far"]])
         return plant.force(there, jnp.concatenate([v, still]), t, p)[:2]
 
-    system = System(2, lambda q, t, p: plant.mass_matrix(jnp.concatenate([q, q]), t, p)[:2, :2], force)
+    system = System(
+        2, lambda q, t, p: plant.mass_matrix(jnp.concatenate([q, q]), t, p)[:2, :2], force
+    )
     beta = Nonholonomic(lambda q, v, t, p: v[0] + v[1], name="beta")
     return Model(system, [beta], {**params, "far": np.zeros(2)}, name="links")
 
@@ -64,7 +72,8 @@ def _plant() -> Model:
 def paper_control(x, gain, knows):
     """u of eq. (72), `F^c − D Aᵀ (A Aᵀ)⁻¹ P⁻¹ β`, with F^c from the kernel.
 
-    Errata: eq. (71), (72) print q₁ for K q₁, and (68) m₁ in c₁₁ for m₂; the initial velocities are in rad/s.
+    Errata: eq. (71), (72) print q₁ for K q₁, and (68) m₁ in c₁₁ for m₂; the initial velocities are
+        in rad/s.
 
     Args:
         x: angles and velocities of links and motors, shape (8,).
@@ -90,7 +99,10 @@ def rate_of(x, gain, reading):
 def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
     """x(t) by reading and gain, shape (times, 8), all integrated together by DOP853."""
     cases = [(name, gain) for name in READINGS for gain in gains]
-    readings, values = np.array([READINGS[name] for name, _ in cases]), np.array([gain for _, gain in cases])
+    readings, values = (
+        np.array([READINGS[name] for name, _ in cases]),
+        np.array([gain for _, gain in cases]),
+    )
     arm()  # built outside of the traced function
     slope = jax.jit(jax.vmap(rate_of))
     run = solve_ivp(
@@ -106,10 +118,17 @@ def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
 
 
 def growth() -> float:
-    """Largest real part of the eigenvalues of the literal reading at rest, the least of those over `GAINS` [1/s]."""
+    """Largest real part of the eigenvalues of the literal reading at rest, the least of those over
+    `GAINS` [1/s].
+    """
     arm()
-    jacobian = jax.jit(jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"]))))
-    return min(float(np.linalg.eigvals(np.asarray(jacobian(np.zeros(8), gain))).real.max()) for gain in GAINS)
+    jacobian = jax.jit(
+        jax.jacfwd(lambda x, gain: rate_of(x, gain, np.array(READINGS["literal_motor"])))
+    )
+    return min(
+        float(np.linalg.eigvals(np.asarray(jacobian(np.zeros(8), gain))).real.max())
+        for gain in GAINS
+    )
 
 
 def reproduced() -> Part:
@@ -124,7 +143,10 @@ def reproduced() -> Part:
             "Figure 10: error of the constraint, P⁻¹ = 2/s",
             "Only two readings, and the servo on the motors, bring it to zero.",
             ("time [s]", "|β| [rad/s]"),
-            {**{WORDS[r]: (TIMES, abs(beta[r, 2.0])) for r in READINGS}, "motors, relative degree three": (TIMES, abs(servo))},
+            {
+                **{WORDS[r]: (TIMES, abs(beta[r, 2.0])) for r in READINGS},
+                "motors, relative degree three": (TIMES, abs(servo)),
+            },
             logarithmic=True,
         ),
         curves(
@@ -160,7 +182,8 @@ def _readings(beta: dict) -> list[Claim]:
                 "Figure 10",
                 f"β falls: {WORDS[name]}",
                 "0 after 2 s",
-                f"0.9 exp(−t/P) to {off:.0e}; at 2 s " + ", ".join(f"{0.9 * np.exp(-2 * g):.0e} for 1/P = {g:g}" for g in GAINS),
+                f"0.9 exp(−t/P) to {off:.0e}; at 2 s "
+                + ", ".join(f"{0.9 * np.exp(-2 * g):.0e} for 1/P = {g:g}" for g in GAINS),
                 compared(off < AGREES, correction),
                 correction,
                 Verdict.CORRECTED,
@@ -204,8 +227,16 @@ def _free_derivatives() -> tuple[float, float]:
 def _table(beta: dict) -> Grid:
     at = int(np.searchsorted(TIMES, 2.0))
     rows = [
-        [WORDS[r], *(f"{abs(beta[r, g][at]):.1e}" for g in GAINS), *(f"{abs(beta[r, g]).max():.1e}" for g in GAINS)]
+        [
+            WORDS[r],
+            *(f"{abs(beta[r, g][at]):.1e}" for g in GAINS),
+            *(f"{abs(beta[r, g]).max():.1e}" for g in GAINS),
+        ]
         for r in READINGS
     ]
-    headings = ("reading", *(f"|β(2 s)|, 1/P = {g:g}" for g in GAINS), *(f"max |β|, 1/P = {g:g}" for g in GAINS))
+    headings = (
+        "reading",
+        *(f"|β(2 s)|, 1/P = {g:g}" for g in GAINS),
+        *(f"max |β|, 1/P = {g:g}" for g in GAINS),
+    )
     return Grid("Readings of eq. (71), (72)", headings, rows, "rad/s; 0.9 at the start.")

@@ -1,4 +1,6 @@
-"""Kinds of constraints by Frobenius's condition, of which Lemma 1 is the case of three coordinates; Propositions 1-5."""
+"""Kinds of constraints by Frobenius's condition, of which Lemma 1 is the case of three coordinates;
+Propositions 1-5.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ EXACT = 1e-13
 
 
 def frobenius(form: Callable, at) -> float:
-    """Largest entry of `ω ∧ dω`, zero everywhere if and only if `ω = Σ ω_i dx_i = 0` is holonomic; three coordinates: eq. (11).
+    """Largest entry of `ω ∧ dω`, zero everywhere if and only if `ω = Σ ω_i dx_i = 0` is holonomic;
+    three coordinates: eq. (11).
 
     Args:
         form: x → coefficients ω, both of shape (n,); time may be one of the coordinates.
@@ -38,11 +41,31 @@ def frobenius(form: Callable, at) -> float:
 
 
 EXAMPLES = {
-    "Example 2, eq. (12)": (lambda x: jnp.stack([1.0, 2 * x[1], 1.0, 0 * x[3]]), True, True, "(19)", -2 * RATE[1] ** 2),
-    "Example 3, eq. (14)": (lambda x: jnp.stack([1.0, 2 * x[1], 1.0, -1.0 + 0 * x[3]]), True, False, "(19)", -2 * RATE[1] ** 2),
-    "Example 4, eq. (16)": (lambda x: jnp.stack([1.0, 2 * x[2], 1.0, 0 * x[3]]), False, True, "(20)", -2 * RATE[1] * RATE[2]),
+    "Example 2, eq. (12)": (
+        lambda x: jnp.stack([1.0, 2 * x[1], 1.0, 0 * x[3]]),
+        True,
+        True,
+        "(19)",
+        -2 * RATE[1] ** 2,
+    ),
+    "Example 3, eq. (14)": (
+        lambda x: jnp.stack([1.0, 2 * x[1], 1.0, -1.0 + 0 * x[3]]),
+        True,
+        False,
+        "(19)",
+        -2 * RATE[1] ** 2,
+    ),
+    "Example 4, eq. (16)": (
+        lambda x: jnp.stack([1.0, 2 * x[2], 1.0, 0 * x[3]]),
+        False,
+        True,
+        "(20)",
+        -2 * RATE[1] * RATE[2],
+    ),
 }
-"""Place → coefficients of (dx, dy, dz, dt), whether it is holonomic, whether scleronomic, its second-order form and b there."""
+"""Place → coefficients of (dx, dy, dz, dt), whether it is holonomic, whether scleronomic, its
+second-order form and b there.
+"""
 
 
 def reproduced() -> Part:
@@ -50,7 +73,9 @@ def reproduced() -> Part:
     claims = []
     for place, (form, holonomic, timeless, second, b) in EXAMPLES.items():
         claims += [kind_of(place, form, holonomic, timeless), _standard(place, form, second, b)]
-    methods = [kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal]  # which is exact only where r is in the range of C
+    methods = [
+        kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal
+    ]  # which is exact only where r is in the range of C
     return Part([*claims, value_of_lemma_1(), *propositions(methods)])
 
 
@@ -59,10 +84,18 @@ def kind_of(place: str, form: Callable, holonomic: bool, timeless: bool) -> Clai
     at = np.append(POINT, 0.4)
     found = frobenius(form, at)
     no_time = float(form(at)[3]) == 0 and not np.any(jax.jacfwd(form)(at)[:, 3])
-    name = lambda integrable, still: ("scleronomic" if still else "rheonomic") if integrable else "nonholonomic"
+    name = lambda integrable, still: (
+        ("scleronomic" if still else "rheonomic") if integrable else "nonholonomic"
+    )
     ours = name(abs(found) < EXACT, no_time)
     printed = name(holonomic, timeless)
-    return Claim(place, "kind of constraint", printed, f"{ours} (ω ∧ dω = {found:.2g})", compared(ours == printed))
+    return Claim(
+        place,
+        "kind of constraint",
+        printed,
+        f"{ours} (ω ∧ dω = {found:.2g})",
+        compared(ours == printed),
+    )
 
 
 def _standard(place: str, form: Callable, second: str, b: float) -> Claim:
@@ -75,9 +108,13 @@ def _standard(place: str, form: Callable, second: str, b: float) -> Claim:
     wanted = np.asarray(form(np.append(POINT, 0.4)))[:3]
     error = max(float(abs(A - wanted).max()), abs(rhs - b))
     return Claim(
-        f"{place}, eq. {second}", "A and b of its second-order form", f"b = {b:.3g} at the place looked at",
-        f"differ by {error:.0e}", compared(error < EXACT), "By automatic differentiation of the constraint.",
-    )  # fmt: skip
+        f"{place}, eq. {second}",
+        "A and b of its second-order form",
+        f"b = {b:.3g} at the place looked at",
+        f"differ by {error:.0e}",
+        compared(error < EXACT),
+        "By automatic differentiation of the constraint.",
+    )
 
 
 def value_of_lemma_1() -> Claim:
@@ -85,9 +122,14 @@ def value_of_lemma_1() -> Claim:
     found = frobenius(lambda x: jnp.stack([1.0, 2 * x[2], 1.0]), POINT)
     correction = "∂β/∂z of β = 2z is 2; nonholonomic either way."
     return Claim(
-        "eq. (17)", "left side of eq. (11) for Example 4", "1", f"{found:g}", compared(abs(found - 2) < EXACT, correction), correction,
+        "eq. (17)",
+        "left side of eq. (11) for Example 4",
+        "1",
+        f"{found:g}",
+        compared(abs(found - 2) < EXACT, correction),
+        correction,
         Verdict.CORRECTED,
-    )  # fmt: skip
+    )
 
 
 def propositions(methods: Sequence[type[AbstractPseudoinverse]]) -> list[Claim]:
@@ -97,20 +139,37 @@ def propositions(methods: Sequence[type[AbstractPseudoinverse]]) -> list[Claim]:
     deficient = np.outer(random.normal(size=4), random.normal(size=3))
     block = np.block([[B, np.zeros((2, 2))], [np.zeros((3, 4)), C]])
     facts = {
-        "Proposition 1": ("(λA)⁺ = A⁺/λ", lambda plus: plus(-2.5 * deficient) + plus(deficient) / 2.5),
+        "Proposition 1": (
+            "(λA)⁺ = A⁺/λ",
+            lambda plus: plus(-2.5 * deficient) + plus(deficient) / 2.5,
+        ),
         "Proposition 2": ("a⁺ = aᵀ/(a aᵀ), row", lambda plus: plus(a) - a.T / (a @ a.T)),
         "Proposition 3": ("a⁺ = aᵀ/(aᵀ a), column", lambda plus: plus(a.T) - a / (a @ a.T)),
-        "Proposition 4": ("(aᵀa)⁺ = aᵀa/(a aᵀ)²", lambda plus: plus(a.T @ a) - a.T @ a / (a @ a.T) ** 2),
+        "Proposition 4": (
+            "(aᵀa)⁺ = aᵀa/(a aᵀ)²",
+            lambda plus: plus(a.T @ a) - a.T @ a / (a @ a.T) ** 2,
+        ),
         "Proposition 5": (
             "(B ⊕ C)⁺ = B⁺ ⊕ C⁺",
-            lambda plus: plus(block) - np.block([[plus(B), np.zeros((4, 3))], [np.zeros((2, 2)), plus(C)]]),
+            lambda plus: (
+                plus(block) - np.block([[plus(B), np.zeros((4, 3))], [np.zeros((2, 2)), plus(C)]])
+            ),
         ),
-        "eq. (32)-(35)": ("conditions of Penrose, 4 × 3 of rank one", lambda plus: _penrose(deficient, plus(deficient))),
+        "eq. (32)-(35)": (
+            "conditions of Penrose, 4 × 3 of rank one",
+            lambda plus: _penrose(deficient, plus(deficient)),
+        ),
     }
     made = []
     for place, (what, difference) in facts.items():
         worst = max(
-            float(np.abs(difference(lambda X, kind=kind: np.asarray(kind().factor(jnp.asarray(X)).matrix()))).max())
+            float(
+                np.abs(
+                    difference(
+                        lambda X, kind=kind: np.asarray(kind().factor(jnp.asarray(X)).matrix())
+                    )
+                ).max()
+            )
             for kind in methods
         )
         made.append(

@@ -1,4 +1,6 @@
-"""The swarm: the printed law asks for β̇ = 0, which keeps ‖β‖; two readings make it, or what it may stand for, fall."""
+"""The swarm: the printed law asks for β̇ = 0, which keeps ‖β‖; two readings make it, or what it may
+stand for, fall.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def _run(start: str, pull: float, **when) -> Run:
     return zwang.gallery.load("swarm", start=start, pull=pull).run(**when)
 
 
-def _claims(rest: Run, scattered: Run, pulled: Run, consistent: Run, slopes: np.ndarray) -> list[Claim]:
+def _claims(
+    rest: Run, scattered: Run, pulled: Run, consistent: Run, slopes: np.ndarray
+) -> list[Claim]:
     kept = max(float(np.ptp(error(run))) for run in (rest, scattered))
     moved = float(np.abs(rest.q[-1] - rest.q[0]).max())
     printed = Claim(
@@ -96,7 +100,9 @@ def _claims(rest: Run, scattered: Run, pulled: Run, consistent: Run, slopes: np.
     places = consistent.q[-1].reshape(5, 2)
     radius = np.linalg.norm(places - places.mean(axis=0), axis=1)
     off = float(np.abs(radius - PENTAGON).max())
-    apart = np.linalg.norm(consistent.q.reshape(-1, 5, 1, 2) - consistent.q.reshape(-1, 1, 5, 2), axis=-1) + 9 * np.eye(5)
+    apart = np.linalg.norm(
+        consistent.q.reshape(-1, 5, 1, 2) - consistent.q.reshape(-1, 1, 5, 2), axis=-1
+    ) + 9 * np.eye(5)
     return [
         printed,
         first,

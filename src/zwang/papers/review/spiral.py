@@ -1,4 +1,6 @@
-"""The particle on a logarithmic spiral: all its errors are those of the integrator, and they grow linearly."""
+"""The particle on a logarithmic spiral: all its errors are those of the integrator, and they grow
+linearly.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,18 @@ class History:
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """ε₁ and ε₂ of eq. (58), (59)."""
         (r, theta, r_rate, theta_rate), spiral = self.y.T, np.exp(0.1 * self.y[:, 1])
-        return np.hypot(r - spiral, theta + self.t - 30), np.hypot(r_rate - 0.1 * spiral * theta_rate, theta_rate + 1)
+        return np.hypot(r - spiral, theta + self.t - 30), np.hypot(
+            r_rate - 0.1 * spiral * theta_rate, theta_rate + 1
+        )
 
 
 def reproduced() -> Part:
     """Eq. (51)-(59) and Figures 2-5."""
     example = zwang.gallery.load("log-spiral")
     histories, exact = _histories(example), _exact(example)
-    return Part([*_errors(histories), *exact, *_masses(example)], [_table(histories)], _charts(histories))
+    return Part(
+        [*_errors(histories), *exact, *_masses(example)], [_table(histories)], _charts(histories)
+    )
 
 
 def _histories(example: Example) -> dict[str, History]:
@@ -65,7 +71,9 @@ def _histories(example: Example) -> dict[str, History]:
         run = solve_ivp(lambda t, y: np.asarray(rate(t, y)), (0, DURATION), start, **settings)
         found[name] = History(run.t, run.y.T, run.nfev)
     run = example.run()
-    calls = 12 * (int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"]))  # Dopri8 has 12 stages
+    calls = 12 * (
+        int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"])
+    )  # Dopri8 has 12 stages
     return {**found, PROJECTED: History(np.asarray(run.steps.t), np.asarray(run.steps.y), calls)}
 
 
@@ -135,7 +143,9 @@ def _masses(example: Example) -> list[Claim]:
         r = q[0]
         return model.system.force(q, v, t, p) / jnp.stack([1.0, r**2])
 
-    printed = System(2, lambda q, t, p: p["mass"] * jnp.ones(2), printed_force, coordinates=["r", "theta"])
+    printed = System(
+        2, lambda q, t, p: p["mass"] * jnp.ones(2), printed_force, coordinates=["r", "theta"]
+    )
     differ = {}
     for what, rows in (("both constraints", 2), ("the spiral alone", 1)):
         members = model.constraints.members[:rows]
@@ -154,7 +164,8 @@ def _masses(example: Example) -> list[Claim]:
             "eq. (9)",
             "equation of motion in polar coordinates, M = diag(m, m)",
             "M = diag(m, m)",
-            "accelerations differ by " + ", ".join(f"{x:.0e} with {what}" for what, x in differ.items()),
+            "accelerations differ by "
+            + ", ".join(f"{x:.0e} with {what}" for what, x in differ.items()),
             compared(agrees, correction),
             correction,
             Verdict.CORRECTED,
@@ -183,7 +194,13 @@ def _charts(histories: dict[str, History]) -> list:
     errors = {name: (h.t, h.errors[0]) for name, h in histories.items()}
     rates = {f"ε₂, {name}": (h.t, h.errors[1]) for name, h in histories.items() if name == ODE45}
     return [
-        curves("figure2", "Figure 2: r over θ", "From the right to the left.", ("θ [rad]", "r [m]"), {"r": (theta, r)}),
+        curves(
+            "figure2",
+            "Figure 2: r over θ",
+            "From the right to the left.",
+            ("θ [rad]", "r [m]"),
+            {"r": (theta, r)},
+        ),
         curves(
             "figure3",
             "Figure 3: r and θ over time",

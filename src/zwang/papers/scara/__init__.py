@@ -1,4 +1,5 @@
-"""Xu and Liu: a SCARA robot on a helix, by the product of exponentials, with and without stabilization.
+"""Xu and Liu: a SCARA robot on a helix, by the product of exponentials, with and without
+stabilization.
 
 | file | what |
 |---|---|
@@ -16,7 +17,15 @@ from collections.abc import Callable
 from zwang.papers.claim import Page
 from zwang.papers.scara import claims, figures, runs
 
-RUNS = [(start, elbow) for start, elbow in (("paper", "right"), ("rounded", "right"), ("exact", "right"), ("rounded", "left"))]
+RUNS = [
+    (start, elbow)
+    for start, elbow in (
+        ("paper", "right"),
+        ("rounded", "right"),
+        ("exact", "right"),
+        ("rounded", "left"),
+    )
+]
 """Starts that are run with and without stabilization."""
 
 
@@ -55,4 +64,4 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
         claims=found,
         grids=claims.grids(outcomes),
         charts=figures.charts(outcomes, loose),
-    )  # fmt: skip
+    )

@@ -1,7 +1,8 @@
-"""Equations that are printed wrongly, each as printed and as it should be, measured against what both claim to be.
+"""Equations that are printed wrongly, each as printed and as it should be, measured against what
+both claim to be.
 
-Everything is evaluated at one state, with the chain's exponentials and adjoints; the truth is the closed form (34), its slope, or the
-Jacobian `g⁻¹ ġ`.
+Everything is evaluated at one state, with the chain's exponentials and adjoints; the truth is the
+closed form (34), its slope, or the Jacobian `g⁻¹ ġ`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from zwang.papers.scara import robot
 Q, V = np.array([0.3, -0.8, 0.5, 0.1]), np.array([0.7, -0.4, 0.2, 0.3])
 """Any state will do; in this one no angle is special."""
 RIGHT, WRONG = 1e-12, 1e-2
-"""Largest error of an equation that is right: round-off; and the least one of a misprint, relative to entries of order one."""
+"""Largest error of an equation that is right: round-off; and the least one of a misprint, relative
+to entries of order one.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +57,10 @@ class Screws:
         self.steps = np.asarray(jax.jit(exponential)(self.xi, q))
         self.home = np.tile(np.eye(4), (self.n, 1, 1))
         self.home[:, :3, 3] = p["center"]
-        self.inertia = [scipy.linalg.block_diag(m * np.eye(3), I) for m, I in zip(p["mass"], p["inertia"], strict=True)]
+        self.inertia = [
+            scipy.linalg.block_diag(m * np.eye(3), I)
+            for m, I in zip(p["mass"], p["inertia"], strict=True)
+        ]
         self._adjoint = jax.jit(adjoint)
         self._bracket = jax.jit(bracket)
 
@@ -87,7 +93,9 @@ class Screws:
         M = np.zeros((n, n))
         for i, j in np.ndindex(n, n):
             for l in range(max(i, j), n):
-                M[i, j] += xi[i] @ self.A(l, i, start).T @ reflected[l] @ self.A(l, j, start) @ xi[j]
+                M[i, j] += (
+                    xi[i] @ self.A(l, i, start).T @ reflected[l] @ self.A(l, j, start) @ xi[j]
+                )
         return M
 
     def mass_slopes(self, *, as_printed: bool) -> np.ndarray:
@@ -113,11 +121,16 @@ class Screws:
             "(24)": lambda j: self.back(self.home[last]) @ self.A(last, j),
             "(24) printed": lambda j: self.back(place) @ self.A(last, j),
         }
-        return {name: np.stack([column(j) @ self.xi[j] for j in range(self.n)], axis=1) for name, column in columns.items()}
+        return {
+            name: np.stack([column(j) @ self.xi[j] for j in range(self.n)], axis=1)
+            for name, column in columns.items()
+        }
 
 
 def accelerations() -> dict[str, np.ndarray]:
-    """q̈ by eq. (8) with M^(1/2), and with M^(−1/2) as printed; by (9), (10) and (53) without gains."""
+    """q̈ by eq. (8) with M^(1/2), and with M^(−1/2) as printed; by (9), (10) and (53) without
+    gains.
+    """
     p = robot.numbers()
     M, F = robot.mass_matrix(Q, p), robot.forces(Q, V, p)
     A, b = robot.equation(Q, V, 0.0, p)
@@ -129,7 +142,8 @@ def accelerations() -> dict[str, np.ndarray]:
     return {
         "(8)": np.linalg.solve(M, F + root @ missing),
         "(8) printed": np.linalg.solve(M, F + inverse_root @ missing),
-        "(9)": np.linalg.solve(M, F) + inverse_root @ np.linalg.pinv(B) @ (b - B @ inverse_root @ F),
+        "(9)": np.linalg.solve(M, F)
+        + inverse_root @ np.linalg.pinv(B) @ (b - B @ inverse_root @ F),
         "(10)": whole[:4],
     }
 
@@ -144,24 +158,62 @@ def misprints() -> list[Misprint]:
     by = screws.jacobians()
     M, slopes = robot.mass_matrix(Q, p), robot.mass_slopes(Q, p)
     place = [screws.product(0, l) @ screws.home[l] for l in range(4)]
-    reflected = [screws.Ad(g).T @ I @ screws.back(g) for g, I in zip(place, screws.inertia, strict=True)]
+    reflected = [
+        screws.Ad(g).T @ I @ screws.back(g) for g, I in zip(place, screws.inertia, strict=True)
+    ]
     rotation, printed_rotation = _rotation(Q[0] + Q[1] + Q[2]), _rotation(Q[0] + Q[1] + Q[2])
     printed_rotation[0, 0] = np.cos(Q[0] + Q[1] + Q[3])
     tool = np.asarray(jax.jit(lambda q: arm.tool(q, arm.params))(Q))[:3, :3]
     return [
-        Misprint("(8)", "the equation of motion keeps A q̈ = b", "M^(−1/2) B⁺(…)", "M^(1/2) B⁺(…)",
-                 _largest(A @ found["(8) printed"] - b), _largest(A @ found["(8)"] - b)),
-        Misprint("(17)", "body Jacobian of the last link", "ξ_j† with e^(ξ̂₁q₁) … e^(ξ̂ᵢqᵢ)", "the product begins at joint j",
-                 _largest(by["(17) printed"] - jacobian), _largest(by["(17)"] - jacobian)),
-        Misprint("(24)", "the same by A_ij", "Ad⁻¹ of g(q)", "Ad⁻¹ of g(0)",
-                 _largest(by["(24) printed"] - jacobian), _largest(by["(24)"] - jacobian)),
-        Misprint("(26)", "reflected inertia, by the M of (27) that it gives", "Adᵀ of g(q), Ad⁻¹ of g(q)", "both of g⁻¹(0)",
-                 _largest(screws.mass_matrix(reflected) - M), _largest(screws.mass_matrix(screws.reflected()) - M)),
-        Misprint("after (30)", "∂M/∂q", "first bracket [A_li ξᵢ, ξ_k]", "[A_ki ξᵢ, ξ_k]",
-                 _largest(screws.mass_slopes(as_printed=True) - slopes), _largest(screws.mass_slopes(as_printed=False) - slopes)),
-        Misprint("(43)", "rotation of the tool", "c₁₂₄", "c₁₂₃; q₄ is a length",
-                 _largest(printed_rotation - tool), _largest(rotation - tool)),
-    ]  # fmt: skip
+        Misprint(
+            "(8)",
+            "the equation of motion keeps A q̈ = b",
+            "M^(−1/2) B⁺(…)",
+            "M^(1/2) B⁺(…)",
+            _largest(A @ found["(8) printed"] - b),
+            _largest(A @ found["(8)"] - b),
+        ),
+        Misprint(
+            "(17)",
+            "body Jacobian of the last link",
+            "ξ_j† with e^(ξ̂₁q₁) … e^(ξ̂ᵢqᵢ)",
+            "the product begins at joint j",
+            _largest(by["(17) printed"] - jacobian),
+            _largest(by["(17)"] - jacobian),
+        ),
+        Misprint(
+            "(24)",
+            "the same by A_ij",
+            "Ad⁻¹ of g(q)",
+            "Ad⁻¹ of g(0)",
+            _largest(by["(24) printed"] - jacobian),
+            _largest(by["(24)"] - jacobian),
+        ),
+        Misprint(
+            "(26)",
+            "reflected inertia, by the M of (27) that it gives",
+            "Adᵀ of g(q), Ad⁻¹ of g(q)",
+            "both of g⁻¹(0)",
+            _largest(screws.mass_matrix(reflected) - M),
+            _largest(screws.mass_matrix(screws.reflected()) - M),
+        ),
+        Misprint(
+            "after (30)",
+            "∂M/∂q",
+            "first bracket [A_li ξᵢ, ξ_k]",
+            "[A_ki ξᵢ, ξ_k]",
+            _largest(screws.mass_slopes(as_printed=True) - slopes),
+            _largest(screws.mass_slopes(as_printed=False) - slopes),
+        ),
+        Misprint(
+            "(43)",
+            "rotation of the tool",
+            "c₁₂₄",
+            "c₁₂₃; q₄ is a length",
+            _largest(printed_rotation - tool),
+            _largest(rotation - tool),
+        ),
+    ]
 
 
 def _rotation(angle: float) -> np.ndarray:

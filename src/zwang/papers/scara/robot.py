@@ -1,4 +1,5 @@
-"""The robot three times: as a chain of screws, eq. (12)-(33), in the paper's closed form, eq. (34)-(36), and on its path,
+"""The robot three times: as a chain of screws, eq. (12)-(33), in the paper's closed form, eq.
+(34)-(36), and on its path,
 eq. (47)-(54).
 
 The closed forms are NumPy, term by term as printed, and share nothing with the library.
@@ -37,7 +38,9 @@ def numbers() -> Params:
 
 @functools.cache
 def chain() -> OpenChain:
-    """The robot by its joints' twists, eq. (32), (33). Only inertias about the vertical matter; the others are set equal."""
+    """The robot by its joints' twists, eq. (32), (33). Only inertias about the vertical matter; the
+    others are set equal.
+    """
     p = numbers()
     (l1, l2), (r1, r2) = p["length"], p["center"]
     joints = [revolute(Z), revolute(Z, (0, l1, 0)), revolute(Z, (0, l1 + l2, 0)), prismatic(Z)]
@@ -52,10 +55,17 @@ def chain() -> OpenChain:
 
 @functools.cache
 def passive() -> Model:
-    """The gallery's robot with its path as a constraint of nature, which can be projected onto, in place of one that drives enforce."""
+    """The gallery's robot with its path as a constraint of nature, which can be projected onto, in
+    place of one that drives enforce.
+    """
     model = member().model
     assert isinstance(model.servo, Servo)
-    return Model(model.passive.system, list(model.servo.constraints), model.params, name="scara, path as a constraint")
+    return Model(
+        model.passive.system,
+        list(model.servo.constraints),
+        model.params,
+        name="scara, path as a constraint",
+    )
 
 
 @functools.cache
@@ -64,17 +74,27 @@ def constrained() -> Model:
     import jax.numpy as jnp
 
     arm, p = chain(), numbers()
-    radius, middle, frequency, climb = (float(p[name]) for name in ("radius", "middle", "frequency", "climb"))
+    radius, middle, frequency, climb = (
+        float(p[name]) for name in ("radius", "middle", "frequency", "climb")
+    )
 
     def helix(q, t, p):
         x, y, z = arm.tool(q, p)[:3, 3]
         phase = frequency * t
-        return jnp.stack([x - radius * jnp.sin(phase), y - middle - radius * jnp.cos(phase), q[0] + q[1] + q[2], z - climb * t])
+        return jnp.stack(
+            [
+                x - radius * jnp.sin(phase),
+                y - middle - radius * jnp.cos(phase),
+                q[0] + q[1] + q[2],
+                z - climb * t,
+            ]
+        )
 
     return Model(arm.system, [Holonomic(helix, name="helix")], arm.params, name="scara chain")
 
 
-# --- closed forms, as printed ----------------------------------------------------------------------------------------
+# --- closed forms, as printed
+# ----------------------------------------------------------------------------------------
 
 
 def constants(p: Params) -> tuple[float, float, float, float]:
@@ -88,7 +108,11 @@ def constants(p: Params) -> tuple[float, float, float, float]:
 def mass_matrix(q, p: Params) -> np.ndarray:
     """M of eq. (34)."""
     (alpha, beta, gamma, delta), c = constants(p), np.cos(q[1])
-    rows = [[alpha + beta + 2 * gamma * c, beta + gamma * c, delta], [beta + gamma * c, beta, delta], [delta, delta, delta]]
+    rows = [
+        [alpha + beta + 2 * gamma * c, beta + gamma * c, delta],
+        [beta + gamma * c, beta, delta],
+        [delta, delta, delta],
+    ]
     return np.asarray(scipy.linalg.block_diag(rows, p["mass"][3]))
 
 
@@ -116,8 +140,14 @@ def errors(q, v, t, p: Params) -> tuple[np.ndarray, np.ndarray]:
     (l1, l2), w, R = p["length"], p["frequency"], p["radius"]
     s1, c1, s12, c12 = np.sin(q[0]), np.cos(q[0]), np.sin(q[0] + q[1]), np.cos(q[0] + q[1])
     turn = v[0] + v[1]
-    place = [-l1 * s1 - l2 * s12 - R * np.sin(w * t), l1 * c1 + l2 * c12 - p["middle"] - R * np.cos(w * t)]
-    rate = [-l1 * c1 * v[0] - l2 * c12 * turn - R * w * np.cos(w * t), -l1 * s1 * v[0] - l2 * s12 * turn + R * w * np.sin(w * t)]
+    place = [
+        -l1 * s1 - l2 * s12 - R * np.sin(w * t),
+        l1 * c1 + l2 * c12 - p["middle"] - R * np.cos(w * t),
+    ]
+    rate = [
+        -l1 * c1 * v[0] - l2 * c12 * turn - R * w * np.cos(w * t),
+        -l1 * s1 * v[0] - l2 * s12 * turn + R * w * np.sin(w * t),
+    ]
     return (
         np.stack([*place, q[0] + q[1] + q[2], q[3] - p["climb"] * t]),
         np.stack([*rate, v[0] + v[1] + v[2], v[3] - p["climb"] + 0 * t]),
@@ -128,7 +158,14 @@ def equation(q, v, t, p: Params) -> tuple[np.ndarray, np.ndarray]:
     """A and b of eq. (49)."""
     (l1, l2), w, R = p["length"], p["frequency"], p["radius"]
     s1, c1, s12, c12 = np.sin(q[0]), np.cos(q[0]), np.sin(q[0] + q[1]), np.cos(q[0] + q[1])
-    A = np.array([[-l1 * c1 - l2 * c12, -l2 * c12, 0, 0], [-l1 * s1 - l2 * s12, -l2 * s12, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]])
+    A = np.array(
+        [
+            [-l1 * c1 - l2 * c12, -l2 * c12, 0, 0],
+            [-l1 * s1 - l2 * s12, -l2 * s12, 0, 0],
+            [1, 1, 1, 0],
+            [0, 0, 0, 1],
+        ]
+    )
     turn = v[0] + v[1]
     x = -(v[0] ** 2) * l1 * s1 - turn**2 * l2 * s12 - R * w**2 * np.sin(w * t)
     y = v[0] ** 2 * l1 * c1 + turn**2 * l2 * c12 - R * w**2 * np.cos(w * t)

@@ -1,4 +1,5 @@
-"""The paper's runs: without stabilization, with it, with projection in its place, and with a loose integrator.
+"""The paper's runs: without stabilization, with it, with projection in its place, and with a loose
+integrator.
 
 without:            Φ̈ = 0,                     Φ(t) = Φ₀ + t Φ̇₀
 Baumgarte, (52):    Φ̈ + α Φ̇ + β Φ = 0,        decays as exp(−αt/2), swings at √(β − α²/4)
@@ -26,7 +27,8 @@ SAMPLES = 2001
 RTOL = 1e-11
 """Relative error of a step; the errors of the runs are then below 1e-11."""
 ODE45 = {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": DURATION / 10}
-"""Dormand and Prince's pair at the default tolerances of MATLAB's ode45, which has the same pair."""
+"""Dormand and Prince's pair at the default tolerances of MATLAB's ode45, which has the same pair.
+"""
 FIRST_STEPS = np.geomspace(1e-3, 0.2, 9)
 """First steps [s] of loose runs: nothing should depend on them, and everything does."""
 FREE = 10.0
@@ -60,13 +62,17 @@ class Outcome:
 
 
 def start_of(start: str, elbow: str = "right") -> tuple[np.ndarray, np.ndarray]:
-    """q and v: "paper" has angles on the path and printed velocities, "rounded" printed angles too, "exact" starts on the path."""
+    """q and v: "paper" has angles on the path and printed velocities, "rounded" printed angles too,
+    "exact" starts on the path.
+    """
     example = zwang.gallery.load("scara", start=start, elbow=elbow)
     return np.asarray(example.q0), np.asarray(example.v0)
 
 
 def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
-    """The joints' drives enforce the path, eq. (50)-(54), with the paper's gains or none; one program for all starts and gains."""
+    """The joints' drives enforce the path, eq. (50)-(54), with the paper's gains or none; one
+    program for all starts and gains.
+    """
     omega = np.sqrt(BETA) if stabilized else 0.0
     gain = SecondOrder(omega, ALPHA / (2 * omega) if stabilized else 0.0)
     model = eqx.tree_at(lambda m: m.servo.gains["helix"], robot.member().model, gain)
@@ -77,22 +83,30 @@ def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
 def projected(start: str) -> Outcome:
     """The path as a constraint of nature that is projected onto."""
     q0, v0 = start_of(start)
-    run = simulate(robot.passive(), q0, v0, duration=DURATION, samples=SAMPLES, rtol=RTOL, start_tolerance=FREE)
+    run = simulate(
+        robot.passive(), q0, v0, duration=DURATION, samples=SAMPLES, rtol=RTOL, start_tolerance=FREE
+    )
     outcome = _outcome(run, run.dataset["constraint_force"].sel(constraint="helix").values)
     moved = np.concatenate([outcome.q[:, 0] - q0, outcome.v[:, 0] - v0])
     return dataclasses.replace(outcome, moved=float(np.abs(moved).max()))
 
 
 def loose(start: str, **settings) -> Outcome:
-    """`A q̈ = b` without stabilization by SciPy, at ode45's default tolerances unless others are given."""
+    """`A q̈ = b` without stabilization by SciPy, at ode45's default tolerances unless others are
+    given.
+    """
     p = robot.numbers()
 
     def rate(t, y):
-        return np.concatenate([y[4:], np.linalg.solve(*robot.equation(y[:4], y[4:], t, p))])  # A is square
+        return np.concatenate(
+            [y[4:], np.linalg.solve(*robot.equation(y[:4], y[4:], t, p))]
+        )  # A is square
 
     found = solve_ivp(rate, (0.0, DURATION), np.concatenate(start_of(start)), **(ODE45 | settings))
     q, v = found.y[:4], found.y[4:]
-    return Outcome(found.t, q, v, np.full_like(q, np.nan), robot.errors(q, v, found.t, p)[0], len(found.t) - 1)
+    return Outcome(
+        found.t, q, v, np.full_like(q, np.nan), robot.errors(q, v, found.t, p)[0], len(found.t) - 1
+    )
 
 
 def theory(t: np.ndarray, elbow: str = "right") -> np.ndarray:
@@ -105,13 +119,24 @@ def theory(t: np.ndarray, elbow: str = "right") -> np.ndarray:
 def predicted(outcome: Outcome, *, stabilized: bool) -> np.ndarray:
     """Φ(t) from its start, shape (4, k)."""
     t = outcome.t
-    place, rate = (x[:, :1] for x in robot.errors(outcome.q[:, :1], outcome.v[:, :1], t[:1], robot.numbers()))
+    place, rate = (
+        x[:, :1] for x in robot.errors(outcome.q[:, :1], outcome.v[:, :1], t[:1], robot.numbers())
+    )
     if not stabilized:
         return place + t * rate
     swing = np.sqrt(BETA - ALPHA**2 / 4)
-    return np.exp(-ALPHA * t / 2) * (place * np.cos(swing * t) + (rate + ALPHA / 2 * place) * np.sin(swing * t) / swing)
+    return np.exp(-ALPHA * t / 2) * (
+        place * np.cos(swing * t) + (rate + ALPHA / 2 * place) * np.sin(swing * t) / swing
+    )
 
 
 def _outcome(run, torques: np.ndarray) -> Outcome:
     q, v = run.q.T, run.v.T
-    return Outcome(run.t, q, v, torques.T, robot.errors(q, v, run.t, robot.numbers())[0], int(run.attrs["steps_accepted"]))
+    return Outcome(
+        run.t,
+        q,
+        v,
+        torques.T,
+        robot.errors(q, v, run.t, robot.numbers())[0],
+        int(run.attrs["steps_accepted"]),
+    )

@@ -1,4 +1,5 @@
-"""Liu et al.: nonideal constraints, and servo control of systems with too few and with too many actuators.
+"""Liu et al.: nonideal constraints, and servo control of systems with too few and with too many
+actuators.
 
 | file | what |
 |---|---|

@@ -31,5 +31,10 @@ def reproduced() -> Part:
                 "The paper gives the equation; the case and its closed form are of textbooks.",
             )
         )
-        charts += figures_of(member, run, name, {title: f"Beyond the paper: {what}, {title.lower()}" for title in member.figures})
+        charts += figures_of(
+            member,
+            run,
+            name,
+            {title: f"Beyond the paper: {what}, {title.lower()}" for title in member.figures},
+        )
     return Part(claims, charts=charts)

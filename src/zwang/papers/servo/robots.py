@@ -1,4 +1,6 @@
-"""The coordinated robots: the appendix, the motion, and the ranges of the torques beside the printed ones."""
+"""The coordinated robots: the appendix, the motion, and the ranges of the torques beside the
+printed ones.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import figures_of
 from zwang.run import Run
 
-RANGES = {"u1": (0, 10), "u2": (3, 5), "u3": (-8, -5.5), "u4": (4.5, 10), "u5": (-4.5, 0.5), "u6": (-5, 0)}
+RANGES = {
+    "u1": (0, 10),
+    "u2": (3, 5),
+    "u3": (-8, -5.5),
+    "u4": (4.5, 10),
+    "u5": (-4.5, 0.5),
+    "u6": (-5, 0),
+}
 """Of the torques [N m], as the paper's text gives them for Figures 9-14."""
 READ = 0.5
 """Error [N m] of a number read from a figure whose axis has ticks a few N m apart."""
@@ -31,7 +40,12 @@ def reproduced() -> Part:
     least = zwang.gallery.load("coordinated-robots", choice="least")
     shortest = least.run()
     wanted = {title: title for title in example.figures if title.startswith("Figure")}
-    figures = figures_of(example, run, "coordinated-robots", {"Robots": "Figure 3: the robots and their object", **wanted})
+    figures = figures_of(
+        example,
+        run,
+        "coordinated-robots",
+        {"Robots": "Figure 3: the robots and their object", **wanted},
+    )
     claims = [*_appendix(example), *_motion(example, run), *_ranges(run), _reacts(run)]
     return Part(claims, [_table(run, shortest)], figures)
 
@@ -52,12 +66,23 @@ def appendix(theta, rate, m, inertia, l, g) -> tuple[np.ndarray, np.ndarray, np.
 
 def _appendix(example: Example) -> list[Claim]:
     theta, rate = np.array([0.3, -0.8, 1.2, 2.0, -0.4]), np.array([0.5, -0.2, 0.9, 0.1, -0.7])
-    M, C, G = appendix(theta, rate, SPREAD["mass"], SPREAD["inertia"], SPREAD["length"], SPREAD["gravity"])
+    M, C, G = appendix(
+        theta, rate, SPREAD["mass"], SPREAD["inertia"], SPREAD["length"], SPREAD["gravity"]
+    )
     system = example.model.passive.system
     by_jacobians = _from_jacobians(theta)
     errors = {
-        "eq. (A2)": ("M", max(np.abs(system.mass_matrix(theta, 0.0, SPREAD) - M).max(), np.abs(by_jacobians - M).max())),
-        "eq. (A3), (A4)": ("C θ̇ + G", np.abs(np.asarray(system.force(theta, rate, 0.0, SPREAD)) + C @ rate + G).max()),
+        "eq. (A2)": (
+            "M",
+            max(
+                np.abs(system.mass_matrix(theta, 0.0, SPREAD) - M).max(),
+                np.abs(by_jacobians - M).max(),
+            ),
+        ),
+        "eq. (A3), (A4)": (
+            "C θ̇ + G",
+            np.abs(np.asarray(system.force(theta, rate, 0.0, SPREAD)) + C @ rate + G).max(),
+        ),
     }
     return [
         Claim(
@@ -79,7 +104,9 @@ def _from_jacobians(theta: np.ndarray) -> np.ndarray:
     """`Σ m_k J_kᵀ J_k + I_k ωᵀω` of eq. (51), with the Jacobian of each link's center."""
     M = np.diag(SPREAD["inertia"]).astype(float)
     for k in range(5):
-        lever = SPREAD["length"] * np.where(np.arange(5) < k, 1.0, np.where(np.arange(5) == k, 0.5, 0.0))
+        lever = SPREAD["length"] * np.where(
+            np.arange(5) < k, 1.0, np.where(np.arange(5) == k, 0.5, 0.0)
+        )
         J = np.stack([-lever * np.sin(theta), lever * np.cos(theta)])
         M += SPREAD["mass"][k] * J.T @ J
     return M
@@ -92,7 +119,13 @@ def _motion(example: Example, run: Run) -> list[Claim]:
     off = float(np.abs(np.degrees(run.q[middle]) - [90, 0, 0, 0, -90]).max())
     flat = float(np.abs(run.q[:, 2]).max())
     return [
-        Claim("Figures 4-8", "motion of the links", "curves", f"closed form to {error:.0e} rad", compared(error < AGREES)),
+        Claim(
+            "Figures 4-8",
+            "motion of the links",
+            "curves",
+            f"closed form to {error:.0e} rad",
+            compared(error < AGREES),
+        ),
         Claim(
             "Figures 4, 8",
             "angles when the object is highest [deg]",
@@ -101,7 +134,13 @@ def _motion(example: Example, run: Run) -> list[Claim]:
             compared(off < 1.0),
             "At the sample nearest to π s.",
         ),
-        Claim("Figure 6", "θ₃ and its derivatives are zero", "0", f"|θ₃| ≤ {flat:.0e} rad", compared(flat < AGREES)),
+        Claim(
+            "Figure 6",
+            "θ₃ and its derivatives are zero",
+            "0",
+            f"|θ₃| ≤ {flat:.0e} rad",
+            compared(flat < AGREES),
+        ),
     ]
 
 
@@ -111,7 +150,11 @@ def _ranges(run: Run) -> list[Claim]:
         u = run.dataset.control.sel(actuator=name).values
         found = (float(u.min()), float(u.max()))
         agrees = max(abs(a - b) for a, b in zip(printed, found, strict=True)) <= READ
-        why = "" if agrees else "One end differs; −4.5, where our curve ends, is what Figure 11 must show for −5.5."
+        why = (
+            ""
+            if agrees
+            else "One end differs; −4.5, where our curve ends, is what Figure 11 must show for −5.5."
+        )
         made.append(
             Claim(
                 f"Figure {i + 9}",
@@ -144,7 +187,10 @@ def _reacts(run: Run) -> Claim:
 def _table(run: Run, shortest: Run) -> Grid:
     rows = []
     for name, printed in RANGES.items():
-        spans = (run.dataset.control.sel(actuator=name).values, shortest.dataset.control.sel(actuator=name).values)
+        spans = (
+            run.dataset.control.sel(actuator=name).values,
+            shortest.dataset.control.sel(actuator=name).values,
+        )
         rows.append([name, _span(printed), *(_span((x.min(), x.max())) for x in spans)])
     norms = [float(np.linalg.norm(r.dataset.control.values, axis=1).max()) for r in (run, shortest)]
     return Grid(

@@ -41,7 +41,10 @@ def reproduced() -> Part:
             f"both wrong, rate {RATE:g}/s": (TIMES, delta_gained),
         },
     )
-    return Part([_force(printed), *_errors(delta), _gain(delta_gained), _motion(printed["consistent"])], charts=[figure])
+    return Part(
+        [_force(printed), *_errors(delta), _gain(delta_gained), _motion(printed["consistent"])],
+        charts=[figure],
+    )
 
 
 def _run(example: Example, settings: dict, rate: float):
@@ -78,7 +81,9 @@ def _errors(delta: dict) -> list[Claim]:
         made.append(
             Claim(
                 "eq. (47)",
-                f"δ = 0 from a start that is {name}" if consistent else f"δ → 0 from a start with {name}",
+                f"δ = 0 from a start that is {name}"
+                if consistent
+                else f"δ → 0 from a start with {name}",
                 "0",
                 f"|δ| ≤ {abs(d).max():.1e} m",
                 compared(obeys and off < AGREES),

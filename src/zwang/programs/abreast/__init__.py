@@ -1,8 +1,10 @@
-"""A traced program for many members at once, whose numbers lie side by side in memory: the axis of members is the last one.
+"""A traced program for many members at once, whose numbers lie side by side in memory: the axis of
+members is the last one.
 
-`jax.vmap` leaves that axis wherever a rule of its puts it, mostly in front, and what runs along the last axis are then rows of three or
-twelve numbers. Here every loop of a kernel (`zwang.programs.single`) runs along the members in vector registers. An operation that has no
-rule here is `jax.vmap`'s.
+`jax.vmap` leaves that axis wherever a rule of its puts it, mostly in front, and what runs along the
+last axis are then rows of three or twelve numbers. Here every loop of a kernel
+(`zwang.programs.single`) runs along the members in vector registers. An operation that has no rule
+here is `jax.vmap`'s.
 
 | file | what |
 |---|---|

@@ -20,7 +20,11 @@ FEW = 8
 def _while(abreast: Abreast, eqn, inputs):
     """Members that have ended stay as they are until all have."""
     before, within = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-    asked, used, carry = inputs[:before], inputs[before : before + within], inputs[before + within :]
+    asked, used, carry = (
+        inputs[:before],
+        inputs[before : before + within],
+        inputs[before + within :],
+    )
     many = abreast.spread.equation(eqn, differ(inputs))
     apart = abreast.spread.ends_apart(eqn, many, differ(inputs))
     running, turn = abreast.body(eqn.params["cond_jaxpr"]), abreast.body(eqn.params["body_jaxpr"])
@@ -32,7 +36,9 @@ def _while(abreast: Abreast, eqn, inputs):
         return [jnp.where(runs, new, old) for new, old in zip(turned(arrays), arrays, strict=True)]
 
     ask = (lambda arrays: jnp.any(abreast.many(goes_on(arrays)))) if apart else goes_on
-    return abreast.wrapped(jax.lax.while_loop(ask, each if apart else turned, abreast.unwrapped(carry, many)), many)
+    return abreast.wrapped(
+        jax.lax.while_loop(ask, each if apart else turned, abreast.unwrapped(carry, many)), many
+    )
 
 
 def _scan(abreast: Abreast, eqn, inputs):
@@ -47,7 +53,9 @@ def _scan(abreast: Abreast, eqn, inputs):
         return abreast.unwrapped(new[:carried], many), abreast.unwrapped(new[carried:], results)
 
     settings = {key: eqn.params[key] for key in ("length", "reverse")}
-    last, kept = jax.lax.scan(turned, abreast.unwrapped(carry, many), abreast.unwrapped(rows, by_row), **settings)
+    last, kept = jax.lax.scan(
+        turned, abreast.unwrapped(carry, many), abreast.unwrapped(rows, by_row), **settings
+    )
     return [*abreast.wrapped(last, many), *abreast.wrapped(kept, results)]
 
 
@@ -55,14 +63,23 @@ def _cond(abreast: Abreast, eqn, inputs):
     index, *operands = inputs
     branches = eqn.params["branches"]
     many = abreast.spread.equation(eqn, differ(inputs))
-    taken = [lambda way=abreast.body(way): abreast.unwrapped(way(*operands), many) for way in branches]
+    taken = [
+        lambda way=abreast.body(way): abreast.unwrapped(way(*operands), many) for way in branches
+    ]
     if not isinstance(index, Many):
         return abreast.wrapped(jax.lax.switch(index, taken), many)
     index, found = jnp.clip(index.array.astype(jnp.int32), 0, len(branches) - 1), []
     for k, (way, branch) in enumerate(zip(taken, branches, strict=True)):
         nothing = lambda way=way: [jnp.zeros(x.shape, x.dtype) for x in jax.eval_shape(way)]
-        found.append(way() if len(branch.jaxpr.eqns) < FEW else jax.lax.cond(jnp.any(index == k), way, nothing))
-    return [Many(jax.lax.select_n(jnp.broadcast_to(index, ways[0].shape), *ways)) for ways in zip(*found, strict=True)]
+        found.append(
+            way()
+            if len(branch.jaxpr.eqns) < FEW
+            else jax.lax.cond(jnp.any(index == k), way, nothing)
+        )
+    return [
+        Many(jax.lax.select_n(jnp.broadcast_to(index, ways[0].shape), *ways))
+        for ways in zip(*found, strict=True)
+    ]
 
 
 CONTROL: dict[str, Callable] = {"while": _while, "scan": _scan, "cond": _cond}

@@ -13,8 +13,9 @@ class Many:
 
     Attributes:
         array: shape (..., members).
-        piece: `(axis, k) ↦ array[..., k, ...]` without forming the array, if there is such a way: the product of two matrices is formed
-            as the array of all its terms otherwise, a megabyte for 32 matrices of 15 rows.
+        piece: `(axis, k) ↦ array[..., k, ...]` without forming the array, if there is such a way:
+            the product of two matrices is formed as the array of all its terms otherwise, a
+            megabyte for 32 matrices of 15 rows.
     """
 
     def __init__(self, array, piece: Callable[[int, Any], Any] | None = None):

@@ -26,17 +26,27 @@ def abreast(function: Callable, axes: tuple) -> Callable:
 
     Args:
         function: of pytrees of arrays.
-        axes: for each argument, or each of its parts, 0 (an axis of members, the first one) or None (the same for all).
+        axes: for each argument, or each of its parts, 0 (an axis of members, the first one) or None
+            (the same for all).
     """
 
     def many(*args):
-        own = lambda axis, part: jax.tree_util.tree_map(lambda x: x if axis is None else Many(jnp.moveaxis(x, 0, -1)), part)
+        own = lambda axis, part: jax.tree_util.tree_map(
+            lambda x: x if axis is None else Many(jnp.moveaxis(x, 0, -1)), part
+        )
         values = jax.tree_util.tree_map(own, axes, args, is_leaf=lambda x: x is None)
-        first = lambda x: jax.ShapeDtypeStruct(x.array.shape[:-1], x.array.dtype) if isinstance(x, Many) else x
-        closed, shapes = jax.make_jaxpr(function, return_shape=True)(*jax.tree_util.tree_map(first, values))
+        first = lambda x: (
+            jax.ShapeDtypeStruct(x.array.shape[:-1], x.array.dtype) if isinstance(x, Many) else x
+        )
+        closed, shapes = jax.make_jaxpr(function, return_shape=True)(
+            *jax.tree_util.tree_map(first, values)
+        )
         values = jax.tree_util.tree_leaves(values)
         follower = Abreast(next(x.array.shape[-1] for x in values if isinstance(x, Many)))
-        out = [jnp.moveaxis(follower.many(x), -1, 0) for x in follower(closed.jaxpr, closed.consts, values)]
+        out = [
+            jnp.moveaxis(follower.many(x), -1, 0)
+            for x in follower(closed.jaxpr, closed.consts, values)
+        ]
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shapes), out)
 
     return many
@@ -64,12 +74,17 @@ class Abreast(Follower):
         return jnp.broadcast_to(x[..., None], (*x.shape, self.members))
 
     def operation(self, eqn, inputs):
-        """What was computed before is taken from there: A and b each ask for the sines of the same angles."""
+        """What was computed before is taken from there: A and b each ask for the sines of the same
+        angles.
+        """
         key = _key(eqn, inputs)
         if key is None:
             return self._carried_out(eqn, inputs)
         if key not in self._known:
-            self._known[key] = self._carried_out(eqn, inputs), inputs  # which live on, or another could have their identity
+            self._known[key] = (
+                self._carried_out(eqn, inputs),
+                inputs,
+            )  # which live on, or another could have their identity
         return self._known[key][0]
 
     def _carried_out(self, eqn, inputs):
@@ -114,7 +129,9 @@ def _key(eqn, inputs) -> tuple | None:
             tuple(sorted(eqn.params.items())),
         )
         hash(key)
-    except TypeError:  # parameters without a hash, or numbers that NumPy does not know (keys of chance)
+    except (
+        TypeError
+    ):  # parameters without a hash, or numbers that NumPy does not know (keys of chance)
         return None
     return key
 

@@ -10,13 +10,17 @@ from jax.extend.core import Jaxpr, Literal
 from zwang.programs.follow import INLINED, inner_program
 
 FOLLOWED = INLINED - {"custom_vmap_call"}
-"""Calls that are followed into; a function with a rule for `vmap` is not, for members are what that rule is for."""
+"""Calls that are followed into; a function with a rule for `vmap` is not, for members are what that
+rule is for.
+"""
 UNITED: dict[str, Callable] = {"unvmap_any": jnp.any, "unvmap_all": jnp.all, "unvmap_max": jnp.max}
 """Equinox's questions to all members at once, and their answers."""
 
 
 class Spread:
-    """Follows which values differ; a loop's do once any turn makes them, or once its members end apart."""
+    """Follows which values differ; a loop's do once any turn makes them, or once its members end
+    apart.
+    """
 
     def __init__(self):
         self._known: dict[tuple, list[bool]] = {}
@@ -28,7 +32,9 @@ class Spread:
             differ = dict(zip(jaxpr.invars, given, strict=True))
             read = lambda v: not isinstance(v, Literal) and differ.get(v, False)
             for eqn in jaxpr.eqns:
-                differ |= zip(eqn.outvars, self.equation(eqn, list(map(read, eqn.invars))), strict=True)
+                differ |= zip(
+                    eqn.outvars, self.equation(eqn, list(map(read, eqn.invars))), strict=True
+                )
             self._known[key] = list(map(read, jaxpr.outvars))
         return self._known[key]
 
@@ -50,14 +56,19 @@ class Spread:
 
     def ends_apart(self, eqn, carry: list[bool], given: list[bool]) -> bool:
         """Whether the members of a loop may end after different numbers of turns."""
-        return self.program(eqn.params["cond_jaxpr"].jaxpr, given[: eqn.params["cond_nconsts"]] + carry)[0]
+        return self.program(
+            eqn.params["cond_jaxpr"].jaxpr, given[: eqn.params["cond_nconsts"]] + carry
+        )[0]
 
     def _while(self, eqn, given):
         first = eqn.params["cond_nconsts"]
         used = given[first : first + eqn.params["body_nconsts"]]
         carry = given[first + len(used) :]
         while True:
-            turned, apart = self.program(eqn.params["body_jaxpr"].jaxpr, used + carry), self.ends_apart(eqn, carry, given)
+            turned, apart = (
+                self.program(eqn.params["body_jaxpr"].jaxpr, used + carry),
+                self.ends_apart(eqn, carry, given),
+            )
             found = [old or new or apart for old, new in zip(carry, turned, strict=True)]
             if found == carry:
                 return carry

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from zwang.programs.abreast.program import Abreast
 
 COMBINED: dict[str, Callable] = {
-    "reduce_sum": jnp.add, "reduce_max": jnp.maximum, "reduce_min": jnp.minimum,
-    "reduce_and": jnp.logical_and, "reduce_or": jnp.logical_or,
-}  # fmt: skip
+    "reduce_sum": jnp.add,
+    "reduce_max": jnp.maximum,
+    "reduce_min": jnp.minimum,
+    "reduce_and": jnp.logical_and,
+    "reduce_or": jnp.logical_or,
+}
 TERMS = 3
-"""Up to this many terms a sum is written out; longer ones are loops. Written out to the end, `3rrr` takes the compiler 40 s instead of 26
-and runs no faster."""
+"""Up to this many terms a sum is written out; longer ones are loops. Written out to the end, `3rrr`
+takes the compiler 40 s instead of 26
+and runs no faster.
+"""
 
 
 def _summed(combined: Callable, term: Callable[[Any], Any], count: int):
@@ -53,8 +58,12 @@ def _product(abreast: Abreast, eqn, inputs):
         factors.append(x.transpose(*kept, *own, *free[-1], rank))
     first, count = len(batch[0]), math.prod(eqn.invars[0].aval.shape[i] for i in contracted[0])
     if not count:
-        return Many(jnp.zeros((*eqn.outvars[0].aval.shape, abreast.members), eqn.outvars[0].aval.dtype))
-    x, y = (z.reshape(*z.shape[:first], count, *z.shape[first + len(contracted[0]) :]) for z in factors)
+        return Many(
+            jnp.zeros((*eqn.outvars[0].aval.shape, abreast.members), eqn.outvars[0].aval.dtype)
+        )
+    x, y = (
+        z.reshape(*z.shape[:first], count, *z.shape[first + len(contracted[0]) :]) for z in factors
+    )
     x = Many(jnp.expand_dims(x, tuple(range(x.ndim - 1, x.ndim - 1 + len(free[1])))))
     y = Many(jnp.expand_dims(y, tuple(range(first + 1, first + 1 + len(free[0])))))
     total = _summed(jnp.add, lambda k: x.piece(first, k) * y.piece(first, k), count)
