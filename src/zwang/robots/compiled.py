@@ -15,11 +15,14 @@ import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
+from zwang.mechanism.registry import by_format
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion, parsed
 from zwang.robots.urdf import add_urdf
 
+LOOPS = by_format("mjcf equality")
+"""Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
 EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
@@ -190,9 +193,7 @@ class _Reading:
                 name = name or unique(
                     f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken
                 )
-                made.loops[name] = Loop(
-                    "spherical" if kind == "CONNECT" else "fixed", first, second
-                )
+                made.loops[name] = Loop(LOOPS[kind.lower()], first, second)
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
                 what = "-".join(str(x) for x in sums[2])
                 name = name or unique(f"{kind.lower()} {what}", taken)

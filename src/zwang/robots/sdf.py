@@ -12,17 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
+from zwang.mechanism.registry import by_format
 from zwang.robots.description import Description, Loop
 from zwang.robots.text import found, numbers, parsed, placed, shape
 
-KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "ball": "spherical",
-    "universal": "universal",
-    "fixed": "fixed",
-}
+KINDS = by_format("sdf")
 """Joints that are known, by the kind of joint that closes a loop with them."""
 GRAVITY = (0.0, 0.0, -9.8)
 """SDF's own [m/s²], where no world gives another."""

@@ -1,4 +1,4 @@
-"""What a mechanism is made of, as it stands in a file: plain dataclasses, the same in Python and in
+"""The parts of a mechanism as they stand in a file: plain dataclasses, the same in Python and in
 TOML.
 """
 
@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
+from zwang.mechanism.registry import OPTIONS
 
 STRICT = {"extra": "forbid"}
 """A file may not hold names that no part has."""
@@ -109,37 +110,60 @@ class Link:
     __pydantic_config__: ClassVar = STRICT
 
 
+def _option_fields() -> list[tuple[str, Any, Any]]:
+    """The options of all kinds of joints as fields of `Joint`."""
+    types: dict[str, Any] = {"number": Number, "pair": tuple[Number, Number], "formula": Formula}
+    return [
+        (
+            name,
+            types[next(iter(kinds.values())).kind] | None,
+            dataclasses.field(default=None, kw_only=True),
+        )
+        for name, kinds in OPTIONS.items()
+    ]
+
+
+def _option_lines() -> str:
+    """The options of all kinds of joints, a line for each kind that has one."""
+    return "\n".join(
+        f"        {name}: of a {kind} joint, {option.meaning}"
+        f"{f' [{option.unit}]' if option.unit else ''}."
+        for name, kinds in OPTIONS.items()
+        for kind, option in kinds.items()
+    )
+
+
 @dataclasses.dataclass(frozen=True)
-class Joint:
-    """A joint: what two points of bodies, or two other joints, have to do with each other.
-
-    Attributes:
-        kind: one of `zwang.mechanism.joints.KINDS`.
-        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of
-            the first.
-        joints: of a gear, belt, rack or cam, the two joints that it couples.
-        length: of a rod [m].
-        radius: of a rolling wheel, or of a rack's pinion [m].
-        pitch: way of a screw in a turn [m].
-        ratio: of a gear or belt, radii [m] or numbers of teeth; in space whole numbers of teeth.
-        phase: what a gear, belt or rack keeps constant: Σ ratio·angle; as drawn at the start unless
-            given.
-        lift: of a cam, the second joint's coordinate over the `angle` of the first.
-        equation: of a path, a formula in x, y (and z) of the second point, in the axes of the
-            first, that stays zero.
-    """
-
+class _JointFields:
     kind: str
     between: tuple[str, str] | None = None
     joints: tuple[str, str] | None = None
-    length: Number | None = None
-    radius: Number | None = None
-    pitch: Number | None = None
-    ratio: tuple[Number, Number] | None = None
-    phase: Number | None = None
-    lift: Formula | None = None
-    equation: Formula | None = None
-    __pydantic_config__: ClassVar = STRICT
+
+
+if TYPE_CHECKING:
+
+    class Joint(_JointFields):
+        def __init__(self, kind: str, between=None, joints=None, **options: Any) -> None: ...
+        def __getattr__(self, option: str) -> Any: ...
+
+else:
+    # The options stand with their kinds, in the folder `joints`.
+    Joint = dataclasses.make_dataclass(
+        "Joint",
+        _option_fields(),
+        bases=(_JointFields,),
+        namespace={"__pydantic_config__": STRICT, "__module__": __name__},
+        frozen=True,
+    )
+    Joint.__doc__ = f"""A joint: what two points of bodies, or two other joints, have to do with each other.
+
+    Attributes:
+        kind: one of `zwang.mechanism.KINDS`.
+        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of
+            the first.
+        joints: of a kind that couples two joints, these.
+{_option_lines()}
+    """
 
 
 @dataclasses.dataclass(frozen=True)

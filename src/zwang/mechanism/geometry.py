@@ -1,22 +1,22 @@
-"""Where everything is at the start: bodies with their inertia and rough pose, and all their points."""
+"""Bodies with their inertia and rough pose at the start, and all their points."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from zwang.bodies import Body
-from zwang.mechanism.parts import Link, PartError, Point
+from zwang.mechanism.schema import Link, PartError, Point
+from zwang.suggestions import did_you_mean
 
 GROUND = "ground"
 _AXES = np.eye(3)
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class Geometry:
     """The bodies and points of a mechanism.
 
     Attributes:
@@ -46,7 +46,9 @@ class Layout:
             PartError: for an unknown one.
         """
         if reference not in self.index:
-            raise PartError(where, f"there is no point {reference!r}{meant(reference, self.index)}")
+            raise PartError(
+                where, f"there is no point {reference!r}{did_you_mean(reference, self.index)}"
+            )
         return self.index[reference]
 
     def points_of(self, body: int) -> list[int]:
@@ -58,18 +60,7 @@ class Layout:
         ]
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """`: did you mean 'x'?`, or what there is."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=2, cutoff=0.55)
-    return (
-        f"; did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else f"; there are: {', '.join(known) or 'none'}."
-    )
-
-
-def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Layout:
+def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Geometry:
     """Bodies and points from their declarations.
 
     Raises:
@@ -117,7 +108,7 @@ def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: i
     add(GROUND, len(links), Point((0.0,) * d), (GROUND,))
     for label, point in ground.items():
         add(f"{GROUND}.{label}", len(links), point, (GROUND, label))
-    return Layout(
+    return Geometry(
         d,
         tuple(bodies),
         np.concatenate(poses or [np.zeros(0)]),

@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from zwang.errors import ModelError
-from zwang.mechanism import parts
+from zwang.mechanism import schema
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
-from zwang.mechanism.layout import meant
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.parts import PartError
+from zwang.mechanism.schema import PartError
+from zwang.suggestions import did_you_mean
 
 HOLDS = {
-    "bodies": parts.Link,
-    "joints": parts.Joint,
-    "drives": parts.Drive,
-    "springs": parts.Spring,
-    "bushings": parts.Bushing,
-    "forces": parts.Force,
-    "start": parts.Begin,
-    "actuators": parts.Actuator,
-    "servo": parts.ServoConstraint,
+    "bodies": schema.Link,
+    "joints": schema.Joint,
+    "drives": schema.Drive,
+    "springs": schema.Spring,
+    "bushings": schema.Bushing,
+    "forces": schema.Force,
+    "start": schema.Begin,
+    "actuators": schema.Actuator,
+    "servo": schema.ServoConstraint,
 }
-"""Tables of named parts."""
+"""Tables of named schema."""
 EXPECTED = {
     "dataclass": "expected a table, {{ field = value, ... }}",
     "dict": "expected a table",
@@ -94,7 +94,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         raise PartError(("parameters",), "expected a table.")
     for name in settings:
         if name not in declared:
-            raise PartError((), f"there is no parameter {name!r}{meant(name, declared)}")
+            raise PartError((), f"there is no parameter {name!r}{did_you_mean(name, declared)}")
     values: dict[str, float] = {}
     for name, given in declared.items():
         where = ("parameters", name)
@@ -158,7 +158,9 @@ def _explained(found) -> PartError:
         last = where[len(where) - 1]
         fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
         names = [f.name for f in dataclasses.fields(fields)] if fields else []
-        return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
+        return PartError(
+            where, f"there is no {last!r} here{did_you_mean(last, names) if names else '.'}"
+        )
     if found["type"] in ("missing", "missing_argument"):
         few = isinstance(found["loc"][-1], int)
         return PartError(
