@@ -4,6 +4,7 @@
 |---|---|
 | `toml.py` | TOML files |
 | `schema.py` | the parts as they are declared: `Link`, `Joint`, `Drive`, `Spring`, `Force` … |
+| `field_types.py` | types of their fields, and the error that names a wrong one |
 | `mechanism.py` | `Mechanism`: all parts together, its model and its start |
 | `geometry.py` | bodies with their points, at the rough start |
 | `resolution.py` | names of points, joints and coordinates resolved, options of joints checked |
@@ -19,12 +20,15 @@
 | `actuation.py` | actuators and servo constraints |
 | `assembly.py` | closed configurations |
 | `reactions.py` | forces and torques of joints in their own axes |
+| `joint_motion.py` | coordinates of joints over a run |
 | `scene.py` | what the viewer draws |
 | `drawing.py` | pictures |
 | `expression.py` | formulas in text |
 """
 
 from zwang.mechanism.assembly import AssemblyError as AssemblyError
+from zwang.mechanism.field_types import PartError as PartError
+from zwang.mechanism.joint_motion import joint_motion as joint_motion
 from zwang.mechanism.mechanism import Mechanism as Mechanism
 from zwang.mechanism.reactions import Reaction as Reaction
 from zwang.mechanism.reactions import reaction as reaction
@@ -39,7 +43,6 @@ from zwang.mechanism.schema import Force as Force
 from zwang.mechanism.schema import Joint as Joint
 from zwang.mechanism.schema import Link as Link
 from zwang.mechanism.schema import Look as Look
-from zwang.mechanism.schema import PartError as PartError
 from zwang.mechanism.schema import Point as Point
 from zwang.mechanism.schema import ServoConstraint as ServoConstraint
 from zwang.mechanism.schema import Settings as Settings

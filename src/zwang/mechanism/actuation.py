@@ -12,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.constraint import AbstractConstraint
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.relative_pose import DISPLACEMENT, value_and_rate
 from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
-from zwang.mechanism.schema import Actuator, PartError, ServoConstraint
+from zwang.mechanism.schema import Actuator, ServoConstraint
 from zwang.servo import Limits, Servo
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from zwang.constraint import AbstractConstraint
 from zwang.errors import ModelError
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.resolution import Ends
-from zwang.mechanism.schema import Begin, PartError
+from zwang.mechanism.schema import Begin
 from zwang.model import Model
 from zwang.start import PlacementError, consistent_state
 from zwang.state import State

@@ -11,11 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, relative_poses
 from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
-from zwang.mechanism.schema import Bushing, Force, PartError, Spring
+from zwang.mechanism.schema import Bushing, Force, Spring
 
 PLACES, SPEEDS = ("x", "y", "z"), ("vx", "vy", "vz")
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from zwang.bodies import Body
-from zwang.mechanism.schema import Link, PartError, Point
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.schema import Link, Point
 from zwang.suggestions import did_you_mean
 
 GROUND = "ground"
@@ -81,7 +82,7 @@ def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], 
         where = ("bodies", name)
         if name == GROUND or "." in name:
             raise PartError(where, "a body is not called 'ground', and its name has no dot.")
-        bodies.append(Body(name, _positive(link.mass, (*where, "mass")), _inertia(link, d, where)))
+        bodies.append(Body(name, _mass(link, where), _inertia(link, d, where)))
         poses.append(_pose(link, d, where))
         spin = 0.0 if link.angular_velocity is None else link.angular_velocity
         turning = _vector(
@@ -135,19 +136,25 @@ def _positive(value: float, where) -> float:
     return float(value)
 
 
+def _mass(link: Link, where) -> float:
+    if link.mass == 0:
+        raise PartError(
+            (*where, "mass"),
+            "is 0, but a body without mass has no acceleration of its own; give it a small mass, or "
+            "replace it by a joint that stands for a massless link, such as rod, universal, "
+            "revolute-spherical or crossed-slides.",
+        )
+    return _positive(link.mass, (*where, "mass"))
+
+
 def _inertia(link: Link, d: int, where):
     """Given, or that of a rod, disk or cylinder."""
     m, length, radius = link.mass, link.length, link.radius
+    for size, name in ((length, "length"), (radius, "radius")):
+        if size is not None:
+            _positive(size, (*where, name))
     if link.inertia is not None:
-        given = np.asarray(link.inertia, float)
-        if given.shape != (() if d == 2 else (3,)):
-            raise PartError(
-                (*where, "inertia"),
-                f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}.",
-            )
-        if not np.all((given > 0) & (given < np.inf)):
-            raise PartError((*where, "inertia"), "is not positive.")
-        return float(given) if d == 2 else tuple(given)
+        return _given_inertia(link.inertia, d, (*where, "inertia"))
     if d == 2:
         if radius is not None:
             return m * radius**2 / 2
@@ -166,6 +173,36 @@ def _inertia(link: Link, d: int, where):
         return (m * radius**2 / 4, m * radius**2 / 4, m * radius**2 / 2)
     across = m * (3 * radius**2 + length**2) / 12
     return (m * radius**2 / 2, across, across)
+
+
+def _given_inertia(inertia, d: int, where) -> float | tuple:
+    """A number in the plane; in space three principal moments or the tensor, shape (3, 3)."""
+    given = np.hstack([np.ravel(x) for x in np.atleast_1d(np.asarray(inertia, object))]).astype(
+        float
+    )
+    if given.size not in ((1,) if d == 2 else (3, 6, 9)):
+        expected = "one" if d == 2 else "3 principal moments, 6 or 9 entries of the tensor"
+        raise PartError(where, f"has {given.size} numbers, expected {expected}.")
+    if given.size > 3:
+        return _tensor(given, where)
+    if not np.all((given > 0) & (given < np.inf)):
+        shown = ", ".join(f"{x:g}" for x in given)
+        raise PartError(
+            where, f"is not positive: {shown}; a point mass takes that of a small ball."
+        )
+    return float(given[0]) if d == 2 else tuple(given)
+
+
+def _tensor(given: np.ndarray, where) -> tuple:
+    """An inertia tensor from its entries xx, yy, zz, xy, xz, yz, or from nine by rows."""
+    J = given.reshape(3, 3) if given.size == 9 else given[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
+    if not np.allclose(J, J.T, rtol=1e-9, atol=0.0):
+        raise PartError(where, "is not symmetric; expected xy = yx, xz = zx and yz = zy.")
+    moments = np.linalg.eigvalsh(J) if np.all(np.isfinite(J)) else np.full(3, np.nan)
+    if not moments[0] > 0:
+        shown = ", ".join(f"{x:.4g}" for x in moments)
+        raise PartError(where, f"has the principal moments {shown}, expected positive ones.")
+    return tuple(map(tuple, (J + J.T) / 2))
 
 
 def _pose(link: Link, d: int, where) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.registry import JOINT_KINDS
@@ -22,7 +23,7 @@ from zwang.mechanism.relative_pose import (
     value_and_rate,
 )
 from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
-from zwang.mechanism.schema import Joint, PartError
+from zwang.mechanism.schema import Joint
 
 RATES = " rolling"
 """Ending of the name of a joint's rows of velocities where it has rows of positions, too."""

@@ -12,11 +12,11 @@ import numpy as np
 from zwang.constraint import AbstractConstraint
 from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
+from zwang.mechanism.field_types import STRICT, Number, PartError, Vector
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.relative_pose import Frames
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import (
-    STRICT,
     Actuator,
     Begin,
     Bushing,
@@ -25,13 +25,10 @@ from zwang.mechanism.schema import (
     Joint,
     Link,
     Look,
-    Number,
-    PartError,
     Point,
     ServoConstraint,
     Settings,
     Spring,
-    Vector,
 )
 from zwang.model import Model
 from zwang.state import State

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import value_and_rate, wrapped
 from zwang.mechanism.resolution import Ends, checked_formula
-from zwang.mechanism.schema import Drive, PartError
+from zwang.mechanism.schema import Drive
 
 
 def following(

@@ -22,11 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import frames
-from zwang.mechanism.schema import PartError
 from zwang.model import Motion
 
 if TYPE_CHECKING:
@@ -161,9 +161,10 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices
     A, system = m.model.constraints.matrix(Q, V, t, p), m.model.system
     made = {name: A[rows[name]].T @ multipliers[own[name]] for name in own}
-    missing = (
-        system.mass_matrix(Q, t, p) * a - system.force(Q, V, t, p) - sum(made.values())
-    )  # M of bodies is diagonal
+    M = system.mass_matrix(Q, t, p)
+    # M of bodies is diagonal, or has a block for each body
+    inertial = M * a if M.ndim == 1 else jnp.einsum("bij,bj->bi", M, a.reshape(len(M), -1)).ravel()
+    missing = inertial - system.force(Q, V, t, p) - sum(made.values())
     if m.compiled.servo is not None:
         missing -= m.compiled.servo.actuation_matrix(Q, t, p) @ control
     place, turned, force, torque = _in_space(Q, missing, m.d)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import ALL, ANGLE, DISTANCE, SLIDE, PoseCoordinate
-from zwang.mechanism.schema import Joint, PartError
+from zwang.mechanism.schema import Joint
 from zwang.suggestions import did_you_mean
 
 

@@ -6,48 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zwang.bodies.shape import Shape
-from zwang.errors import ModelError
-from zwang.mechanism.expression import Expression
+from zwang.mechanism.field_types import STRICT, Formula, Number, Vector
 from zwang.mechanism.registry import OPTIONS
-
-STRICT = {"extra": "forbid"}
-"""A file may not hold names that no part has."""
-
-
-class PartError(ModelError):
-    """A part of a mechanism is wrong.
-
-    Attributes:
-        where: the way to it, e.g. ("joints", "A", "between").
-    """
-
-    def __init__(self, where: tuple[str, ...], message: str):
-        super().__init__(f"{'.'.join(where)}: {message}" if where else message)
-        self.where, self.message = where, message
-
-
-class _Evaluated:
-    """In a file, a number may be a formula of the file's parameters."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source, handler):
-        from pydantic_core import core_schema
-
-        def evaluate(value: Any, info):
-            if isinstance(value, bool):
-                raise ValueError("expected a number or a formula, got true or false")
-            return Expression(value).value(info.context or {}) if isinstance(value, str) else value
-
-        return core_schema.with_info_before_validator_function(evaluate, handler(source))
-
-
-Number = Annotated[float, _Evaluated]
-Vector = tuple[Number, ...]
-Formula = str | float
-"""A formula of time and state, evaluated while the mechanism moves; a number is a constant one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,10 +40,11 @@ class Link:
     along its x axis.
 
     Attributes:
-        mass: [kg].
-        inertia: about the center of mass [kg·m²]: one number in the plane, three principal moments
-            in space. Unless given: of a slender rod (`length`), of a disk about z (`radius`), in
-            space of a cylinder along x (both).
+        mass: [kg], positive.
+        inertia: about the center of mass [kg·m²]: one number in the plane; in space three principal
+            moments, or the tensor in the body's axes: six entries xx, yy, zz, xy, xz, yz, or all
+            nine, by rows. By default that of a slender rod (`length`), of a disk about z
+            (`radius`), in space of a cylinder along x (both).
         length: [m].
         radius: [m]; in the plane a body with a radius alone is drawn as a disk.
         points: places by name, (x, y) or (x, y, z) [m], or a `Point`.
@@ -96,7 +60,7 @@ class Link:
     """
 
     mass: Number = 1.0
-    inertia: Number | Vector | None = None
+    inertia: Number | Vector | tuple[Vector, Vector, Vector] | None = None
     length: Number | None = None
     radius: Number | None = None
     points: dict[str, Point | Vector] = dataclasses.field(default_factory=dict)

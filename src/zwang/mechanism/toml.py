@@ -14,8 +14,8 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.mechanism import schema
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.schema import PartError
 from zwang.suggestions import did_you_mean
 
 HOLDS = {
@@ -76,6 +76,7 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     try:
         values = parameter_values(content, settings)
         _find_meshes(content, path.parent)
+        _join_start(content)
         return _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
         line = line_of(text, error.where)
@@ -134,6 +135,17 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
                     raise PartError(
                         ("bodies", name, "shapes"), f"there is no file {shape['file']}."
                     )
+
+
+def _join_start(content: dict[str, Any]) -> None:
+    """Take `shaft.first = { … }` of `[start]`, which TOML reads as tables in tables, as one name."""
+    start = content.get("start")
+    if not isinstance(start, dict):
+        return
+    for joint, given in list(start.items()):
+        if isinstance(given, dict) and given and all(isinstance(x, dict) for x in given.values()):
+            del start[joint]
+            start |= {f"{joint}.{coordinate}": x for coordinate, x in given.items()}
 
 
 def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
