@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -163,6 +165,64 @@ def test_every_joint_is_drawn(world):
 def test_an_option_has_one_type_in_all_kinds():
     fields = {x.name for x in dataclasses.fields(Joint)}
     assert fields == {"kind", "between", "joints", *OPTIONS}
+
+
+NEW = """\
+    from zwang.mechanism.joint_kind import JointEquations, JointKind, Option
+
+    JOINT = JointKind(
+        name="line",
+        summary="a point at a height",
+        plane=JointEquations(
+            removes=1, position=lambda pose, options: pose.displacement[1] - options["height"]
+        ),
+        options=(Option(name="height", meaning="above x", unit="m"),),
+        symbol="slide",
+        example={"height": 0.0},
+    )
+    """
+USED = """\
+    import sys
+    import types
+    from pathlib import Path
+
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    import zwang
+
+    # the folder of joints as it would be with one more file
+    joints = types.ModuleType("zwang.mechanism.joints")
+    joints.__path__ = [str(Path(zwang.__file__).parent / "mechanism" / "joints"), sys.argv[1]]
+    sys.modules["zwang.mechanism.joints"] = joints
+
+    from zwang.mechanism import read
+    from zwang.mechanism.registry import table
+    from zwang.mechanism.scene import scene
+
+    mechanism = read(sys.argv[2])
+    assert mechanism.joints["it"].height == 0.5
+    assert "| `line` | a point at a height | 1 |  | `height` [m] |" in table()
+    assert mechanism.model.constraints.names == ("it",)
+    print(mechanism.model.constraints.position_residual(mechanism.geometry.q, 0.0, mechanism.params))
+    print(scene(mechanism).joints[0].symbol)
+    """
+
+
+def test_one_more_file_is_one_more_joint(tmp_path):
+    """Schema, files, documentation, model and viewer find it."""
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "line.py").write_text(textwrap.dedent(NEW))
+    file = tmp_path / "line.toml"
+    file.write_text(
+        "[bodies]\nbead = { inertia = 1.0, at = [0.3, 0.7] }\n[joints]\n"
+        'it = { kind = "line", between = ["ground", "bead"], height = 0.5 }\n'
+    )
+    command = [sys.executable, "-c", textwrap.dedent(USED), str(folder), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    residual, symbol = done.stdout.split("\n")[:2]
+    assert np.isclose(float(residual.strip("[]")), 0.2) and symbol == "slide"
 
 
 def test_other_formats_have_one_kind_for_each_of_their_names():

@@ -94,6 +94,11 @@ def test_a_start_that_no_coordinate_has_is_refused_with_those_there_are(name, sa
         cross(**{name: Begin(value=0.1)})
 
 
+def test_the_old_name_of_the_geometry_still_works_with_a_sentence():
+    with pytest.warns(DeprecationWarning, match="Mechanism.layout is now geometry"):
+        assert body().layout.d == 2
+
+
 def test_a_file_starts_a_coordinate_of_a_joint(tmp_path):
     file = tmp_path / "cross.toml"
     for key in ("cross.first", '"cross.first"'):

@@ -88,7 +88,8 @@ def _actuated(name: str, actuator: Actuator, joints: JointConstraints) -> Ends:
     if not actuator.lower < actuator.upper:
         raise PartError(
             where,
-            f"lower is {actuator.lower:g} and upper {actuator.upper:g}, expected lower below upper.",
+            f"lower is {actuator.lower:g} and upper {actuator.upper:g}, "
+            "expected lower below upper.",
         )
     if actuator.joint is not None:
         return joints.of(actuator.joint, actuator.coordinate, where)

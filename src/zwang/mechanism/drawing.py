@@ -49,12 +49,12 @@ def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
 
     def draw(run: Run) -> Picture:
         shown = _Shown(mechanism, run.q[0])
-        told = f"t = {run.t[0]:.4g} s"
+        heading = f"t = {run.t[0]:.4g} s"
         return _plane(
             mechanism,
             [*shown.curves(), *_traces(mechanism, run)],
             labels=shown.labels(),
-            heading=told,
+            heading=heading,
         )
 
     return draw

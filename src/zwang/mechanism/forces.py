@@ -1,6 +1,6 @@
 """Springs, dampers, bushings and forces: forces f that do work on coordinates x of two points.
 
-V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power: one transposed derivative for all of them)
+V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power)
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Forces:
             if not len(bushing.stiffness) == len(damping) == size:
                 raise PartError(
                     where,
-                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}.",
+                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, "
+                    f"expected {size}.",
                 )
             ends = ends_between(bushing.between, joints.geometry, where)
             self._add(Ends(ends.a, ends.b, ALL))

@@ -35,7 +35,7 @@ class JointConstraints:
     Args:
         joints: by name.
         geometry: the points.
-        parameters: names of what a formula may use besides its own variables.
+        parameters: names of parameters that a formula may use with its own variables.
         poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q
             itself by default.
 
@@ -209,11 +209,13 @@ class JointConstraints:
             return {**kind.named(numbers), **given}
 
         def phi(q, t, p):
-            return equations.position(*arguments(*(_first(x(q, p)) for x in poses)), options(p))  # type: ignore[misc]
+            taken = arguments(*(_first(x(q, p)) for x in poses))
+            return equations.position(*taken, options(p))  # type: ignore[misc]
 
         def psi(q, v, t, p):
             pose = lambda q: _first(poses[0](q, p))
-            return equations.velocity(*value_and_rate(pose, q, rate(q, v, t, p)), options(p))  # type: ignore[misc]
+            here, moving = value_and_rate(pose, q, rate(q, v, t, p))
+            return equations.velocity(here, moving, options(p))  # type: ignore[misc]
 
         if equations.position is not None:
             found.append(Holonomic(phi, name=name))

@@ -1,4 +1,4 @@
-"""Coordinates of joints and their rates over a run, by name, whatever the model's own coordinates are."""
+"""Coordinates of joints and their rates over a run, by name, in either kind of coordinates."""
 
 from __future__ import annotations
 

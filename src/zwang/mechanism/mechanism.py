@@ -53,7 +53,7 @@ class Mechanism:
         actuators: by name.
         ground: points of the frame, by name.
         world: "plane" or "space".
-        gravity: acceleration of gravity [m/s²]; downwards along the last axis unless given.
+        gravity: acceleration of gravity [m/s²]; by default 9.81 downwards along the last axis.
         start: where joints start, by name of the joint, or of its coordinate ("shaft.first") where
             it has several; the rest is as near to the bodies' rough places as the joints allow.
         coordinates: "maximal" (every body's) or "joint".
@@ -69,7 +69,8 @@ class Mechanism:
         ...     bodies={"rod": Link(length=1.0, angle=0.5)},
         ...     joints={"pivot": Joint("revolute", between=("ground", "rod.start"))},
         ... )
-        >>> run = zw.simulate(mechanism.model, mechanism.start_state.q, mechanism.start_state.v, duration=1.0)
+        >>> start = mechanism.start_state
+        >>> run = zw.simulate(mechanism.model, start.q, start.v, duration=1.0)
     """
 
     bodies: dict[str, Link]

@@ -1,7 +1,9 @@
 """What a joint transmits: force and torque on its second body, at its second point, in the axes of
 its first point.
 
-    f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)        from the joint's share (F_b, τ_b) of the constraint force
+    f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)
+
+with the joint's share (F_b, τ_b) of the constraint force.
 
 In joint coordinates a joint that carries a body is no constraint. Its share is what is missing in
 the balance of all bodies that stand on it, summed from the leaves on:
@@ -93,8 +95,9 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     if mechanism.coordinates == "joint":
         raise PartError(
             (),
-            f"{mechanism.name} is in joint coordinates, in which joints that carry bodies are no constraints; "
-            "take reactions(mechanism, run), or reaction(mechanism.maximal, *shares(mechanism, q, v, t, motion), joint).",
+            f"{mechanism.name} is in joint coordinates, in which joints that carry bodies are no "
+            "constraints; take reactions(mechanism, run), or reaction(mechanism.maximal, "
+            "*shares(mechanism, q, v, t, motion), joint).",
         )
     geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)

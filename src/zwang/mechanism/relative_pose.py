@@ -1,5 +1,5 @@
-"""Points with axes on bodies, and the pose of one point relative to another: all that joints, springs
-and drives are made of.
+"""Points with axes on bodies, and the pose of one point relative to another, on which all joints,
+springs and drives are built.
 
     displacement = Rₐᵀ (r_b − r_a)    place of b in the axes of a, shape (2,) or (3,)
     rotation     = Rₐᵀ R_b            shape (3, 3); in the plane the angle of b less that of a, a

@@ -20,10 +20,10 @@ class Point:
     Attributes:
         at: place in the body's axes [m], from its center of mass.
         angle: in the plane, direction of the x axis [rad]: the way of a slide.
-        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; (0, 0, 1)
-            unless given.
-        x: in space, direction of the x axis, made perpendicular to `axis`; a perpendicular one is
-            taken unless given.
+        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; by
+            default (0, 0, 1).
+        x: in space, direction of the x axis, made perpendicular to `axis`; by default
+            some perpendicular one.
     """
 
     at: Vector
@@ -56,7 +56,7 @@ class Link:
         angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three
             in body axes in space.
         shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`,
-            files beside the mechanism's; by its points and sizes unless given.
+            files beside the mechanism's; by default drawn by its points and sizes.
     """
 
     mass: Number = 1.0
@@ -119,7 +119,7 @@ else:
         namespace={"__pydantic_config__": STRICT, "__module__": __name__},
         frozen=True,
     )
-    Joint.__doc__ = f"""A joint: what two points of bodies, or two other joints, have to do with each other.
+    Joint.__doc__ = f"""A joint: a relation between two points of bodies, or between two other joints.
 
     Attributes:
         kind: one of `zwang.mechanism.KINDS`.
@@ -136,7 +136,7 @@ class Drive:
 
     Attributes:
         joint: the joint.
-        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; the joint's own unless given.
+        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; by default the joint's own.
         value: the coordinate over time, a formula in `t`; or
         rate: its rate over time, from wherever it is at the start.
     """
@@ -154,7 +154,7 @@ class Spring:
 
     Attributes:
         between: two points; or joint: a joint.
-        coordinate: x: "distance" [m] of two points unless given, of a joint its own.
+        coordinate: x: by default "distance" [m] of two points, or the own coordinate of a joint.
         stiffness: [N/m or N·m/rad].
         damping: [N·s/m or N·m·s/rad].
         rest: x without effort [m or rad].
@@ -212,8 +212,8 @@ class Actuator:
 
     Attributes:
         joint: a joint, which it drives; or between: two points, such as the ends of a cylinder.
-        coordinate: of the joint its own unless given, of two points "distance".
-        lower, upper: limits of its control [N or N·m]; none unless given.
+        coordinate: by default the own one of the joint, or "distance" of two points.
+        lower, upper: limits of its control [N or N·m]; by default none.
     """
 
     joint: str | None = None
@@ -252,8 +252,8 @@ class Begin:
     """Where a joint's coordinate starts.
 
     Attributes:
-        value: [rad or m]; left as assembled unless given.
-        rate: [rad/s or m/s]; left unless given.
+        value: [rad or m]; by default as assembled.
+        rate: [rad/s or m/s]; by default as assembled.
     """
 
     value: Number | None = None

@@ -120,7 +120,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
 
 
 def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
-    """Take the files of meshes from beside the mechanism's; what is no such table is told later.
+    """Take the files of meshes from beside the mechanism's; what is no such table is refused later.
 
     Raises:
         PartError: for a file that is not there.

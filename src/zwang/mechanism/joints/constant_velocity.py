@@ -1,7 +1,8 @@
 """Constant-velocity joint: two shafts that meet at a point turn alike at any bend of their axes.
 
-The relative rotation has no part about the axis z of the first shaft: its rotation axis n lies in the
-plane that halves the bend, R₁₀ − R₀₁ = 2 n_z sin(bend) = 0.
+The relative rotation, about n by the bend, has no part about the axis z of the first shaft:
+
+    R₁₀ − R₀₁ = 2 n_z sin(bend) = 0
 """
 
 import jax.numpy as jnp
