@@ -65,6 +65,7 @@ def servo(
                 ]
             )
 
+        # ẋ is linear in v, so that its derivative may be taken at v = 0
         return jax.jacrev(rates)(jnp.zeros(nv())).T
 
     limits = {

@@ -64,6 +64,8 @@ class CompiledMechanism:
         """The bodies in joint coordinates, or None."""
         if self.declared.coordinates == "maximal":
             return None
+        # joints need the poses of the tree, and the tree needs the ends of joints: those come from
+        # the same mechanism in maximal coordinates
         joints = self.declared.maximal.compiled.joints
         ends = {n: (x[0].a, x[0].b) for n, x in joints.ends.items() if not joints.kind(n).couples}
 
@@ -106,6 +108,7 @@ class CompiledMechanism:
         """The servo constraints and their actuators, or None."""
         made = self.declared
         names = (*made.joints, *made.drives)
+        # the bodies are not there yet when a file is checked
         count = lambda: self.bodies.system.nv
         return servo(made.servo, made.actuators, self.joints, names, self.rate, count)
 
@@ -136,6 +139,7 @@ class CompiledMechanism:
         springs, parameters of formulas.
         """
         places = {"offset": self.geometry.offset, "orientation": self.geometry.orientation}
+        # the rough start is one of maximal coordinates, and so are phases taken from it
         joints = self.declared.maximal.compiled.joints
         points = {k: np.asarray(x) for k, x in places.items()}
         return {

@@ -102,6 +102,7 @@ class Forces:
                 return stretches, [x(q, p) for x, _ in self._forces]
 
             x = coordinates(q)
+            # ẋ is linear in v: the pull back of efforts on ẋ is the generalized force
             xdot, pull = jax.vjp(lambda v: jax.jvp(coordinates, (q,), (rate(q, v, t, p),))[1], v)
             damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in self._damped}
             efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(self._forces)]

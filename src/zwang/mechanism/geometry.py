@@ -84,28 +84,18 @@ def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], 
             raise PartError(where, "a body is not called 'ground', and its name has no dot.")
         bodies.append(Body(name, _mass(link, where), _inertia(link, d, where)))
         poses.append(_pose(link, d, where))
-        spin = 0.0 if link.angular_velocity is None else link.angular_velocity
-        turning = _vector(
-            np.atleast_1d(spin) if d == 2 or link.angular_velocity is not None else np.zeros(3),
-            1 if d == 2 else 3,
-            (*where, "angular_velocity"),
-            "angular velocity",
-        )
-        moving = (
-            np.zeros(d)
-            if link.velocity is None
-            else _vector(link.velocity, d, (*where, "velocity"), "velocity")
-        )
-        twists.append(np.concatenate([moving, turning]))
+        twists.append(_twist(link, d, where))
         add(name, i, Point((0.0,) * d), where)
         add(f"{name}.center", i, Point((0.0,) * d), where)
         if link.length is not None:
             half = _positive(link.length, (*where, "length")) / 2
             for end, x in (("start", -half), ("end", half)):
+                # a point of the body's own may have the name of an end
                 if end not in link.points:
                     add(f"{name}.{end}", i, Point((x, *(0.0,) * (d - 1))), where)
         for label, point in link.points.items():
             add(f"{name}.{label}", i, point, (*where, "points", label))
+    # the ground counts as one more body, after all others
     add(GROUND, len(links), Point((0.0,) * d), (GROUND,))
     for label, point in ground.items():
         add(f"{GROUND}.{label}", len(links), point, (GROUND, label))
@@ -177,6 +167,7 @@ def _inertia(link: Link, d: int, where):
 
 def _given_inertia(inertia, d: int, where) -> float | tuple:
     """A number in the plane; in space three principal moments or the tensor, shape (3, 3)."""
+    # a tensor may come as three rows
     given = np.hstack([np.ravel(x) for x in np.atleast_1d(np.asarray(inertia, object))]).astype(
         float
     )
@@ -195,6 +186,7 @@ def _given_inertia(inertia, d: int, where) -> float | tuple:
 
 def _tensor(given: np.ndarray, where) -> tuple:
     """An inertia tensor from its entries xx, yy, zz, xy, xz, yz, or from nine by rows."""
+    # six entries stand at xx, yy, zz, xy, xz, yz
     J = given.reshape(3, 3) if given.size == 9 else given[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
     if not np.allclose(J, J.T, rtol=1e-9, atol=0.0):
         raise PartError(where, "is not symmetric; expected xy = yx, xz = zx and yz = zy.")
@@ -237,10 +229,28 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
     return np.concatenate([at, [np.cos(half)], np.sinc(half / np.pi) * turn / 2])
 
 
+def _twist(link: Link, d: int, where) -> np.ndarray:
+    """Rough velocity and angular velocity."""
+    speed = np.zeros(d) if link.velocity is None else link.velocity
+    spin = np.zeros(1 if d == 2 else 3) if link.angular_velocity is None else link.angular_velocity
+    return np.concatenate(
+        [
+            _vector(speed, d, (*where, "velocity"), "velocity"),
+            _vector(
+                np.atleast_1d(spin),
+                1 if d == 2 else 3,
+                (*where, "angular_velocity"),
+                "angular velocity",
+            ),
+        ]
+    )
+
+
 def _from_x_axis(way: np.ndarray) -> np.ndarray:
     """The shortest turn from the x axis to a direction, as a quaternion."""
     unit = way / np.linalg.norm(way)
     if unit[0] < -1 + 1e-12:
+        # opposite directions have no shortest turn between them: half a turn about z
         return np.array([0.0, 0.0, 0.0, 1.0])
     q = np.concatenate([[1 + unit[0]], np.cross(_AXES[0], unit)])
     return q / np.linalg.norm(q)

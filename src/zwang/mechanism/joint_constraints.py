@@ -109,6 +109,7 @@ class JointConstraints:
         joint = self.joints[name]
         values = {option.name: getattr(joint, option.name) for option in kind.numbers}
         for option in kind.numbers:
+            # NumPy values at the rough start, so that the model's parameters stay plain numbers
             if values[option.name] is None:
                 assert option.as_drawn is not None
                 poses = [
@@ -157,6 +158,7 @@ class JointConstraints:
             return lambda *poses: poses
         coupled = self.joints[name].joints
         assert coupled is not None
+        # a follower may slide or turn: its own joint knows
         chosen = [
             coordinate or self.kind(other).coordinate or SLIDE
             for coordinate, other in zip(kind.couples, coupled, strict=True)
@@ -169,6 +171,7 @@ class JointConstraints:
         equations, found = self._equations(kind), []
         poses = [self._poses(names, i) for i in range(2 if kind.couples else 1)]
         arguments = self._arguments(names[0], kind)
+        # the array of options has all joints of a kind, also those that are no constraint here
         own = np.array([i for i, name in enumerate(self._named(kind)) if name in names])
         none = np.zeros((len(names), 0))
 
@@ -199,6 +202,7 @@ class JointConstraints:
         equations, found = self._equations(kind), []
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
         arguments, index = self._arguments(name, kind), self._named(kind).index(name)
+        # two formulas are two functions, which cannot share one vmap
         formulas = {
             x.name: Expression(str(getattr(self.joints[name], x.name))) for x in kind.formulas
         }

@@ -47,6 +47,7 @@ def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
         rate = mechanism.compiled.rate(q, v, t, p)
         return value_and_rate(lambda q: jnp.stack([x(q, p) for x in functions]), q, rate)
 
+    # at all steps, not at the samples: turns between two steps can be counted by their rates
     values, rates = (np.asarray(x) for x in at(y[:, :nq], y[:, nq:], t))
     data: dict[str, tuple] = {}
     for i, (name, ends) in enumerate(read.items()):

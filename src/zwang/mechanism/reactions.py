@@ -109,6 +109,7 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         q.reshape(-1, q.shape[-1]),
         np.reshape(share, (-1, np.shape(share)[-1])),
     )
+    # where the ground is the second body, the share on the first one is its opposite
     carried = geometry.carrier[ends.b] < len(geometry.bodies)
     body, sign = (geometry.carrier[ends.b], 1.0) if carried else (geometry.carrier[ends.a], -1.0)
     own = sign * share.reshape(len(q), len(geometry.bodies), -1)[:, body]

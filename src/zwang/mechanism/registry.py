@@ -38,6 +38,7 @@ changes results in their last digits.
 
 def _discovered() -> dict[str, JointKind]:
     """The `JOINT` of every file in the folder, in the order of their rows."""
+    # from the folder itself, so that no list has to be kept
     modules = [
         importlib.import_module(f"{joints.__name__}.{found.name}")
         for found in pkgutil.iter_modules(joints.__path__)

@@ -34,6 +34,7 @@ def resolve_joints(
     Raises:
         PartError: for a joint that makes no sense, naming it.
     """
+    # all joints first, because a coupling asks what the joints that it couples are
     for name, joint in joints.items():
         _check(name, joint, geometry.d, parameters)
     found: dict[str, list[Ends]] = {}
@@ -124,6 +125,7 @@ def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...]) -> None
     given = {f.name for f in dataclasses.fields(joint) if getattr(joint, f.name) is not None}
     given -= {"kind"}
     acts_on = "joints" if kind.couples else "between"
+    # an option that is drawn at the start may be left out
     needed = {acts_on} | {option.name for option in kind.options if option.as_drawn is None}
     if missing := sorted(needed - given):
         raise PartError(where, f"a {joint.kind} joint needs {missing[0]}.")

@@ -17,6 +17,7 @@ from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.reactions import reactions
 from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Link
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
 
@@ -35,9 +36,8 @@ def scene(m: Mechanism) -> Scene:
     kinds = {name: JOINT_KINDS[joint.kind] for name, joint in m.joints.items()}
     marked = {name: m.ends(name) for name, kind in kinds.items() if not kind.couples}
     ground = len(geometry.bodies)
-    names = {
-        number: name for name, number in reversed(geometry.index.items())
-    }  # the first name of a point
+    # the first name of a point: from the last to the first, so that the first stays
+    names = {number: name for name, number in reversed(geometry.index.items())}
     joints = tuple(
         Mark(
             name,
@@ -49,24 +49,41 @@ def scene(m: Mechanism) -> Scene:
         )
         for name, ends in marked.items()
     )
-    links = [
-        part
-        for i, (name, link) in enumerate(m.bodies.items())
-        for part in _lines(
-            geometry,
-            i,
-            name,
-            link,
-            names,
-            [e.b if geometry.carrier[e.b] == i else e.a for e in marked.values()],
-        )
-    ]
+    belts = [name for name, kind in kinds.items() if kind.line == "belt"]
+    slides = [kinds[name].symbol == "slide" for name in marked]
+    outlines = _outlines(m, names, marked)
     rods = [
         Bar((names[e.a], names[e.b]), kind="rod")
         for name, e in marked.items()
         if kinds[name].line == "rod"
     ]
-    belts = [name for name, kind in kinds.items() if kind.line == "belt"]
+    return Scene(
+        points=(*geometry.index, *(f"{name}.{i}" for name in belts for i in range(4))),
+        seen=_seen(m, [e.a for e in marked.values()], slides, belts),
+        bars=(*(x for x in outlines if isinstance(x, Bar)), *rods, *_bars(m, belts)),
+        plates=tuple(x for x in outlines if isinstance(x, Plate)),
+        joints=joints,
+        bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
+        traces=m.look.traces,
+        forces=lambda run: joint_forces(m, run, tuple(marked)),
+        view=m.look.view,
+    )
+
+
+def _outlines(
+    m: Mechanism, names: Mapping[int, str], marked: Mapping[str, Ends]
+) -> list[Bar | Plate]:
+    """Bars and plates of all bodies, through their points and the joints that they carry."""
+    carrier, found = m.geometry.carrier, []
+    for i, (name, link) in enumerate(m.bodies.items()):
+        held = [e.b if carrier[e.b] == i else e.a for e in marked.values()]
+        found += _lines(m.geometry, i, name, link, names, held)
+    return found
+
+
+def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
+    """Strands of belts, springs and cylinders."""
+    # a belt's four points are the ends of its two strands, one after the other
     strands = [
         Bar((f"{name}.{i}", f"{name}.{i + 1}"), name, "rod") for name in belts for i in (0, 2)
     ]
@@ -78,22 +95,7 @@ def scene(m: Mechanism) -> Scene:
     cylinders = [
         Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None
     ]
-    return Scene(
-        points=(*geometry.index, *(f"{name}.{i}" for name in belts for i in range(4))),
-        seen=_seen(
-            m,
-            [e.a for e in marked.values()],
-            [kinds[name].symbol == "slide" for name in marked],
-            belts,
-        ),
-        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *strands, *springs, *cylinders),
-        plates=tuple(x for x in links if isinstance(x, Plate)),
-        joints=joints,
-        bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
-        traces=m.look.traces,
-        forces=lambda run: joint_forces(m, run, tuple(marked)),
-        view=m.look.view,
-    )
+    return [*strands, *springs, *cylinders]
 
 
 def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:

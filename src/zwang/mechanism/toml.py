@@ -154,6 +154,7 @@ def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
     try:
         return pydantic.TypeAdapter(Mechanism).validate_python(content, context=values)
     except pydantic.ValidationError as error:
+        # one sentence: the first mistake, and how many there are
         found = [_explained(x) for x in error.errors(include_url=False)]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PartError(found[0].where, found[0].message + more) from None
@@ -165,6 +166,7 @@ def _explained(found) -> PartError:
     if isinstance(cause, PartError):
         return cause
     where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
+    # entries of a list have no lines of their own
     known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         last = where[len(where) - 1]

@@ -101,6 +101,7 @@ class SpanningTree:
             for n, j in self.joints.items()
             if n in self.ends and JOINT_KINDS[j.kind].carries(self.geometry.d)
         ]
+        # joints in the order of the file, so that the coordinates do not depend on names
         while len(carriers) < ground:
             by = next(self._next(able, carried, carrier), None)
             if by is None:
@@ -166,6 +167,7 @@ class SpanningTree:
         at = home[by.parent] @ near
         twists = self._equations(by.joint).twists(at)
         if by.reverse:
+            # a ball joint keeps its twists: its quaternion is turned round instead
             twists = {name: x if x.ndim == 2 else -x for name, x in reversed(twists.items())}
         return at @ np.linalg.inv(far), {f"{by.joint}{name}": x for name, x in twists.items()}
 
@@ -197,6 +199,7 @@ class SpanningTree:
             jnp.eye(tree.system.nv)
         )
         twists = self._body_twists(state)[[by.body for by in self.carriers]]
+        # twists of all bodies that the tree's joints allow best
         v = np.linalg.lstsq(np.asarray(J).reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[
             0
         ]
