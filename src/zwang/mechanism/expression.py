@@ -102,6 +102,10 @@ class Expression:
                 f"{self.text!r} is no formula: {getattr(error, 'msg', error)}."
             ) from None
 
+    def __fingerprint__(self):
+        """The text says all: Python's syntax tree cannot be part of a key of compiled programs."""
+        return self.text
+
     @cached_property
     def names(self) -> frozenset[str]:
         """Names that it needs, without the constants."""
