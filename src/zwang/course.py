@@ -4,15 +4,19 @@ where a switch is due.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
 import numpy as np
 
+from zwang.arrays import on_device
 from zwang.errors import Result
 from zwang.flow import Events, MotionFlow
 from zwang.integrate import AbstractIntegrator
 from zwang.integrate.loop import CHUNK, Progress, Tolerances, advance
+from zwang.model import Model
+from zwang.pseudoinverse import Proximal
 from zwang.run import Steps, Switched
 from zwang.run.observe import refuse_missed
 from zwang.switching import (
@@ -23,6 +27,7 @@ from zwang.switching import (
     accumulation,
     event_values,
 )
+from zwang.watch import Contradiction, NearlyParallel, blocked, decisive, examine, rescaled
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
@@ -41,11 +46,14 @@ class Course:
         switching: the switches, or None.
         instants: sample times [s].
         progress: called with the fraction done, or None.
+        model: what moves, for names in messages.
+        changeable: whether the method for A⊕ may be changed where rows become nearly parallel.
 
     Attributes:
         parts: every accepted step.
         turned: every change of topology.
-        detail: what could not be switched, or None.
+        detail: what could not be switched, or which constraints end the run, or None.
+        changes: a sentence for each change of the method for A⊕.
     """
 
     def __init__(
@@ -58,7 +66,12 @@ class Course:
         tolerances: Tolerances,
         limit,
         progress: Callable[[float], None] | None,
+        *,
+        model: Model,
+        changeable: bool,
     ):
+        self.model, self.changeable = model, changeable
+        self.changes: list[str] = []
         self.flow, self.integrator, self.events, self.switching = (
             flow,
             integrator,
@@ -92,6 +105,7 @@ class Course:
                     ahead[: np.searchsorted(ahead, until) + 1], until
                 )  # the last one may be a switch's, not a sample's
                 window[: len(ahead)] = ahead
+                before = here
                 here, history = advance(
                     self.flow,  # type: ignore
                     self.integrator,
@@ -101,8 +115,17 @@ class Course:
                     self.tolerances,
                     self.limit,
                 )
-                self.parts.append(Steps.of(history, done).without_samples_from(until))
-                done += self.parts[-1].samples
+                part = Steps.of(history, done).without_samples_from(until)
+                found = examine(self.model, self.flow, self.parts[-1], part)
+                if isinstance(found, Contradiction):
+                    self.parts.append(part.first(found.step))
+                    self.detail = found.sentence
+                    return Result.INCONSISTENT, self._stopped_at(here)
+                if isinstance(found, NearlyParallel) and self._decide(found, before):
+                    here = before  # the chunk is taken once more
+                    continue
+                self.parts.append(part)
+                done += part.samples
                 refuse_missed(self.flow, self.parts[-1].t, self.parts[-1].y)
                 if self.progress is not None:
                     self.progress((float(here.t) - t0) / (instants[-1] - t0))
@@ -111,6 +134,16 @@ class Course:
                     np.asarray(here.fired)[: len(self.events.stops)]
                 ):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
+                if stopped == Result.NOT_CONVERGED:
+                    stopped, self.detail = blocked(
+                        self.model,
+                        self.flow.holding(on_device(part.applied[-1]))
+                        if len(part.t)
+                        else self.flow,
+                        float(here.t),
+                        np.asarray(here.y),
+                        float(here.h),
+                    )
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
                 if float(here.t) == until or np.any(np.asarray(here.fired)):
@@ -135,6 +168,27 @@ class Course:
             )
         )
         return int(sampled)
+
+    def _stopped_at(self, here: Progress) -> Progress:
+        """Where the last step that is kept has ended."""
+        last = [part for part in self.parts if len(part.t)][-1]
+        kept = sum(len(part.t) for part in self.parts) - 1
+        where = lambda p: (p.t, p.y, p.accepted)
+        return eqx.tree_at(where, here, (last.t[-1], last.y[-1], np.int64(kept)))
+
+    def _decide(self, found: NearlyParallel, here: Progress) -> bool:
+        """Whether a chunk is to be taken once more, with row lengths or a method that its rows need."""
+        dynamics = self.flow.dynamics
+        if (flow := rescaled(self.flow, float(here.t), np.asarray(here.y))) is not self.flow:
+            self.flow = flow
+            return True
+        if not self.changeable or type(dynamics.pseudoinverse) is not Proximal:
+            return False
+        when = f"from t = {float(here.t):.6g} s on"
+        dynamics, sentence = decisive(dynamics, found.sigma, when)
+        self.flow = dataclasses.replace(self.flow, dynamics=dynamics)
+        self.changes.append(sentence)
+        return True
 
     def _turn(self, here: Progress, duration: float) -> Progress:
         """Switch what is due, and what that switches in its wake at the same instant: a rope that

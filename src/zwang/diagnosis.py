@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.drift.consistent import pieces
 from zwang.drift.metric import metric_of
-from zwang.dynamics import CONSISTENT, Dynamics
+from zwang.dynamics import Dynamics
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
 from zwang.kernel import row_lengths, row_scale
@@ -167,7 +167,7 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
             )
         )
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
-    residual = start.residual
+    residual = start.verdict.residual
     return Diagnosis(
         model.name,
         model.system.nq,
@@ -182,7 +182,7 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
         speed,
         residual,
         model.singular_mass,
-        violation < 1e-6 and speed < 1e-6 and residual < CONSISTENT,
+        violation < 1e-6 and speed < 1e-6 and start.verdict.consistent,
         levels=level_reports(model, C, _rank_of),
         tree=tree_lines(model, C, _rank_of),
     )

@@ -11,25 +11,13 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.constraint import Constraints
-from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths, row_scale
+from zwang.judgement import row_units
+from zwang.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths
 from zwang.mass import AbstractMass, DenseMass, factor_mass
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.sparse import Structure
 from zwang.state import State
 from zwang.system import System
-
-CONSISTENT = 1e-6
-"""Largest ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length, that counts as consistent. At
-singular configurations the
-damping leaves up to 1e-8; contradictory constraints leave their own disagreement.
-"""
-
-ROUND_OFF = 1e-8
-"""Accelerations below this, relative to those of turning at the present speed (speed² · curvature),
-are round-off of b: a mechanism
-that turns evenly may ask for no acceleration at all, and then there is nothing else to compare a
-residual with.
-"""
 
 
 class Scales(eqx.Module):
@@ -38,13 +26,16 @@ class Scales(eqx.Module):
 
     Attributes:
         row_length: typical length of each row in the metric of M⁻¹, shape (m,).
-        curvature: typical curvature of the constraints, 1/length in the mass metric [1/(m √kg) …];
-            a violation φ, divided by its row's length and times this, is a dimensionless angle. 0
-            if all constraints are linear.
+        curvature: typical curvature of the constraints, 1/length in the mass metric
+            [1/(m √kg) …]; 0 if all of them are linear. A state that is off by φ has false singular
+            values of the size `φ / row_length · curvature`.
+        inverse_length: what makes a violation dimensionless [1/(m √kg) …]: the curvature, which
+            makes an angle of it, or, of linear constraints, 1/(extent of the motion).
     """
 
     row_length: Float[Array, " m"]
     curvature: Float[Array, ""]
+    inverse_length: Float[Array, ""]
 
 
 class Equation(eqx.Module):
@@ -114,14 +105,22 @@ class Dynamics(eqx.Module):
         return self.constraints.velocity_residual(s.q, s.v, s.t, self.p)
 
     def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
-        """Size of a position residual as a dimensionless angle: ‖φ / row length‖ · curvature."""
+        """Size of a position residual, dimensionless: ‖φ / row length‖ · `Scales.inverse_length`."""
+        assert self.scales is not None
+        return self.scales.inverse_length * self.distance(phi)
+
+    def uncertainty(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
+        """Size of the false singular values of a state that is off its constraints by φ: ‖φ / row
+        length‖ · curvature. Linear constraints have none.
+        """
         assert self.scales is not None
         return self.scales.curvature * self.distance(phi)
 
     def distance(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual in the mass metric, ‖φ / row length‖."""
         assert self.scales is not None
-        scaled = row_scale(self.scales.row_length)[self.constraints.position_rows] * phi
+        unit = row_units(jnp, self.scales.row_length)  # a row that is absent must stay at zero, too
+        scaled = unit[self.constraints.position_rows] * phi
         return jnp.sqrt(jnp.sum(scaled**2))
 
     # --- matrices
@@ -229,6 +228,23 @@ class Dynamics(eqx.Module):
             )
         return constrained_acceleration(eq.free_acceleration, eq.weighted, eq.b, nonideal)
 
+    def residual(self, eq: Equation, acceleration: Float[Array, " nv"]) -> Float[Array, ""]:
+        """Largest entry of `A v̇ − b`, rows at unit length, relative to the accelerations in it: a =
+        M⁻¹F, v̇, b, and what turning at the present speed takes.
+
+        A cheap bound for every stage of a run; `zwang.judgement` judges what it finds suspicious.
+        """
+        if not self.constraints.m:
+            return jnp.zeros(())
+        weighted, mass, v = eq.weighted, eq.mass, eq.state.v
+        unit = weighted.units()
+        free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))  # ‖a‖ in the mass metric
+        size = jnp.sqrt(jnp.abs(acceleration @ mass.apply(acceleration)))
+        turning = 0.0 if self.scales is None else self.scales.curvature * (v @ mass.apply(v))
+        left = jnp.max(jnp.abs(unit * (weighted.A @ acceleration - eq.b)))
+        terms = free + size + jnp.max(jnp.abs(unit * eq.b)) + turning
+        return jnp.where(left > 0, left / jnp.where(terms > 0, terms, left), 0.0)
+
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
         """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal."""
         if all(c.nonideal is None for c in self.constraints.members):
@@ -266,6 +282,17 @@ class Dynamics(eqx.Module):
             self.matrix(s),  # type: ignore
             self.constraints.product(s.q, s.v, s.t, self.p),  # type: ignore
         )
+
+
+def centripetal_terms(
+    weighted: WeightedPseudoinverse, v: Float[Array, " nv"], scales: Scales | None
+) -> Float[Array, " m"] | float:
+    """Size of the terms inside b of each row, `length · curvature · speed²`, shape (m,); 0 where no
+    curvature was measured.
+    """
+    if scales is None:
+        return 0.0
+    return scales.row_length * scales.curvature * (v @ weighted.mass.apply(v))
 
 
 def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:

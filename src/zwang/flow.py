@@ -81,7 +81,12 @@ class MotionFlow(eqx.Module):
         return State(*self.split(y), t)
 
     def rate(self, t, y):
-        return jnp.concatenate(self.drift.rate(self.dynamics, self.state(t, y)))
+        return self.rate_and_residual(t, y)[0]
+
+    def rate_and_residual(self, t, y):
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
+        rate = self.drift.rate(self.dynamics, self.state(t, y))
+        return jnp.concatenate([rate.q, rate.v]), rate.residual
 
     def settle(self, t, y, error) -> Landing:
         landed = self.drift.settle(self.dynamics, self.state(t, y), self.split(error), self.target)
@@ -90,6 +95,7 @@ class MotionFlow(eqx.Module):
             jnp.concatenate([state.q, state.v]),
             jnp.concatenate(landed.error),
             landed.violation,
+            landed.slip,
             landed.converged,
             landed.volume,
         )

@@ -12,7 +12,7 @@ and everything else is one line:
     v   ← v − A⊕ ψ,   q ← q ⊖ A⊕ φ        velocity and position projection
 
 Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
-counts as small; a row shorter than `ROUND_OFF` times the longest one is round-off and is left out.
+counts as small; a row shorter than `zwang.judgement.ABSENT` times the longest one is round-off and is left out.
 """
 
 from __future__ import annotations
@@ -22,14 +22,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.factor import SMALL
+from zwang.judgement import ABSENT, relative_residual, row_units
 from zwang.mass import AbstractMass
 from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
-
-ROUND_OFF = 1e-13
-"""Rows shorter than this times the longest row (both in the metric of M⁻¹) are treated as absent:
-they are the round-off of a
-row that vanishes identically, 1e-16 of its terms. Row factors from 1e-6 to 1e6 stay above it.
-"""
+from zwang.pseudoinverse.certificate import ROUND_OFF, Certified
 
 
 class WeightedPseudoinverse(eqx.Module):
@@ -75,6 +71,27 @@ class WeightedPseudoinverse(eqx.Module):
         """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of x."""
         return self.correct(r)
 
+    def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
+        """`A⊕ r` and multipliers of least norm, solved to the round-off of r's `terms` and with the
+        quality that was reached; for states on their constraints.
+        """
+        return in_units(self.C.certified(self.scale * r, self.scale * terms), self)
+
+    def least_singular_value(self) -> Float[Array, ""]:
+        """Smallest singular value of the rows at unit length that is not a redundancy
+        (`zwang.pseudoinverse.certificate.least_singular_value`).
+        """
+        return self.C.least_singular_value()
+
+    def units(self) -> Float[Array, " m"]:
+        """What makes rows comparable (`zwang.judgement.row_units`), those that are absent included."""
+        present = self.scale > 0
+        return row_units(jnp, jnp.where(present, 1 / jnp.where(present, self.scale, 1.0), 0.0))
+
+    def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`W y`."""
+        return self.mass.unweigh(y)
+
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`: w without what the constraints forbid."""
         return w - self.correct(self.A @ w)
@@ -96,14 +113,24 @@ class WeightedPseudoinverse(eqx.Module):
         return self.C.rank()
 
 
+def in_units(found: Certified, weighted) -> Certified:
+    """A solution for rows of unit length in the metric of M⁻¹, in the model's own units."""
+    return Certified(
+        weighted.unweigh(found.solution),
+        weighted.scale * found.multipliers,
+        found.quality,
+        found.iterations,
+    )
+
+
 def row_lengths(C: Float[Array, "m nv"]) -> Float[Array, " m"]:
     """Length of each row."""
     return jnp.sqrt(jnp.sum(C * C, axis=1))
 
 
 def row_scale(length: Float[Array, " m"]) -> Float[Array, " m"]:
-    """1/length, and 0 for a row that is round-off (`ROUND_OFF`)."""
-    present = length > ROUND_OFF * jnp.max(length, initial=0.0)
+    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
+    present = length > ABSENT * jnp.max(length, initial=0.0)
     return jnp.where(present, 1 / jnp.where(present, length, 1.0), 0.0)
 
 
@@ -134,4 +161,59 @@ def constrained_acceleration(
         acceleration
         if nonideal is None
         else acceleration + weighted.tangent(weighted.mass.solve(nonideal))
+    )
+
+
+class CertifiedAcceleration(eqx.Module):
+    """`v̇ = a + A⊕ (b − A a)` with its certificate.
+
+    Attributes:
+        acceleration: v̇, shape (nv,).
+        multipliers: λ, shape (m,), of least norm in rows of unit length.
+        residual: largest entry of `|A v̇ − b|` beside its terms (`zwang.judgement`).
+        accuracy: estimate of the relative error of v̇ in the mass metric: what is left of the
+            residual, or its round-off, over the smallest singular value.
+    """
+
+    acceleration: Float[Array, " nv"]
+    multipliers: Float[Array, " m"]
+    residual: Float[Array, ""]
+    accuracy: Float[Array, ""]
+
+
+def certified_acceleration(
+    free: Float[Array, " nv"],
+    weighted,
+    b: Float[Array, " m"],
+    centripetal: Float[Array, " m"] | float,
+) -> CertifiedAcceleration:
+    """The acceleration of a state on its constraints, solved to round-off.
+
+    The residual is corrected twice: a may exceed v̇ a million times, and the first correction leaves
+    the round-off of a.
+
+    Args:
+        free: a = M⁻¹F, shape (nv,).
+        weighted: A⊕ (`WeightedPseudoinverse` or its sparse twin).
+        b: right-hand side, shape (m,).
+        centripetal: size of the terms inside b, shape (m,), where they are known.
+    """
+    A, terms = weighted.A, jnp.abs(b) + centripetal
+    first = weighted.certified(b - A @ free, terms + abs(A) @ jnp.abs(free))
+    acceleration = free + first.solution
+    second = weighted.certified(b - A @ acceleration, terms + abs(A) @ jnp.abs(acceleration))
+    acceleration = acceleration + second.solution
+    left = A @ acceleration - b
+    unit = weighted.units()
+    residual = relative_residual(
+        jnp, left, terms + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration)), unit
+    )
+    noise = ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
+    error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
+    size = jnp.sqrt(jnp.abs(acceleration @ weighted.mass.apply(acceleration)))
+    sigma = weighted.least_singular_value()
+    reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
+    accuracy = jnp.where(reach > 0, reach / jnp.maximum(size, reach), 0.0)
+    return CertifiedAcceleration(
+        acceleration, first.multipliers + second.multipliers, residual, accuracy
     )

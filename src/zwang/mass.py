@@ -45,6 +45,10 @@ class AbstractMass(eqx.Module):
         """`W y`."""
 
     @abc.abstractmethod
+    def diag(self) -> Float[Array, " nv"]:
+        """Diagonal of M."""
+
+    @abc.abstractmethod
     def dense(self) -> Float[Array, "nv nv"]:
         """`M` as a full matrix, for formulations that need it."""
 
@@ -70,6 +74,9 @@ class DiagonalMass(AbstractMass):
 
     def unweigh(self, y):
         return y / jnp.sqrt(self.diagonal)
+
+    def diag(self):
+        return self.diagonal
 
     def dense(self):
         return jnp.diag(self.diagonal)
@@ -99,6 +106,9 @@ class DenseMass(AbstractMass):
 
     def unweigh(self, y):
         return self.factor.backward(y)
+
+    def diag(self):
+        return jnp.diag(self.matrix)
 
     def dense(self):
         return self.matrix
@@ -135,6 +145,9 @@ class BlockDiagonalMass(AbstractMass):
 
     def unweigh(self, y):
         return self._each(Cholesky.backward, y)
+
+    def diag(self):
+        return jnp.einsum("bii->bi", self.blocks).ravel()
 
     def dense(self):
         return jax.scipy.linalg.block_diag(*self.blocks)

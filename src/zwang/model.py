@@ -16,9 +16,11 @@ from zwang.arrays import as_parameters, is_concrete, on_device, require_float64,
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
 from zwang.drift.consistent import measure
-from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics
+from zwang.dynamics import Dynamics, Scales, centripetal_terms
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
+from zwang.judgement import allowance, relative_residual
+from zwang.kernel import certified_acceleration
 from zwang.law import AbstractControlLaw
 from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
@@ -203,7 +205,10 @@ class Motion(eqx.Module):
             where rows are redundant.
         matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
         rank: rank of A by the pseudoinverse's threshold.
-        residual: ‖A v̇ − b‖ relative to ‖b‖ + ‖A a‖, rows at unit length.
+        residual: largest entry of |A v̇ − b| beside the terms that it is made of
+            (`zwang.judgement`).
+        accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left of
+            it, over the smallest singular value of the rows at unit length.
         result: a `Result` code.
     """
 
@@ -218,6 +223,7 @@ class Motion(eqx.Module):
     rhs: Float[Array, " m"]
     rank: Int[Array, ""]
     residual: Float[Array, ""]
+    accuracy: Float[Array, ""]
     mass_is_positive: Bool[Array, ""]
     result: Int[Array, ""]
 
@@ -257,12 +263,9 @@ def motion(
     state = model.state(q, v, t)
     answer = motion_of(dynamics, state)
     if throw and is_concrete(answer):
-        if (
-            Result(int(answer.result)) is Result.INCONSISTENT
-        ):  # or b is nothing but round-off, which the curvature tells
-            answer = motion_of(
-                dynamics, state, curvature=measure(dynamics.passive, state).curvature
-            )
+        if Result(int(answer.result)) is Result.INCONSISTENT:
+            # b may be nothing but round-off, which only the constraints' curvature can say
+            answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
     return answer
 
@@ -273,47 +276,69 @@ def motion_of(
     state: State,
     stabilization: Float[Array, " m"] | float = 0.0,
     applied: Float[Array, " nv"] | float = 0.0,
-    curvature: Float[Array, ""] | float = 0.0,
+    judged_by: Scales | None = None,
 ) -> Motion:
-    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a
-    force applied besides F;
-    `curvature` of the constraints (`Scales`) tells how much of b is round-off.
+    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a force
+    applied besides F.
+
+    The residual is judged by `zwang.judgement`, with the terms inside b and the violation of the
+    state where the scales of the model are given by `judged_by`. Without them the violation is taken
+    relative to the coordinates themselves.
     """
     eq = dynamics.equation_at(state, stabilization)
     eq = dataclasses.replace(eq, force=eq.force + applied)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
-    multipliers = weighted.multipliers(eq.b - A @ free)
-    nonideal = dynamics.nonideal_forces(eq, multipliers)
+    centripetal = centripetal_terms(weighted, state.v, judged_by)
+    found = certified_acceleration(free, weighted, eq.b, centripetal)
+    nonideal = dynamics.nonideal_forces(eq, found.multipliers)
     impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
     zero = jnp.zeros_like(free)
     by_constraint = {
-        name: A[rows].T @ multipliers[rows] + impressed.get(name, zero)
+        name: A[rows].T @ found.multipliers[rows] + impressed.get(name, zero)
         for name, rows in dynamics.constraints.row_slices.items()
     }
-    ideal, nonideal = A.T @ multipliers, sum(impressed.values(), zero)
-    acceleration, scale, positive = dynamics.acceleration(eq), weighted.scale, mass.is_positive()
-    asked = jnp.linalg.norm(scale * eq.b) + jnp.linalg.norm(scale * (A @ free))
-    asked = asked + ROUND_OFF * curvature * (state.v @ mass.apply(state.v))
-    residual = jnp.linalg.norm(scale * (A @ acceleration - eq.b)) / jnp.where(asked > 0, asked, 1.0)
-    result = jnp.where(residual <= CONSISTENT, Result.SUCCESS, Result.INCONSISTENT)
+    ideal, nonideal = A.T @ found.multipliers, sum(impressed.values(), zero)
+    acceleration, residual = found.acceleration + mass.solve(nonideal), found.residual
+    if dynamics.formulation is not None:  # another equation of motion is judged by its own result
+        acceleration = dynamics.acceleration(eq)
+        terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
+        residual = relative_residual(jnp, A @ acceleration - eq.b, terms, weighted.units())
+    allowed = allowance(jnp, violation_of(dynamics, state, weighted, judged_by))
+    result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
     result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
+    positive = mass.is_positive()
     result = jnp.where(positive, result, Result.SINGULAR_MASS)
     result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
     return Motion(
-        acceleration,
-        free,
-        ideal + nonideal,
-        ideal,
-        nonideal,
-        by_constraint,
-        multipliers,
-        A,
-        eq.b,
-        weighted.rank(),
-        residual,
-        positive,
-        result,
+        acceleration=acceleration,
+        free_acceleration=free,
+        constraint_force=ideal + nonideal,
+        ideal_force=ideal,
+        nonideal_force=nonideal,
+        by_constraint=by_constraint,
+        multipliers=found.multipliers,
+        matrix=A,
+        rhs=eq.b,
+        rank=weighted.rank(),
+        residual=residual,
+        accuracy=found.accuracy,
+        mass_is_positive=positive,
+        result=result,
     )
+
+
+def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) -> Float[Array, ""]:
+    """How far a state is off its constraints, dimensionless: the larger of position and velocity."""
+    c, unit = dynamics.constraints, weighted.units()
+    phi, psi = unit[c.position_rows] * dynamics.position_residual(s), dynamics.velocity_residual(s)
+    psi, speed = unit[c.velocity_rows] * psi, jnp.sqrt(jnp.abs(s.v @ weighted.mass.apply(s.v)))
+    size = jnp.max(jnp.abs(s.q), initial=0.0) * jnp.sqrt(
+        jnp.abs(jnp.sum(weighted.mass.apply(jnp.ones_like(s.v))))
+    )
+    inverse = 1 / jnp.maximum(size, 1e-300) if scales is None else scales.inverse_length
+    off = jnp.where(jnp.any(phi != 0), inverse * jnp.linalg.norm(phi), 0.0)
+    slip = jnp.linalg.norm(psi)
+    return jnp.maximum(off, jnp.where(slip > 0, slip / jnp.maximum(speed, slip), 0.0))
 
 
 def raise_on_failure(answer: Motion, model: Model) -> None:

@@ -19,16 +19,15 @@ from zwang.errors import ModelError, Result, SimulationError
 from zwang.flow import Events, MotionFlow
 from zwang.formulation.base import AbstractFormulation
 from zwang.integrate import AbstractIntegrator, Dopri8
-from zwang.integrate.loop import GROW, SHRINK, Progress, Tolerances
+from zwang.integrate.loop import FIXED_STEP_ACCEPT, GROW, SHRINK, Progress, Tolerances
 from zwang.law import AbstractLoop, AbstractSampler
 from zwang.model import Model
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.run import Run, Steps
 from zwang.start import START_TOLERANCE, checked_start
 from zwang.switching import Switch, Switching, event_values
+from zwang.watch import suited
 
-FIXED_STEP_ACCEPT = 1e-6
-"""Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
 ROUND_OFF_TARGET = 1e-15
 """Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near
 its origin.
@@ -134,7 +133,10 @@ def simulate(
         state,
         start_tolerance,
         params,
+        instants[-1] - t0,
     )
+    changeable = pseudoinverse is None and formulation is None and dynamics.structure is None
+    dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
     dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
@@ -186,7 +188,16 @@ def simulate(
         memory,
     )
     course = Course(
-        flow, integrator, events, switching, instants, tolerances, _count(max_steps), progress
+        flow,
+        integrator,
+        events,
+        switching,
+        instants,
+        tolerances,
+        _count(max_steps),
+        progress,
+        model=model,
+        changeable=changeable,
     )
     result, here = course.follow(here)
 
@@ -199,7 +210,8 @@ def simulate(
         "rtol": float(rtol),
         "integrator": type(integrator).__name__,
         "drift": repr(drift),
-        "pseudoinverse": repr(dynamics.pseudoinverse),
+        "pseudoinverse": repr(course.flow.dynamics.pseudoinverse),
+        "method_changes": [x for x in (change, *course.changes) if x],
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
@@ -208,7 +220,7 @@ def simulate(
     )
     run = Run(
         model,
-        flow,
+        course.flow,
         Steps.joined(course.parts),
         instants,
         result,

@@ -8,10 +8,12 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.consistency import Verdict, judge, vanishing_rows
 from zwang.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
-from zwang.drift.metric import dense_mass, mass_blocks, metric_of, rows_of
-from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics, Scales
+from zwang.drift.metric import dense_mass, mass_blocks
+from zwang.dynamics import Dynamics, Scales
 from zwang.errors import ModelError, Result
+from zwang.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.model import Model, contradiction
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.sparse import SparseMatrix
@@ -43,8 +45,7 @@ class Start:
         given: the state as given, and `at` what the model's functions say there.
         placement: its place on the constraints, and `there` what the functions say at it.
         scales: typical row lengths and curvature.
-        miss: `A v̇ − b` at the placement for the best v̇, shape (m,).
-        residual: its size relative to ‖b‖ + ‖A a‖, rows at unit length.
+        verdict: whether the constraints agree there.
     """
 
     given: State
@@ -52,37 +53,23 @@ class Start:
     placement: Placement
     there: Pieces
     scales: Scales
-    miss: np.ndarray
-    residual: float
+    verdict: Verdict
 
 
-def begin(dynamics: Dynamics, state: State) -> Start:
+def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
     """Measure scales unless they are known, place the state on its constraints, and see whether
     they have a common acceleration
     there. Scales are those of all rows, also of those that are switched off.
     """
     at = pieces(dynamics, state)
-    scales = measure(all_on(dynamics), state) if dynamics.scales is None else dynamics.scales
+    scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
     placement = place(
         eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state
     )
     there = pieces(dynamics, placement.state)
-    metric = metric_of(dynamics, there.M, there.A)
-    A, b, free = rows_of(there.A), np.asarray(there.b), metric.solve(np.asarray(there.F))
-    length = metric.lengths(A)
-    miss = A @ (free + metric.correct(A, length, b - A @ free)) - b
-    unit = np.where(length > 0, length, 1.0)
-    asked = np.linalg.norm(b / unit) + np.linalg.norm(A @ free / unit)
-    asked += ROUND_OFF * float(scales.curvature) * metric.speed(np.asarray(placement.state.v)) ** 2
-    return Start(
-        state,
-        at,
-        placement,
-        there,
-        scales,
-        miss,
-        float(np.linalg.norm(miss / unit) / (asked if asked > 0 else 1.0)),
-    )
+    off = max(placement.violation_after, placement.velocity_violation_after)
+    verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))
+    return Start(state, at, placement, there, scales, verdict)
 
 
 def all_on(dynamics: Dynamics) -> Dynamics:
@@ -138,12 +125,20 @@ def consistent_state(
 
 
 def checked_start(
-    model: Model, dynamics: Dynamics, state: State, tolerance: float, params: PyTree
+    model: Model,
+    dynamics: Dynamics,
+    state: State,
+    tolerance: float,
+    params: PyTree,
+    span: float = 0.0,
 ) -> Start:
-    """`begin`, with every reason to refuse the start raised as one sentence."""
-    start = begin(dynamics, state)
+    """`begin`, with every reason to refuse the start raised as one sentence; `span` is the length of
+    the run [s].
+    """
+    start = begin(dynamics, state, span)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
+    refuse_vanishing(model, dynamics, start)
     before, speed = start.placement.violation_before, start.placement.velocity_violation_before
     if max(before, speed) > tolerance:
         what = "constraints" if before > tolerance else "constraints' velocity level"
@@ -158,12 +153,12 @@ def checked_start(
             f"(relative violation {start.placement.violation_after:.1e} of {CONVERGED:.0e}): "
             f"{worst_violation(model, start.placement.state, params)} remains."
         )
-    if tolerance < np.inf and start.residual > CONSISTENT:
+    if tolerance < np.inf and not start.verdict.consistent:
         raise ModelError(
-            f"{model.name}: {Result.INCONSISTENT.sentence}: {contradiction(model, start.miss)} "
-            f"(relative residual {start.residual:.1e}, allowed {CONSISTENT:.0e})."
+            f"{model.name}: {Result.INCONSISTENT.sentence}: {contradiction(model, start.verdict.miss)} "
+            f"(relative residual {start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})."
         )
-    if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.miss)):
+    if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.verdict.miss)):
         raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
     return start
 
@@ -188,6 +183,16 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         raise ModelError(
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there."
         )
+
+
+def refuse_vanishing(model: Model, dynamics: Dynamics, start: Start) -> None:
+    """Say which row has no gradient, and why that is no redundancy."""
+    for row, why in vanishing_rows(dynamics, start.there, start.placement.state).items():
+        name, rows = next(
+            (n, s) for n, s in model.constraints.row_slices.items() if s.start <= row < s.stop
+        )
+        which = f" (row {row - rows.start})" if rows.stop - rows.start > 1 else ""
+        raise ModelError(f"{model.name}: constraint {name!r}{which}: {why}.")
 
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
-from zwang.dynamics import CONSISTENT, Dynamics
+from zwang.dynamics import Dynamics
 from zwang.errors import ModelError, Result
 from zwang.flow import Events, MotionFlow, Turn
 from zwang.integrate.loop import Progress
@@ -264,8 +264,10 @@ class Switching:
             )
         if not placement.converged:
             raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
-        if start.residual > CONSISTENT:
-            raise RefusedSwitchError(Result.INCONSISTENT, contradiction(self.model, start.miss))
+        if not start.verdict.consistent:
+            raise RefusedSwitchError(
+                Result.INCONSISTENT, contradiction(self.model, start.verdict.miss)
+            )
 
 
 def accumulation(times: Sequence[float]) -> float:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from zwang.dynamics import Dynamics
+from zwang.dynamics import Dynamics, Equation
 from zwang.kernel import WeightedPseudoinverse
 from zwang.state import State
 
@@ -22,6 +22,7 @@ class Settled(eqx.Module):
         state: the state to go on from.
         error: the step's error estimate for q and v, without what is no error.
         violation: dimensionless position violation that remains.
+        slip: velocity residual that remains, relative to the velocities in it.
         converged: whether the projection came to an end.
         volume: log-determinant of the rows at unit length (`WeightedPseudoinverse.volume`).
     """
@@ -29,8 +30,23 @@ class Settled(eqx.Module):
     state: State
     error: tuple[Float[Array, " nq"], Float[Array, " nv"]]
     violation: Float[Array, ""]
+    slip: Float[Array, ""]
     converged: Bool[Array, ""]
     volume: Float[Array, ""]
+
+
+class Rate(eqx.Module):
+    """The equation of motion at one state.
+
+    Attributes:
+        q, v: q̇, shape (nq,), and v̇, shape (nv,).
+        residual: of `A v̇ = b`, rows at unit length, relative to the accelerations in it
+            (`Dynamics.residual`).
+    """
+
+    q: Float[Array, " nq"]
+    v: Float[Array, " nv"]
+    residual: Float[Array, ""]
 
 
 class AbstractStabilization(eqx.Module):
@@ -69,14 +85,19 @@ class AbstractDrift(eqx.Module):
         return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
-    def rate(
-        self, dynamics: Dynamics, state: State
-    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-        """`q̇, v̇` at a state that may be off the constraints."""
+    def rate(self, dynamics: Dynamics, state: State) -> Rate:
+        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`."""
 
     @abc.abstractmethod
     def settle(self, dynamics: Dynamics, state: State, error, target: Float[Array, ""]) -> Settled:
         """Treat a finished step; `target` is the violation below which it counts as zero."""
+
+
+def rate_of(dynamics: Dynamics, state: State, equation: Equation) -> Rate:
+    """The rate at a state whose equation is known."""
+    acceleration = dynamics.acceleration(equation)
+    along = dynamics.system.rate(state.q, state.v, state.t, dynamics.p)
+    return Rate(along, acceleration, dynamics.residual(equation, acceleration))
 
 
 def renormalized(dynamics: Dynamics, state: State) -> State:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, renormalized
+from zwang.drift.base import AbstractDrift, AbstractStabilization, Settled, rate_of, renormalized
 from zwang.dynamics import Dynamics
 from zwang.state import State
 
@@ -59,10 +59,8 @@ class Stabilized(AbstractDrift):
     def rate(self, dynamics: Dynamics, state: State):
         A = dynamics.matrix(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
-        acceleration = dynamics.acceleration(
-            dynamics.equation(state, weighted, self.term(dynamics, state))
-        )
-        return dynamics.system.rate(state.q, state.v, state.t, dynamics.p), acceleration
+        equation = dynamics.equation(state, weighted, self.term(dynamics, state))
+        return rate_of(dynamics, state, equation)
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
         state = renormalized(dynamics, state)
@@ -72,6 +70,7 @@ class Stabilized(AbstractDrift):
             state,
             error,
             size,
+            jnp.zeros(()),  # the velocity is left as it was integrated
             jnp.asarray(True),
             dynamics.weighted(dynamics.mass(state, A), A).volume(),
         )

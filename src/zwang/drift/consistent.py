@@ -101,13 +101,16 @@ class Placement:
     converged: bool
 
 
-def measure(dynamics: Dynamics, s: State) -> Scales:
+def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     """Typical row lengths and curvature near a state, from A and from the quadratic form of each
     row's Hessian.
 
     For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) −
     b(0) = −wᵀHᵢ w`, whose root mean square estimates ‖Hᵢ‖. The typical curvature is the median of
     ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but curved is given the length that it has nearby.
+
+    Linear constraints have no curvature: their violation is measured against the extent of the
+    motion within `span` seconds (`extent_of`).
     """
     here = pieces(dynamics, s)
     metric = metric_of(dynamics, here.M, here.A)
@@ -118,7 +121,12 @@ def measure(dynamics: Dynamics, s: State) -> Scales:
         return np.asarray(pieces(dynamics, State(s.q, w, s.t)).b)
 
     still = b(np.zeros(dynamics.system.nv))
-    return scales_of(np, length, np.stack([0.5 * (b(w) + b(-w)) - still for w in directions]))
+    curved = np.stack([0.5 * (b(w) + b(-w)) - still for w in directions])
+    q, unit = np.asarray(s.q), metric.typical
+    place = metric.speed(q) if len(q) == len(s.v) else size_of(np, q, unit)
+    free = metric.solve(np.asarray(here.F))
+    extent = extent_of(np, place, metric.speed(np.asarray(s.v)), metric.speed(free), unit, span)
+    return scales_of(np, length, curved, extent)
 
 
 def directions_of(nv: int) -> np.ndarray:
@@ -126,17 +134,34 @@ def directions_of(nv: int) -> np.ndarray:
     return np.random.default_rng(1992).standard_normal((8, nv))
 
 
-def scales_of(xp, length, curved) -> Scales:
-    """Scales from row lengths (m,) and `wᵀHᵢw` of the directions (8, m), with the functions of
-    `xp`: NumPy's or JAX's.
+def extent_of(xp, place, speed, acceleration, unit, span):
+    """Size of a motion in the mass metric [m √kg …]: where it is, how far its speed carries it within
+    `span` seconds, and how far its free acceleration does; one unit of a typical coordinate if
+    nothing moves at the start.
     """
+    extent = place + speed * span + 0.5 * acceleration * span**2
+    return xp.where(extent > 1e-12 * unit, extent, unit)
+
+
+def size_of(xp, q, unit):
+    """Size of coordinates that are not those of the velocities (a quaternion's), in the metric."""
+    return xp.max(xp.abs(q), initial=0.0) * unit
+
+
+def scales_of(xp, length, curved, extent) -> Scales:
+    """Scales from row lengths (m,), `wᵀHᵢw` of the directions (8, m) and the extent of the motion,
+    with the functions of `xp`: NumPy's or JAX's.
+    """
+    if not len(length):
+        return Scales(length, xp.zeros(()), xp.zeros(()))
     hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
     ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
     known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
     unknown = xp.where(xp.any(known), xp.nan, 0.0)
-    curvature = xp.nanmedian(xp.where(known, ratio, unknown)) if len(length) else xp.zeros(())
-    nearby = hessian / xp.where(curvature > 0, curvature, xp.inf)
-    return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature))
+    curvature = xp.nanmedian(xp.where(known, ratio, unknown))
+    inverse = xp.where(curvature > 0, curvature, 1 / extent)
+    nearby = hessian / inverse
+    return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))
 
 
 def place(dynamics: Dynamics, state: State) -> Placement:
@@ -147,7 +172,8 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     `v ← v − A⊕ψ` until it stays.
     """
     assert dynamics.scales is not None
-    length, curvature = np.asarray(dynamics.scales.row_length), float(dynamics.scales.curvature)
+    length = np.asarray(dynamics.scales.row_length)
+    inverse_length = float(dynamics.scales.inverse_length)
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
     unit = np.where(length > 0, length, 1.0)
 
@@ -155,18 +181,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
 
     def violation(at: Pieces) -> float:
-        if curvature > 0 or not distance(at) > 0:
-            return curvature * distance(at)
-        here, metric = (
-            np.asarray(q),
-            metric_of(dynamics, at.M, at.A),
-        )  # linear constraints have no length but that of q itself
-        own = (
-            metric.speed(here)
-            if len(here) == len(metric.M)
-            else float(np.max(np.abs(here)) * np.sqrt(np.max(np.diag(metric.M))))
-        )
-        return distance(at) / (own + distance(at))
+        return inverse_length * distance(at)
 
     def slip(at: Pieces, v) -> float:
         still = pieces(dynamics, State(q, np.zeros(len(state.v)), state.t))  # type: ignore
@@ -214,7 +229,9 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         else np.full(len(v), np.max(np.abs(q), initial=0.0))
     )
     round_off = (
-        ROUND_OFF * curvature * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
+        ROUND_OFF
+        * inverse_length
+        * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     )
     return Placement(
         State(on_device(q), on_device(v), state.t),

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics import augmentation
-from zwang.kernel import ROUND_OFF
+from zwang.judgement import ABSENT
 from zwang.sparse import SparseMatrix
 
 RANK_THRESHOLD = 1e-10
@@ -48,6 +48,11 @@ class AbstractMetric(abc.ABC):
     def _least(self, C, r: np.ndarray) -> np.ndarray:
         """`C⁺ r`."""
 
+    def unit_rows(self, A, length: np.ndarray):
+        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off."""
+        C, scale = A @ self.W, row_scale(length)
+        return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
+
     def correct(self, A, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
         n = self.W.shape[0]
@@ -55,18 +60,16 @@ class AbstractMetric(abc.ABC):
             return np.zeros(n)
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
-        scale = np.where(
-            length > ROUND_OFF * np.max(length, initial=0.0),
-            1 / np.where(length > 0, length, 1.0),
-            0.0,
-        )
-        C = A @ self.W
-        C = C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
-        return self.W @ self._least(C, scale * residual)
+        return self.W @ self._least(self.unit_rows(A, length), row_scale(length) * residual)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""
         return self.W @ (self.W.T @ F)
+
+    @property
+    def typical(self) -> float:
+        """Size of one unit of a typical velocity in the mass metric, √(mean of M's diagonal)."""
+        return float(np.sqrt(np.mean(np.abs(self.M.diagonal()))))
 
     def speed(self, v: np.ndarray) -> float:
         """Length of a velocity in the mass metric."""
@@ -103,6 +106,12 @@ class SparseMetric(AbstractMetric):
                 break
             y, left = tried, miss
         return y
+
+
+def row_scale(length: np.ndarray) -> np.ndarray:
+    """1/length, and 0 for a row that is round-off (`zwang.judgement.ABSENT`)."""
+    present = length > ABSENT * np.max(length, initial=0.0)
+    return np.where(present, 1 / np.where(present, length, 1.0), 0.0)
 
 
 def rows_of(A) -> Any:

@@ -11,6 +11,7 @@ from zwang.drift.base import (
     AbstractStabilization,
     Settled,
     corrections,
+    rate_of,
     renormalized,
 )
 from zwang.dynamics import Dynamics
@@ -59,32 +60,23 @@ class Projection(AbstractDrift):
         A = dynamics.matrix(state)
         mass = dynamics.mass(state, A)
         phi = dynamics.position_residual(state)
-        weighted = dynamics.weighted(mass, A, violation=dynamics.violation(phi))
+        uncertainty = dynamics.uncertainty(phi)
+        weighted = dynamics.weighted(mass, A, violation=uncertainty)
         rows = dynamics.constraints.velocity_rows
-        moving = (
-            weighted
-            if len(rows) == len(A)
-            else dynamics.weighted(mass, A, rows, dynamics.violation(phi))
-        )
+        moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, uncertainty)
         v = state.v - moving.refine(dynamics.velocity_residual(state), state.v)
         tangent = State(state.q, v, state.t)
-        acceleration = dynamics.acceleration(
-            dynamics.equation(tangent, weighted, self.term(dynamics, tangent))
-        )
-        return dynamics.system.rate(state.q, v, state.t, dynamics.p), acceleration
+        equation = dynamics.equation(tangent, weighted, self.term(dynamics, tangent))
+        return rate_of(dynamics, tangent, equation)
 
     def settle(self, dynamics: Dynamics, state: State, error, target) -> Settled:
         constraints, system = dynamics.constraints, dynamics.system
         nonholonomic = len(constraints.position_rows) < len(constraints.velocity_rows)
         least = -(-self.velocity_corrections // 2) if nonholonomic else 1
         identity_map = system.velocity_map is None
-        assert dynamics.scales is not None
-        linear = ~(
-            dynamics.scales.curvature > 0
-        )  # constraints, which may move: no size of φ, but one correction is exact
 
         def correct(carry):
-            state, (error_q, error_v), _, i, _, _ = carry
+            state, (error_q, error_v), _, _, i, _, _ = carry
             A, phi, psi = (
                 dynamics.matrix(state),
                 dynamics.position_residual(state),
@@ -96,8 +88,7 @@ class Projection(AbstractDrift):
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(
                 dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held]
             )
-            needed = (before > target) | (linear & (i == 0))
-            q = jnp.where(needed, system.move(state.q, -dq, state.t, dynamics.p), state.q)
+            q = jnp.where(before > target, system.move(state.q, -dq, state.t, dynamics.p), state.q)
 
             # the move has turned A by the angle `before`, which leaves that much of ψ; the same
             # factor takes it, but for its square
@@ -107,14 +98,14 @@ class Projection(AbstractDrift):
                 dynamics.velocity_residual(moved),
             )
             dv = moving.correct(psi)
-            slip, allowed = (
-                moving.scale * (psi - moving.A @ dv),
-                jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v))),
-            )
-            slip = jnp.linalg.norm(slip) + before * jnp.linalg.norm(
-                moving.scale * psi
-            )  # damping near a rank drop; the square
-            tangent = slip <= VELOCITY_ROUND_OFF * allowed
+            # what damping near a rank drop leaves, and the square of the move
+            slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))
+            square = before * jnp.linalg.norm(moving.scale * psi)
+            speed = jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            tangent = slip + square <= VELOCITY_ROUND_OFF * speed
+            # beside the velocities that ψ is made of, those of its drives included
+            imposed = jnp.linalg.norm(moving.scale * (psi - moving.A @ moved.v))
+            slip = jnp.where(slip > 0, slip / jnp.maximum(speed + imposed, slip), 0.0)
 
             stagnant = ((i >= 1) & (size > 0.5 * before)) | (
                 (before**2 <= target) & (size <= NEAR * target)
@@ -126,17 +117,19 @@ class Projection(AbstractDrift):
                 jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t
             )
             error = error_q - sum(forbidden_q), error_v - forbidden_v
-            return state, error, jnp.where(worse, before, size), i + 1, moving.volume(), done
+            size = jnp.where(worse, before, size)
+            return state, error, size, slip, i + 1, moving.volume(), done
 
         start = (
             renormalized(dynamics, state),
             error,
             jnp.asarray(jnp.inf),
+            jnp.zeros(()),
             0,
             jnp.zeros(()),
             jnp.asarray(False),
         )
-        state, error, size, _, volume, _ = jax.lax.while_loop(
+        state, error, size, slip, _, volume, _ = jax.lax.while_loop(
             lambda carry: ~carry[-1], correct, start
         )
-        return Settled(state, error, size, jnp.isfinite(size), volume)
+        return Settled(state, error, size, slip, jnp.isfinite(size), volume)

@@ -21,17 +21,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from equinox.internal import while_loop
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
 from zwang.drift import AbstractDrift, Projection
 from zwang.drift.base import corrections
-from zwang.drift.consistent import directions_of, scales_of
+from zwang.drift.consistent import directions_of, extent_of, scales_of, size_of
 from zwang.dynamics import Dynamics, Scales
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
-from zwang.integrate.loop import SMALLEST, error_ratio, step_growth
+from zwang.integrate.loop import (
+    FIXED_STEP_ACCEPT,
+    SMALLEST,
+    Landing,
+    acceptable,
+    error_ratio,
+    step_growth,
+)
 from zwang.model import Model
 from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse
@@ -39,6 +46,10 @@ from zwang.start import START_TOLERANCE
 from zwang.state import State
 
 Gradient = Literal["forward", "reverse"]
+CONTRADICTED = 1e-5
+"""Residual of `A v̇ = b` at the start of a step, relative to the accelerations in it, that ends a
+trajectory: the damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
+5e-6, and nothing above. `zw.simulate` looks closer, on the host."""
 FIXED_CORRECTIONS = 2
 """Projections after a step of fixed length; the second leaves round-off, as Newton's iteration
 squares the violation.
@@ -61,6 +72,8 @@ class Trajectory(eqx.Module):
             (samples,).
         start_violation: the same of the start as given; position, or velocity relative to the
             speed.
+        residual: largest residual of `A v̇ = b` at the start of a step, relative to the accelerations
+            in it.
         steps, rejected: number of steps, and of those repeated.
         result: a `Result` code.
     """
@@ -70,6 +83,7 @@ class Trajectory(eqx.Module):
     v: Float[Array, "samples nv"]
     violation: Float[Array, " samples"]
     start_violation: Float[Array, ""]
+    residual: Float[Array, ""]
     steps: Int[Array, ""]
     rejected: Int[Array, ""]
     result: Int[Array, ""]
@@ -84,6 +98,7 @@ class _Progress(eqx.Module):
     y: Float[Array, " n"]
     h: Float[Array, ""]
     ratio: Float[Array, ""]
+    residual: Float[Array, ""]
     steps: Int[Array, ""]
     rejected: Int[Array, ""]
     k: Int[Array, ""]
@@ -164,7 +179,8 @@ def _trajectory(
     flow: MotionFlow, integrator, given: State, times, grid, tolerances, gradient, max_steps
 ) -> Trajectory:
     dynamics = dataclasses.replace(
-        flow.dynamics, scales=jax.lax.stop_gradient(_scales(flow.dynamics, given))
+        flow.dynamics,
+        scales=jax.lax.stop_gradient(_scales(flow.dynamics, given, times[-1] - times[0])),
     )
     flow = dataclasses.replace(flow, dynamics=dynamics)
     start, before = _placed(dynamics, given)
@@ -190,29 +206,34 @@ def _adaptive(
         h = jnp.where(hit, target - p.t, p.h)
         t = jnp.where(hit, target, p.t + h)
         trial = integrator.step(flow, p.t, p.y, h, _held(atol + rtol * jnp.abs(p.y)))
-        y, error, violation, converged = _settled(flow, t, trial.y, _held(trial.error), gradient)
-        ratio = error_ratio(error, _held(p.y), _held(y), rtol, atol)
-        finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & trial.solved & converged
-        kept = finite & (violation <= accept)
+        y, landing = _settled(flow, t, trial.y, _held(trial.error), gradient)
+        ratio = error_ratio(landing.error, _held(p.y), _held(y), rtol, atol)
+        finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & landing.converged
+        kept = finite & trial.solved & acceptable(landing, accept)
         ok = kept & (ratio <= 1)
         growth = step_growth(integrator.order, ratio, p.ratio, kept, ratio <= 1)
         h_next = jnp.where(ok & hit, jnp.maximum(p.h, h * growth), h * growth)
         stuck = ~ok & (h_next <= SMALLEST * (jnp.abs(p.t) + duration))
+        residual = _held(trial.residual)
+        contradicted = residual > CONTRADICTED
         reason = jnp.where(
             finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
         )
         result = jnp.where(stuck, reason, Result.SUCCESS)
+        result = jnp.where(contradicted, Result.INCONSISTENT, result)
+        ok = ok & ~contradicted
         full = p.steps + p.rejected + 1 >= max_steps
         sampled = ok & hit
         result = jnp.where(
             full & ~(sampled & (p.k + 1 >= n)) & ~stuck, Result.TOO_MANY_STEPS, result
         )
-        row = jnp.append(y, _held(violation))
+        row = jnp.append(y, _held(landing.violation))
         return _Progress(
             jnp.where(ok, t, p.t),
             jnp.where(ok, y, p.y),
             _held(h_next),
             jnp.where(ok, jnp.maximum(ratio, 1e-10), p.ratio),
+            jnp.maximum(p.residual, residual),
             p.steps + ok,
             p.rejected + ~ok,
             p.k + sampled,
@@ -227,13 +248,16 @@ def _adaptive(
     saved = (
         jnp.full((n, len(y0) + 1), jnp.nan).at[0].set(jnp.append(y0, _violation(dynamics, start)))
     )
+    one, still = jnp.ones(()), jnp.zeros(())
     p = _Progress(
-        times[0], y0, first, jnp.ones(()), zero, zero, jnp.asarray(1), jnp.asarray(result), saved
+        times[0], y0, first, one, still, zero, zero, jnp.asarray(1), jnp.asarray(result), saved
     )
     kind = "checkpointed" if gradient == "reverse" else "lax"
     p = while_loop(running, attempt, p, max_steps=max_steps, buffers=lambda p: p.saved, kind=kind)
     q, v = flow.split(p.saved[:, :-1].T)
-    return Trajectory(times, q.T, v.T, p.saved[:, -1], before, p.steps, p.rejected, p.result)
+    return Trajectory(
+        times, q.T, v.T, p.saved[:, -1], before, p.residual, p.steps, p.rejected, p.result
+    )
 
 
 def _grid(times, step) -> tuple[np.ndarray, np.ndarray]:
@@ -266,42 +290,48 @@ def _fixed(flow, integrator, start, before, times, grid, tolerances) -> Trajecto
         s = flow.state(t + h, trial.y)
         for _ in range(FIXED_CORRECTIONS):
             s = corrected(flow.dynamics, s)
-        return jnp.concatenate([s.q, s.v]), jnp.zeros(())
+        return jnp.concatenate([s.q, s.v]), _held(trial.residual)
 
     def sample(y, at):
         t, h = at
-        y, _ = jax.lax.scan(jax.checkpoint(one), y, (t, h))
+        y, residuals = jax.lax.scan(jax.checkpoint(one), y, (t, h))
         s = flow.state(t[-1] + h[-1], y)
-        return y, jnp.append(y, _violation(flow.dynamics, s))
+        return y, (jnp.append(y, _violation(flow.dynamics, s)), jnp.max(residuals))
 
     y0 = jnp.concatenate([start.q, start.v])
-    _, rows = jax.lax.scan(sample, y0, grid)
+    _, (rows, residuals) = jax.lax.scan(sample, y0, grid)
     rows = jnp.concatenate([jnp.append(y0, _violation(flow.dynamics, start))[None], rows])
     q, v = flow.split(rows[:, :-1].T)
-    result = jnp.where(jnp.all(jnp.isfinite(rows)), Result.SUCCESS, Result.NON_FINITE)
+    residual = jnp.max(residuals)
+    kept = jnp.max(rows[:, -1]) <= FIXED_STEP_ACCEPT
+    kept = kept | (not isinstance(flow.drift, Projection))
+    result = jnp.where(kept, Result.SUCCESS, Result.NOT_CONVERGED)
+    result = jnp.where(residual <= CONTRADICTED, result, Result.INCONSISTENT)
+    result = jnp.where(jnp.all(jnp.isfinite(rows)), result, Result.NON_FINITE)
     result = jnp.where(before <= tolerances[2], result, Result.OFF_CONSTRAINTS)
     return Trajectory(
-        times, q.T, v.T, rows[:, -1], before, jnp.sum(grid[1] > 0), jnp.asarray(0), result
+        times,
+        q.T,
+        v.T,
+        rows[:, -1],
+        before,
+        residual,
+        jnp.sum(grid[1] > 0),
+        jnp.asarray(0),
+        result,
     )
 
 
-def _settled(
-    flow: MotionFlow, t, y, error, gradient
-) -> tuple[Array, Array, Array, Bool[Array, ""]]:
-    """The step after its projection, its error, the violation left, and whether the projection
-    converged.
-    """
+def _settled(flow: MotionFlow, t, y, error, gradient) -> tuple[Array, Landing]:
+    """The step after its projection, which carries the derivative, and how it landed."""
     if gradient is None:
         landing = flow.settle(t, y, error)
-        return landing.y, landing.error, landing.violation, landing.converged
+        return landing.y, landing
     landing = _held(flow).settle(t, _held(y), error)
     y = y + _held(landing.y - y)
-    s = (
-        corrected(flow.dynamics, flow.state(t, y))
-        if isinstance(flow.drift, Projection)
-        else flow.state(t, y)
-    )
-    return jnp.concatenate([s.q, s.v]), landing.error, landing.violation, landing.converged
+    s = flow.state(t, y)
+    s = corrected(flow.dynamics, s) if isinstance(flow.drift, Projection) else s
+    return jnp.concatenate([s.q, s.v]), landing
 
 
 def corrected(dynamics: Dynamics, s: State) -> State:
@@ -330,7 +360,7 @@ def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
         jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v))),
     )
     before = jnp.maximum(
-        _violation_of_start(fixed, at, moving),
+        _violation(fixed, at),
         jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0),
     )
     nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
@@ -339,33 +369,15 @@ def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
     return corrected(dynamics, s), before
 
 
-def _violation_of_start(dynamics: Dynamics, s: State, weighted) -> Float[Array, ""]:
-    """Violation of a position [dimensionless]; where all constraints are linear, which gives them
-    no length, beside q itself.
-    """
-    assert dynamics.scales is not None
-    phi = dynamics.position_residual(s)
-    distance = dynamics.distance(phi)
-    alike = len(s.q) == len(s.v)
-    own = (
-        jnp.sqrt(jnp.abs(s.q @ weighted.mass.apply(s.q)))
-        if alike
-        else jnp.max(jnp.abs(s.q))
-        * jnp.sqrt(jnp.max(jax.vmap(lambda e: e @ weighted.mass.apply(e))(jnp.eye(len(s.v)))))
-    )
-    beside_q = jnp.where(
-        distance > 0, distance / (own + jnp.where(distance > 0, distance, 1.0)), 0.0
-    )
-    return jnp.where(dynamics.scales.curvature > 0, dynamics.violation(phi), beside_q)
-
-
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:
     """Position violation of a trajectory's samples [dimensionless], with the rows' lengths at its
     start.
     """
     dynamics = model.dynamics(params)
     start = State(jnp.asarray(q0), jnp.asarray(v0), found.t[0])
-    scaled = dataclasses.replace(dynamics, scales=_scales(dynamics, start))
+    scaled = dataclasses.replace(
+        dynamics, scales=_scales(dynamics, start, found.t[-1] - found.t[0])
+    )
     return jax.vmap(lambda q, v, t: _violation(scaled, State(q, v, t)))(found.q, found.v, found.t)
 
 
@@ -374,17 +386,23 @@ def _violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
     return _held(dynamics.violation(dynamics.position_residual(s)))
 
 
-def _scales(dynamics: Dynamics, s: State) -> Scales:
+def _scales(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
     """`zwang.drift.measure` inside a program."""
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
     length = dynamics.row_lengths(mass, A)
+    speed = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
+    unit = jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
+    place = speed(s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
+    free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
+    extent = extent_of(jnp, place, speed(s.v), speed(free), unit, span)
     directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
+    still = 0 * directions[:1]
     b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(
-        jnp.concatenate([directions, -directions, 0 * directions[:1]])
+        jnp.concatenate([directions, -directions, still])
     )
     half = len(directions)
-    return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1])
+    return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent)
 
 
 def _held(tree):

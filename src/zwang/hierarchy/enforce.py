@@ -12,10 +12,10 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
 from zwang.constraint import AbstractConstraint, Constraints
-from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError
 from zwang.hierarchy.chosen import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
+from zwang.judgement import UNCERTAIN
 from zwang.mass import factor_mass
 from zwang.model import Model
 from zwang.programs import program
@@ -379,7 +379,7 @@ def _impose(
 def _level(
     below, instant: _Instant, a, spread, total_rank, rows: Rows, root, soft: bool
 ) -> Enforced:
-    done = step(instant.weights, a, spread, rows.A, rows.b, root, CONSISTENT, projector=not soft)
+    done = step(instant.weights, a, spread, rows.A, rows.b, root, UNCERTAIN, projector=not soft)
     rank = total_rank + done.rank
     acceleration = instant.weights.acceleration(done.a, done.spread, len(a) - rank)
     return Enforced(

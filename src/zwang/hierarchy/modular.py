@@ -23,10 +23,10 @@ from jaxtyping import Array, Float, Int, PyTree
 from zwang.arrays import is_concrete
 from zwang.constraint import Constraints
 from zwang.constraint.pattern import colors
-from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.placed import Placed
 from zwang.hierarchy.places import Places, merged, taken
+from zwang.judgement import UNCERTAIN, relative_residual
 from zwang.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.mass import DiagonalMass, factor_mass
 from zwang.model import Model
@@ -160,8 +160,8 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         return y
 
     moved = jax.lax.fori_loop(0, PASSES, corrected, a)
-    size = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(weighted.scale * (J @ a))
-    met = jnp.linalg.norm(weighted.scale * (b - J @ moved)) <= CONSISTENT * size
+    terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
+    met = relative_residual(jnp, J @ moved - b, terms, weighted.units()) <= UNCERTAIN
     return jnp.where(met & (missed <= MISSED), moved, jnp.nan), missed
 
 

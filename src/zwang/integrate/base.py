@@ -20,6 +20,12 @@ class Flow(Protocol):
         """`ẏ`."""
         raise NotImplementedError
 
+    def rate_and_residual(
+        self, t: Float[Array, ""], y: Float[Array, " n"]
+    ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
+        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it."""
+        raise NotImplementedError
+
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         """q and v."""
         raise NotImplementedError
@@ -67,11 +73,13 @@ class Step(eqx.Module):
         y: solution at its end.
         error: error estimate of y.
         solved: whether its equations were solved (always, for an explicit method).
+        residual: what was left of `A v̇ = b` at its start, which is on the constraints.
     """
 
     y: Float[Array, " n"]
     error: Float[Array, " n"]
     solved: Bool[Array, ""]
+    residual: Float[Array, ""]
 
 
 class AbstractIntegrator(eqx.Module):

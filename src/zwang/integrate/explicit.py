@@ -30,10 +30,13 @@ class AbstractExplicit(AbstractIntegrator):
         a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
         b, b_error = jnp.asarray(method.b), jnp.asarray(method.b_error)
 
-        def stage(i, rates):
-            return rates.at[:, i].set(flow.rate(t + c[i] * h, y + h * (rates @ a[i])))
+        def stage(i, carry):
+            rates, first = carry
+            rate, residual = flow.rate_and_residual(t + c[i] * h, y + h * (rates @ a[i]))
+            return rates.at[:, i].set(rate), jnp.where(i == 0, residual, first)
 
         # stages last: of many motions side by side the sum over stages is then one product, without
         # moving anything
-        rates = jax.lax.fori_loop(0, method.stages, stage, jnp.zeros((len(y), method.stages)))
-        return Step(y + h * (rates @ b), h * (rates @ b_error), jnp.asarray(True))
+        start = (jnp.zeros((len(y), method.stages)), jnp.zeros(()))
+        rates, residual = jax.lax.fori_loop(0, method.stages, stage, start)
+        return Step(y + h * (rates @ b), h * (rates @ b_error), jnp.asarray(True), residual)

@@ -85,9 +85,9 @@ class Kvaerno5(AbstractIntegrator):
         a, c = jnp.asarray(TABLEAU.matrix), jnp.asarray(TABLEAU.c)
 
         def stage(i, carry):
-            rates, solved = carry
+            rates, solved, first = carry
             base = y + h * ((a[i] * (jnp.arange(TABLEAU.stages) < i)) @ rates)
-            k, ok = self._solve(
+            k, ok, residual = self._solve(
                 flow,
                 t + c[i] * h,
                 base,
@@ -95,14 +95,15 @@ class Kvaerno5(AbstractIntegrator):
                 rates[jnp.maximum(i - 1, 0)],
                 weight,
             )
-            return rates.at[i].set(k), solved & ok
+            return rates.at[i].set(k), solved & ok, jnp.where(i == 0, residual, first)
 
-        start = (jnp.zeros((TABLEAU.stages, len(y))), jnp.asarray(True))
-        rates, solved = jax.lax.fori_loop(0, TABLEAU.stages, stage, start)
+        start = (jnp.zeros((TABLEAU.stages, len(y))), jnp.asarray(True), jnp.zeros(()))
+        rates, solved, residual = jax.lax.fori_loop(0, TABLEAU.stages, stage, start)
         return Step(
             y + h * (jnp.asarray(TABLEAU.b) @ rates),
             h * (jnp.asarray(TABLEAU.b_error) @ rates),
             solved,
+            residual,
         )
 
     def _solve(self, flow: Flow, t, base, step, guess, weight):
@@ -110,15 +111,17 @@ class Kvaerno5(AbstractIntegrator):
         solve = flow.newton(t, base + step * guess, step)
 
         def newton(carry):
-            k, _, i = carry
-            dk = solve(flow.rate(t, base + step * k) - k)
+            k, _, i, _ = carry
+            rate, residual = flow.rate_and_residual(t, base + step * k)
+            dk = solve(rate - k)
             round_off = ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k))
             size = jnp.sqrt(jnp.mean((step * dk / (weight + round_off / self.tolerance)) ** 2))
-            return k + dk, jnp.where(jnp.isfinite(size), size, jnp.inf), i + 1
+            return k + dk, jnp.where(jnp.isfinite(size), size, jnp.inf), i + 1, residual
 
         def unsolved(carry):
-            _, size, i = carry
+            _, size, i, _ = carry
             return (size > self.tolerance) & (i < self.iterations) & ((i == 0) | jnp.isfinite(size))
 
-        k, size, _ = jax.lax.while_loop(unsolved, newton, (guess, jnp.asarray(jnp.inf), 0))
-        return k, size <= self.tolerance
+        start = (guess, jnp.asarray(jnp.inf), 0, jnp.zeros(()))
+        k, size, _, residual = jax.lax.while_loop(unsolved, newton, start)
+        return k, size <= self.tolerance, residual

@@ -39,6 +39,12 @@ EVENT_BAND = 1e-9
 to the largest value of its
 function so far: on its own constraint it is zero up to round-off.
 """
+FIXED_STEP_ACCEPT = 1e-6
+"""Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
+LEAST_SLIP = 1e-9
+"""Velocity residual that a step may always leave, relative to the velocities in it: damping near a
+rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their own
+disagreement."""
 SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
@@ -49,6 +55,7 @@ class Landing(eqx.Module):
     Attributes:
         y, error: state and error estimate.
         violation: dimensionless position violation left.
+        slip: velocity residual left, relative to the velocities in it.
         converged: whether the projection came to an end.
         volume: log-determinant of the rows at unit length, which dips where they lose rank.
     """
@@ -56,6 +63,7 @@ class Landing(eqx.Module):
     y: Float[Array, " n"]
     error: Float[Array, " n"]
     violation: Float[Array, ""]
+    slip: Float[Array, ""]
     converged: Bool[Array, ""]
     volume: Float[Array, ""]
 
@@ -137,7 +145,8 @@ class Progress(eqx.Module):
 class History(eqx.Module):
     """The accepted steps of one chunk; `target` is the index of the sample that the step ended on,
     or −1; `applied` is
-    what the flow held during the step.
+    what the flow held during the step,
+    `residual` what was left of `A v̇ = b` at its start.
     """
 
     count: Int[Array, ""]
@@ -146,6 +155,7 @@ class History(eqx.Module):
     target: Int[Array, " chunk"]
     volume: Float[Array, " chunk"]
     violation: Float[Array, " chunk"]
+    residual: Float[Array, " chunk"]
     applied: Float[Array, "chunk k"]
 
 
@@ -155,6 +165,11 @@ def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
     """
     weight = atol + rtol * jnp.maximum(jnp.abs(after), jnp.abs(before))
     return jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
+
+
+def acceptable(landing: Landing, accept) -> Bool[Array, ""]:
+    """Whether what a step leaves of φ and ψ is small enough to go on from."""
+    return (landing.violation <= accept) & (landing.slip <= jnp.maximum(accept, LEAST_SLIP))
 
 
 def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -> Float[Array, ""]:
@@ -203,7 +218,7 @@ def advance(
         y, error, violation = landing.y, landing.error, landing.violation
         ratio = error_ratio(error, p.y, y, tolerances.rtol, tolerances.atol)
         finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & step.solved & landing.converged
-        kept = finite & (violation <= tolerances.accept)
+        kept = finite & acceptable(landing, tolerances.accept)
         fixed = tolerances.growth[1] == 1
         close = (ratio <= 1) | fixed
         values = events(flow, memory, t, y)
@@ -262,6 +277,7 @@ def advance(
             history.target.at[slot].set(jnp.where(on_sample, k, -1)),
             history.volume.at[slot].set(landing.volume),
             history.violation.at[slot].set(violation),
+            history.residual.at[slot].set(step.residual),
             history.applied.at[slot].set(flow.applied(memory)),
         )
         progress = Progress(
@@ -287,6 +303,7 @@ def advance(
         jnp.zeros(CHUNK),
         jnp.zeros((CHUNK, n)),
         jnp.full(CHUNK, -1),
+        jnp.zeros(CHUNK),
         jnp.zeros(CHUNK),
         jnp.zeros(CHUNK),
         jnp.zeros((CHUNK, len(flow.applied(progress.memory)))),

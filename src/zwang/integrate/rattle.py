@@ -88,7 +88,7 @@ class Rattle(AbstractIntegrator):
         v = v + kick * flow.free_acceleration(
             t + h, q
         )  # the projection after the step makes it tangent
-        return Step(jnp.concatenate([q, v]), jnp.zeros_like(y), solved)
+        return Step(jnp.concatenate([q, v]), jnp.zeros_like(y), solved, jnp.zeros(()))
 
     def refuse(self, model, flow, state, instants, step):
         dynamics, system, c = flow.dynamics, model.system, model.constraints

@@ -27,6 +27,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.factor import Cholesky
+from zwang.pseudoinverse.certificate import Certified, certified_direct, least_singular_value
 
 VOLUME_DAMPING = 1e-10
 """μ of `AbstractFactor.volume` for rows of unit length: that of `Proximal`, whose factor has it at
@@ -52,6 +53,18 @@ class AbstractFactor(eqx.Module):
     @abc.abstractmethod
     def matrix(self) -> Float[Array, "n m"]:
         """`C⁺` itself, for all r, in the range of C or not."""
+
+    def certified(self, C: Float[Array, "m n"], r, terms) -> Certified:
+        """`C⁺ r` and how good it is, for r whose entries are sums of `terms`; states on their
+        constraints only.
+        """
+        found = certified_direct(C, r, terms, self.solve)
+        return eqx.tree_at(lambda c: c.multipliers, found, self.solve_transpose(found.solution))
+
+    def least_singular_value(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
+        """Smallest singular value of C that is not a redundancy, as an estimate."""
+        damped = Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C)))
+        return least_singular_value(C, damped.solve)
 
     def volume(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, μ = `VOLUME_DAMPING`: smooth, and about −23 lower for every rank
@@ -135,6 +148,22 @@ class Pseudoinverse(eqx.Module):
         """`(C⁺)ᵀ x`, shape (m,)."""
         return _apply(self.factor.solve_transpose, _Transposed(self.factor), self.C.T, x)
 
+    def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
+        """`C⁺ r` and its multipliers, with their quality; `terms` is the size of what was summed to
+        get r. Differentiated as `solve` and `solve_transpose` are.
+        """
+        fixed = jax.lax.stop_gradient
+        found = self.factor.certified(fixed(self.C), fixed(r), fixed(terms))
+        x = _apply(_Known(found.solution), self.factor.matrix, self.C, r)
+        multipliers = _apply(_Known(found.multipliers), _Transposed(self.factor), self.C.T, x)
+        return Certified(x, multipliers, found.quality, found.iterations)
+
+    def least_singular_value(self) -> Float[Array, ""]:
+        """Smallest singular value of C that is not a redundancy; not differentiated."""
+        if not self.C.size:
+            return jnp.zeros(())
+        return self.factor.least_singular_value(jax.lax.stop_gradient(self.C))
+
     def rank(self) -> Int[Array, ""]:
         return self.factor.rank()
 
@@ -154,6 +183,15 @@ class _Transposed(eqx.Module):
 
     def __call__(self) -> Float[Array, "m n"]:
         return self.factor.matrix().T
+
+
+class _Known(eqx.Module):
+    """A result that is at hand, in the place of the function that would find it."""
+
+    value: Array
+
+    def __call__(self, r: Array) -> Array:
+        return self.value
 
 
 @eqx.filter_custom_jvp

@@ -11,11 +11,16 @@ from jaxtyping import Array, Float
 
 from zwang.factor import Inverse, gram, pairs, product
 from zwang.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
+from zwang.pseudoinverse.certificate import certified_gradients, least_singular_value
 
 TINY = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
 finite: then C⁺ = 0.
 """
+
+NULL_SPACE = 1e-9
+"""What is taken from multipliers as their part in the null space of Cᵀ may change `Cᵀλ` by this
+part of it; more than that was no part of the null space."""
 
 
 class ProximalFactor(AbstractFactor):
@@ -47,6 +52,19 @@ class ProximalFactor(AbstractFactor):
     def solve_transpose(self, x):
         # the sweeps leave round-off/μ in the null space: harmless to Cᵀλ, but not of least norm
         return self.drop_null(self.sweep(self.C @ x))
+
+    def certified(self, C, r, terms):
+        found = certified_gradients(C, r, terms, self.damped.solve)
+        least = self.drop_null(found.multipliers)
+        # between rows that are nearly parallel the filter, whose border is √μ, takes what is needed
+        size = jnp.linalg.norm(found.solution)
+        kept = jnp.linalg.norm(C.T @ least - found.solution) <= NULL_SPACE * size
+        return eqx.tree_at(
+            lambda c: c.multipliers, found, jnp.where(kept, least, found.multipliers)
+        )
+
+    def least_singular_value(self, C):
+        return least_singular_value(C, self.damped.solve)
 
     def rank(self):
         return jnp.sum(

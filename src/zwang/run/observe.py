@@ -68,7 +68,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
         None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
     )
     actuators = 0.0 if control is None else control.actuator_force
-    motion = motion_of(dynamics.passive, s, stabilization, actuators, scales.curvature)
+    motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
@@ -80,7 +80,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
         motion,
         phi,
         psi,
-        phi * row_scale(scales.row_length) * scales.curvature,
+        phi * row_scale(scales.row_length) * scales.inverse_length,
         kinetic,
         potential,
         s.v @ force + drift,

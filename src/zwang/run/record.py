@@ -36,6 +36,8 @@ class Steps:
         sample: index of the sample time that the step ended on, or −1.
         volume: log-determinant of the rows at unit length, which dips at singular configurations.
         violation: dimensionless position violation left after the step.
+        residual: what was left of `A v̇ = b` at the step's start, relative to the accelerations in
+            it.
         applied: what is held from this step on (on the last one: up to it), shape (steps, k): the
             control of a sampled controller, or 1 for each switch that is on and 0 for the others;
             (steps, 0) without either. Where a switch turns there are two steps at one time, the
@@ -47,6 +49,7 @@ class Steps:
     sample: np.ndarray
     volume: np.ndarray
     violation: np.ndarray
+    residual: np.ndarray
     applied: np.ndarray
 
     @classmethod
@@ -54,14 +57,14 @@ class Steps:
         """A start, or a state after a change, alone; `sample` is its sample or −1, `applied` what
         is held from it on, shape (k,).
         """
-        scalars = np.array([sample]), np.array([np.nan]), np.array([0.0])
+        scalars = np.array([sample]), np.array([np.nan]), np.array([0.0]), np.array([0.0])
         return cls(np.array([t0]), np.asarray(y0)[None], *scalars, np.asarray(applied, float)[None])
 
     @classmethod
     def of(cls, history: History, offset: int) -> Steps:
         """One chunk, whose sample indices count from `offset`."""
         n = int(history.count)
-        t, y, target, volume, violation, applied = (
+        t, y, target, volume, violation, residual, applied = (
             np.asarray(x)[:n]
             for x in (
                 history.t,
@@ -69,10 +72,16 @@ class Steps:
                 history.target,
                 history.volume,
                 history.violation,
+                history.residual,
                 history.applied,
             )
         )
-        return cls(t, y, np.where(target >= 0, target + offset, -1), volume, violation, applied)
+        sample = np.where(target >= 0, target + offset, -1)
+        return cls(t, y, sample, volume, violation, residual, applied)
+
+    def first(self, count: int) -> Steps:
+        """The first `count` of them."""
+        return Steps(*(getattr(self, f.name)[:count] for f in dataclasses.fields(self)))
 
     def without_samples_from(self, t: float) -> Steps:
         """The same, steps that ended at t or after being no samples: what is saved there is the

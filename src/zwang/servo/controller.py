@@ -20,9 +20,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.constraint import Constraints
-from zwang.dynamics import CONSISTENT, Dynamics, Equation
+from zwang.dynamics import Dynamics, Equation
 from zwang.errors import Result
-from zwang.kernel import WeightedPseudoinverse, row_lengths
+from zwang.judgement import UNCERTAIN, relative_residual
+from zwang.kernel import row_lengths
 from zwang.law import Control
 from zwang.servo.limits import limited
 from zwang.servo.null_space import THRESHOLD, Reach
@@ -178,7 +179,7 @@ class Controller(eqx.Module):
         missed = {name: jnp.linalg.norm(miss[rows]) for name, rows in slices.items()}
         actuator_force = c.B @ c.u
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
-        passive_residual = _passive_residual(c.eq.weighted, c.acceleration, c.eq.b)
+        passive_residual = _passive_residual(c.eq, c.acceleration)
         code = self._code(c, best.u, per, passive_residual)
         phi, psi = self._errors(s)
         return Control(
@@ -211,7 +212,7 @@ class Controller(eqx.Module):
             code,
             jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
         )
-        code = jnp.where(passive_residual <= CONSISTENT, code, Result.INCONSISTENT)
+        code = jnp.where(passive_residual <= UNCERTAIN, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
         return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
 
@@ -259,10 +260,8 @@ class Choice(eqx.Module):
     wish: Wish
 
 
-def _passive_residual(weighted: WeightedPseudoinverse, acceleration, b) -> Float[Array, ""]:
-    """‖A v̇ − b‖ relative to ‖b‖ + ‖A‖‖v̇‖ entry by entry, rows at unit length."""
-    asked = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(
-        weighted.scale * (jnp.abs(weighted.A) @ jnp.abs(acceleration))
-    )
-    miss = jnp.linalg.norm(weighted.scale * (weighted.A @ acceleration - b))
-    return miss / jnp.where(asked > 0, asked, 1.0)
+def _passive_residual(eq: Equation, acceleration) -> Float[Array, ""]:
+    """Residual of the passive constraints beside the terms that it is made of."""
+    A, b = eq.weighted.A, eq.b
+    terms = jnp.abs(b) + abs(A) @ (jnp.abs(acceleration) + jnp.abs(eq.free_acceleration))
+    return relative_residual(jnp, A @ acceleration - b, terms, eq.weighted.units())

@@ -8,8 +8,8 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.arrays import is_concrete, vector
 from zwang.constraint import AccelerationConstraint
-from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError
+from zwang.judgement import UNCERTAIN
 from zwang.law import Control
 from zwang.model import Model
 from zwang.servo.control import control_of, controller, raise_on_failure
@@ -99,7 +99,7 @@ def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:
     wrong = {
         n: float(jnp.max(miss[s], initial=0.0))
         for n, s in model.constraints.row_slices.items()
-        if jnp.any(miss[s] > CONSISTENT * size[s])
+        if jnp.any(miss[s] > UNCERTAIN * size[s])
     }
     if wrong:
         named = ", ".join(f"{name!r} by {size:.3g}" for name, size in wrong.items())

@@ -107,6 +107,9 @@ class SparseMatrix(eqx.Module):
         )
         return y if self.rows is None else y[self.rows]  # type: ignore
 
+    def __abs__(self) -> SparseMatrix:
+        return SparseMatrix(jnp.abs(self.data), self.layout, self.rows)
+
     @property
     def T(self) -> Transposed:
         return Transposed(self)

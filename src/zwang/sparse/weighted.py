@@ -20,9 +20,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from zwang.kernel import row_scale
+from zwang.judgement import row_units
+from zwang.kernel import in_units, row_scale
 from zwang.mass import AbstractMass, BlockDiagonalMass, DiagonalMass
 from zwang.pseudoinverse import Proximal
+from zwang.pseudoinverse.certificate import (
+    Certified,
+    certified_gradients,
+    least_singular_value,
+)
 from zwang.pseudoinverse.proximal import TINY
 from zwang.sparse.elimination import Plan
 from zwang.sparse.factor import Factor, factor
@@ -96,6 +102,26 @@ class SparseWeighted(eqx.Module):
             ),
         )
 
+    def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
+        """`A⊕ r` and multipliers, solved to the round-off of r's `terms`, with their quality."""
+        C, fixed = self.C, jax.lax.stop_gradient
+        precondition = lambda y: self.sweeps.precondition(y)
+        r = self.scale * r
+        found = certified_gradients(fixed(C), fixed(r), fixed(self.scale * terms), precondition)
+        multipliers, x = _solve(self.sweeps, C, r)  # carries the derivative
+        x = x + fixed(found.solution - x)
+        multipliers = _project(self.sweeps, C, multipliers + fixed(found.multipliers - multipliers))
+        return in_units(Certified(x, multipliers, found.quality, found.iterations), self)
+
+    def least_singular_value(self) -> Float[Array, ""]:
+        """Smallest singular value of the rows at unit length that is not a redundancy."""
+        return least_singular_value(jax.lax.stop_gradient(self.C), self.sweeps.precondition)
+
+    def units(self) -> Float[Array, " m"]:
+        """What makes rows comparable (`zwang.judgement.row_units`)."""
+        present = self.scale > 0
+        return row_units(jnp, jnp.where(present, 1 / jnp.where(present, self.scale, 1.0), 0.0))
+
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`."""
         return w - self.correct(self.A @ w)
@@ -118,9 +144,9 @@ class SparseWeighted(eqx.Module):
         return jnp.sum(jnp.log(self.sweeps.factor.pivots()))
 
     def _corrected(self, r: Float[Array, " m"], sweeps: _Sweeps) -> Float[Array, " nv"]:
-        return self._unweigh(_solve(sweeps, self.C, self.scale * r)[1])
+        return self.unweigh(_solve(sweeps, self.C, self.scale * r)[1])
 
-    def _unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
+    def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`W y`, W = L⁻ᵀ."""
         parts = y.reshape(-1, len(self.roots)).T
         return sum(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()  # type: ignore
@@ -195,6 +221,10 @@ class _Sweeps(eqx.Module):
         start = (jnp.zeros_like(r), jnp.zeros(self.C.shape[1]), r, 0)
         x, y, _, _ = jax.lax.while_loop(unfinished, sweep, start)
         return self._given(x), y
+
+    def precondition(self, y: Float[Array, " m"]) -> Float[Array, " m"]:
+        """`(C Cᵀ + μ I)⁻¹ y`."""
+        return self._given(self.factor.solve(self._ordered(y)))
 
     def project(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
