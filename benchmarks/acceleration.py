@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.timing import called, interleaved, looped
-from zwang.pseudoinverse import ALL_PSEUDOINVERSES, Proximal
+from zwang.algebra.pseudoinverse import ALL_PSEUDOINVERSES, Proximal
 
 G, THETA = 9.81, np.pi / 4
 MASS = np.array([1, 1, 0.1] * 3 + [2, 2, 0.2])

@@ -18,8 +18,9 @@ import numpy as np
 
 import zwang as zw
 from zwang import gallery
-from zwang.ensemble import prepare, trajectory
 from zwang.programs import compiler_options, program
+from zwang.simulation.batch import prepare
+from zwang.simulation.trajectory import trajectory
 
 MEMBERS, SINGLE, DURATION, BUDGET = 128, 16, 2.0, 15.0
 """Members, runs of a loop, length of a motion [s], and of all calls together [s]."""

@@ -80,10 +80,11 @@ def _in_turn(name: str, duration: float) -> tuple[dict[str, dict[str, float]], d
 def _child(name: str, duration: float) -> None:
     import jax
 
-    from zwang import course, gallery
+    from zwang import gallery
+    from zwang.simulation import driver
 
     jax.config.update("jax_enable_x64", True)
-    advance, spent = course.advance, [0.0]
+    advance, spent = driver.advance, [0.0]
 
     def timed(*given, **options):
         begun = time.perf_counter()
@@ -91,7 +92,7 @@ def _child(name: str, duration: float) -> None:
         spent[0] += time.perf_counter() - begun
         return found
 
-    course.advance = timed
+    driver.advance = timed
     example, runs = gallery.load(name), 0
     for _ in sys.stdin:
         spent[0], begun = 0.0, time.perf_counter()

@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.page.words import digits, seconds, spread
 from benchmarks.timing import accelerations, interleaved
 from zwang import gallery
-from zwang.pseudoinverse import Proximal
-from zwang.sparse import Sparse
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.pseudoinverse.sparse import Sparse
 
 SIZES = (1_000, 10_000, 100_000)
 DENSE = (10, 20, 40, 80, 160, 320)

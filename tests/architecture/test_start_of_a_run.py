@@ -5,7 +5,7 @@ import sys
 
 NOT_NEEDED = """
 import sys
-import zwang.gallery.five_bar, zwang.run.dataset, zwang.viewer
+import zwang.gallery.five_bar, zwang.simulation.results.dataset, zwang.output.viewer
 print([name for name in ("scipy.special", "scipy.interpolate", "scipy.optimize") if name in sys.modules])
 """
 AT_THE_END = """

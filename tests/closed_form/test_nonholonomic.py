@@ -5,8 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import zwang as zw
-
-from ..gallery.examples import example, run
+from tests.gallery.examples import example, run
 
 
 def test_chaplygin_sleigh_meets_its_closed_form():

@@ -11,7 +11,7 @@ import pytest
 import zwang as zw
 from zwang.gallery import ENTRIES
 from zwang.gallery import NAMES as ALL
-from zwang.picture import Picture
+from zwang.plots import Picture
 
 from .examples import example, run
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.gallery.examples import energy_drift, example, run, worst_violation
 from zwang.hierarchy.modular import Modular
 
-from ..gallery.examples import energy_drift, example, run, worst_violation
 from .problems import REFERENCE
 
 CHAINS = "ABC"

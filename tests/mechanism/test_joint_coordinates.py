@@ -8,8 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from zwang.drift.consistent import pieces
-from zwang.drift.metric import dense_mass
+from zwang.dynamics.drift.consistent import pieces
+from zwang.dynamics.drift.metric import dense_mass
+from zwang.equations.state import State
 from zwang.mechanism import (
     KINDS,
     Drive,
@@ -22,7 +23,6 @@ from zwang.mechanism import (
     reaction,
     shares,
 )
-from zwang.state import State
 
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 BODIES, DURATION = 5, 2.0

@@ -6,11 +6,10 @@ import sys
 import pytest
 
 import zwang as zw
+from tests.cli.command_line import zwang
 from zwang import papers
 from zwang.papers.claim import Claim, Grid, Page, Verdict, compared
 from zwang.papers.page import write_page
-
-from ..cli.command_line import zwang
 
 
 def page_of(*claims):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.model import motion_of
+from zwang.dynamics.model import motion_of
 from zwang.programs import keep, keep_programs
 from zwang.programs.own import sources
 from zwang.programs.store import MOST_FILES, Store

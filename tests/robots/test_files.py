@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.cli import target
 from zwang.robots import FORMATS
-
-from ..pseudoinverse.matrices import QUICK
 
 mujoco = pytest.importorskip(
     "mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'"

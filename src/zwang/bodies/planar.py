@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.bodies.body import Body, by_name, entry, stacked
-from zwang.system import System
+from zwang.equations.system import System
 
 
 class PlanarBodies:

@@ -8,7 +8,7 @@ it.
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
 | `startup.py` | float64 and the compile cache |
-| `progress.py`, `wall.py`, `closing.py` | progress bar, where the time goes, closing table |
+| `progress.py`, `timing.py`, `summary_table.py` | progress bar, where the time goes, closing table |
 | `failure.py` | one sentence and an exit code |
 """
 

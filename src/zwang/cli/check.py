@@ -44,7 +44,7 @@ def command(
 
     start_jax()
     target = load_target(model, given)
-    from zwang.diagnosis import check
+    from zwang.analysis.check import check
 
     diagnosis = check(target.model, target.q0, target.v0, params=target.params or None)
     print(diagnosis)

@@ -72,7 +72,7 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
         raise UserError("--drift baumgarte needs its rates, for example --alpha 5 --beta 5 [1/s].")
     if choice is None and alpha is None:
         return None
-    from zwang.drift import Baumgarte, BaumgarteRates, NoStabilization, Projection
+    from zwang.dynamics.drift import Baumgarte, BaumgarteRates, NoStabilization, Projection
 
     if choice is Drift.none:
         return NoStabilization()

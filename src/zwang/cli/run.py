@@ -15,8 +15,8 @@ from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
 from zwang.cli.progress import Bar
 from zwang.cli.target import Target, load_target, locate
+from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
-from zwang.cli.wall import WallTime
 
 METHODS, OUTPUT = "Methods", "Output"
 UNITS = {"duration": " s", "step": " s"}
@@ -182,7 +182,7 @@ def command(
 
 
 def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime):
-    from zwang.simulation import simulate
+    from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
     bar.says("compiling")
@@ -218,7 +218,7 @@ def _write(
 ):
     """Write run.nc and, if wanted, the report and the view."""
     bar.says("writing results")
-    from zwang.report import summarize, write_report
+    from zwang.output.report import summarize, write_report
 
     summary = summarize(run, target.exact)
     warnings += [summary.unmet, summary.energy.warning]
@@ -249,7 +249,7 @@ def _write(
         )
         wall.ends("report")
         if target.scene is not None:
-            from zwang.viewer import write_view
+            from zwang.output.viewer import write_view
 
             write_view(
                 run,
@@ -278,7 +278,7 @@ def _say(
         print(f"zwang: warning: {warning}", file=sys.stderr)
     if quiet:
         return
-    from zwang.cli.closing import print_closing
+    from zwang.cli.summary_table import print_closing
 
     print_closing(summary, wall)
     written = [

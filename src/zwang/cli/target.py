@@ -32,7 +32,7 @@ class Target:
         params: parameters set on the command line.
         settings: all that was set, by name; units: of those that have one.
         description: a sentence or two.
-        figures, exact: as in `zwang.report.write_report`.
+        figures, exact: as in `zwang.output.report.write_report`.
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
         warnings: what its file has and the model has not, a sentence each.

@@ -40,7 +40,7 @@ def command(
     [cyan]zwang view results/four-bar --port 0 --no-open[/]
     """
     folder = _folder(run)
-    from zwang.viewer.server import serving
+    from zwang.output.viewer.server import serving
 
     try:
         with serving(folder, port) as (server, address):

@@ -15,14 +15,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
-from zwang.model import Model
 from zwang.scene import particles_scene
-from zwang.simulation import Stop
-from zwang.system import System
+from zwang.simulation.simulate import Stop
 
 
 def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:

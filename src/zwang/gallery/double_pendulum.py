@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
 
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example:

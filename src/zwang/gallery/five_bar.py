@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
 
 PIVOTS = (0.0, 1.0, 2.0)
 

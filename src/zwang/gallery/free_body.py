@@ -14,13 +14,13 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from zwang.bodies import Body, RigidBodies, Shape
+from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve, Label, joined, projected
-from zwang.picture.data import MUTED, PALETTE, RULE
+from zwang.plots import Curve, Label, joined, projected
+from zwang.plots.data import MUTED, PALETTE, RULE
 from zwang.scene import bodies_scene
 
 

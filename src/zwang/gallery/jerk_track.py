@@ -14,10 +14,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.dynamics.higher_order import HigherOrder, Relation
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
-from zwang.orders import HigherOrder, Relation
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import particles_scene
 
 

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
-from zwang.model import Model
 from zwang.scene import bars_scene
 
 BLADE = 0.3

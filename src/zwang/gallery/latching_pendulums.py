@@ -16,13 +16,13 @@ import numpy as np
 from scipy.optimize import root_scalar
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
-from zwang.picture import Curve, Mark, Panel, Picture
-from zwang.switching import Switch
+from zwang.plots import Curve, Mark, Panel, Picture
+from zwang.simulation.switching import Switch
 
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -> Example:

@@ -18,12 +18,12 @@ from collections.abc import Callable
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
 
 UNITS = {"m-kg": (1.0, 1.0, "m", "J"), "mm-g": (1e3, 1e3, "mm", "nJ")}
 

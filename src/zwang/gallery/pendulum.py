@@ -11,14 +11,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import bars_scene
-from zwang.system import System
 
 
 def build(*, length: float, mass: float, angle: float, gravity: float) -> Example:

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
 
 
 def build(*, N, length, mass, angle, gravity) -> Example:

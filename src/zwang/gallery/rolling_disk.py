@@ -17,12 +17,12 @@ import numpy as np
 
 from zwang.bodies import Body, RigidBodies, Shape
 from zwang.bodies.rotation import from_axis_angle, product, rotation_matrix
-from zwang.constraint import Holonomic, Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic, Nonholonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import Mark, bodies_scene
 
 UP = np.array([0.0, 0.0, 1.0])

@@ -17,15 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from zwang.constraint import Holonomic
-from zwang.constraint.nonideal import coulomb
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.constraint.nonideal import coulomb
+from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import particles_scene
-from zwang.simulation import Stop
-from zwang.system import System
+from zwang.simulation.simulate import Stop
 
 
 def build(*, radius, mu, mass, speed, angle, gravity) -> Example:

@@ -14,11 +14,11 @@ import numpy as np
 
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import from_axis_angle
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
-from zwang.model import Model
 from zwang.scene import bars_scene
 
 

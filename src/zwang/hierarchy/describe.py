@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from zwang.dynamics.model import Model
 from zwang.hierarchy.assembly import Node
-from zwang.model import Model
 
 SHOWN = 6
 """Constraints of a level that are named; the rest is counted."""

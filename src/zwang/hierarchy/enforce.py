@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import is_concrete
-from zwang.constraint import AbstractConstraint, Constraints
-from zwang.dynamics import CONSISTENT
+from zwang.dynamics.equation_of_motion import CONSISTENT
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.hierarchy.chosen import Rows, chosen_levels, owners, root_of, roots_of
+from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
-from zwang.mass import factor_mass
-from zwang.model import Model
 from zwang.programs import program
-from zwang.state import State
 
 
 class Enforced(eqx.Module):

@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
-from zwang.hierarchy.packed import Packing
-from zwang.hierarchy.placed import Placed
-from zwang.hierarchy.places import Places, flattened, merged
-from zwang.law import AbstractControlLaw
-from zwang.model import Model
-from zwang.system import System
+from zwang.hierarchy.instances import Instances, flattened, merged
+from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
+from zwang.hierarchy.stacked_parameters import Packing
 
 
 class Module:
@@ -164,7 +164,7 @@ class Assembly:
         """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
         return (
             constraint
-            if isinstance(constraint, (ByName, Placed))
+            if isinstance(constraint, (ByName, ReplicatedConstraint))
             else ByName(constraint, self.names)
         )
 
@@ -220,12 +220,12 @@ def Hierarchy(
         nq.append(nq[-1] + m.model.system.nq)
         nv.append(nv[-1] + m.model.system.nv)
     leaves, interactions, nodes, depth = [], [], [], 1
-    placed: list[list[Placed]] = []
+    placed: list[list[ReplicatedConstraint]] = []
     for m, q_start, v_start in zip(modules, nq, nv, strict=False):
         at = (m.name, q_start, v_start)
         own = m.model.assembly or _single(m.model)
-        leaves += [leaf.at(leaf.places.moved(*at)) for leaf in own.leaves]
-        interactions += [x.at(x.places.moved(*at)) for x in own.interactions]
+        leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
+        interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
         nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
         depth = max(depth, own.top.level)
         level_of = {part: r for r, names in enumerate(own.levels) for part in names}
@@ -234,10 +234,10 @@ def Hierarchy(
             placed += [[] for _ in range(r + 1 - len(placed))]
             known = (
                 c
-                if isinstance(c, Placed)
-                else Placed(c, m.model.system, Places.whole(m.model.params))
+                if isinstance(c, ReplicatedConstraint)
+                else ReplicatedConstraint(c, m.model.system, Instances.whole(m.model.params))
             )
-            placed[r].append(known.at(known.places.moved(*at)))
+            placed[r].append(known.at(known.instances.moved(*at)))
     members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
     members += [[] for _ in range(depth - len(members))]
     system_names: dict[str, Any] = {
@@ -252,7 +252,7 @@ def Hierarchy(
     names = Names(sizes, nodes)
     whole = _parameters(modules, params, name)
     if force is not None or potential is not None:
-        interactions.append(Interaction(names, force, potential, Places.whole(whole)))
+        interactions.append(Interaction(names, force, potential, Instances.whole(whole)))
     parts = Assembled(merged(leaves), merged(interactions), nq[-1], nv[-1])
     system = System(
         nq[-1],
@@ -300,13 +300,13 @@ def _single(model: Model) -> Assembly:
     s, names = model.system, model.constraints.names
     kind = (id(s), *(id(c) for c in model.constraints.members))
     node = Node("", 1, names, (), slice(0, s.nq), slice(0, s.nv), kind, model)
-    return Assembly(node, (names,), Names(s, ()), (Leaf(s, Places.whole(model.params)),), ())
+    return Assembly(node, (names,), Names(s, ()), (Leaf(s, Instances.whole(model.params)),), ())
 
 
 def _packing(leaves: Sequence[Leaf]) -> Packing:
     """One array for each parameter of the leaves of one kind."""
-    several = [leaf.places for leaf in leaves if len(leaf.places) > 1]
-    return Packing(places.named(name) for places in several for name, _ in places.params)
+    several = [leaf.instances for leaf in leaves if len(leaf.instances) > 1]
+    return Packing(instances.named(name) for instances in several for name, _ in instances.params)
 
 
 def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:

@@ -27,10 +27,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from zwang.kernel import row_lengths, row_scale
-from zwang.mass import AbstractMass
-from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
-from zwang.pseudoinverse.base import MatrixFactor
+from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
+from zwang.algebra.pseudoinverse.base import MatrixFactor
 
 DEPENDENT = 1e-8
 """A row of unit length of which no more than this is left beside the levels below depends on them;

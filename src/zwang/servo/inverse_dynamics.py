@@ -7,11 +7,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from zwang.arrays import is_concrete, vector
-from zwang.constraint import AccelerationConstraint
-from zwang.dynamics import CONSISTENT
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.equation_of_motion import CONSISTENT
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AccelerationConstraint
 from zwang.errors import ModelError
-from zwang.law import Control
-from zwang.model import Model
 from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo

@@ -28,9 +28,9 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
-from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 
 STRONGER = 1e-9
 """ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while

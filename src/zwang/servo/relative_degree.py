@@ -19,17 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.constraint import AbstractConstraint
-from zwang.dynamics import Dynamics
+from zwang.algebra.kernel import row_lengths
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.kernel import row_lengths
-from zwang.model import Model
 from zwang.programs import program
 from zwang.servo.control import controller
+from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
 from zwang.servo.null_space import THRESHOLD
-from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged
 from zwang.servo.servo import Servo
-from zwang.state import State
 
 HIGHEST = 6
 """Relative degree at which the search ends: every derivative multiplies the size of the program."""

@@ -9,18 +9,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arrays import require_float64
-from zwang.constraint import AbstractConstraint, Constraints
-from zwang.constraint.equation import first_line
-from zwang.dynamics import Dynamics
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.constraint.equation import first_line
 from zwang.errors import ModelError
-from zwang.law import AbstractControlLaw
-from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
-from zwang.servo.prolonged import NATURAL_DEGREE
 
 
 class Servo(AbstractControlLaw):

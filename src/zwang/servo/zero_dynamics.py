@@ -20,13 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.model import Model
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
-from zwang.servo.prolonged import chain
+from zwang.servo.lie_derivative import chain
 from zwang.servo.servo import Servo
-from zwang.state import State
 
 AT_REST = 1e-6
 """Largest rate of a state on Z, relative to the size of the Jacobian, that counts as an

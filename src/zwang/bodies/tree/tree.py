@@ -15,8 +15,8 @@ from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import GROUND, Branching, order
+from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.system import System
 
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 

@@ -14,15 +14,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, frame, module, point, rigid_body
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
-from zwang.system import System
 
 ARMS, RODS = ("arm 1", "arm 2", "arm 3"), ("rod a", "rod b")
 ANGLES = np.radians([0.0, 120.0, 240.0])

@@ -16,13 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
 
 
 def build(*, N, length, mass, gravity, speed) -> Example:

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.higher_order import HigherOrder
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
-from zwang.orders import HigherOrder
-from zwang.picture import Curve, Panel, Picture
+from zwang.plots import Curve, Panel, Picture
 
 
 def build(

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import rotation_matrix
-from zwang.model import Model
+from zwang.dynamics.model import Model
 
 
 def rigid_body(gravity: float) -> RigidBodies:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body

@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
-from zwang.system import System
 
 CHAINS = ("A", "B", "C")
 ANGLES = np.radians([90.0, 210.0, 330.0])

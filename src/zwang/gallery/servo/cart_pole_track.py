@@ -19,14 +19,14 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
-from zwang.model import Model
 from zwang.servo import Servo
 
 NAME = "cart-pole-track"

@@ -21,16 +21,16 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.servo import Servo
-from zwang.system import System
 
 NAME = "crane"
 DEGREE = 4

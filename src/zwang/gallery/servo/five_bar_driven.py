@@ -17,7 +17,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
@@ -25,7 +26,6 @@ from zwang.gallery.five_bar import drawn, mechanism, parallel
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.servo import Servo
 
 NAME = "five-bar-driven"

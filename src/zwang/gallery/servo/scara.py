@@ -18,17 +18,17 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.scene import bars_scene
 from zwang.servo import SecondOrder, Servo
-from zwang.system import System
 
 NAME = "scara"
 COORDINATES = ["q1", "q2", "q3", "q4"]

@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import expm
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
-from zwang.model import Model
 from zwang.scene import Bar, Mark, Scene, Seen
 from zwang.servo import Servo
-from zwang.system import System
 
 NAME = "two-mass-spring"
 

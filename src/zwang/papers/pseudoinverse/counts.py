@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.formulation import (
+from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
+from zwang.dynamics.formulation import (
     AbstractFormulation,
     Campbell,
     CampbellSingular,
@@ -19,7 +20,6 @@ from zwang.formulation import (
 )
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.pseudoinverse.linkage import METHODS, linkage
-from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
 
 SHAPES = ((2, 3), (15, 18), (19, 28))
 """(m, n) of Table 6."""

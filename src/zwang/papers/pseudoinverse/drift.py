@@ -20,15 +20,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from zwang.gallery.drawing import one
+from zwang.output.report.figures import Chart
+from zwang.output.report.tables import Table
 from zwang.papers.claim import Claim, compared
 from zwang.papers.drawing import across_the_page
 from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, linkage, matrices
 from zwang.papers.pseudoinverse.tables import TOLERANCES, Runs
-from zwang.picture import Curve, Picture, joined
-from zwang.picture.data import MUTED, PALETTE
-from zwang.report.figures import Chart
-from zwang.report.tables import Table
-from zwang.run.plot import lines
+from zwang.plots import Curve, Picture, joined
+from zwang.plots.data import MUTED, PALETTE
+from zwang.simulation.results.plot import lines
 
 ROUND_OFF = 1e-16
 """What the violation grows from."""

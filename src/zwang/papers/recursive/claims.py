@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.formulation import Nullspace
+from zwang.algebra.pseudoinverse import SVD
+from zwang.dynamics.formulation import Nullspace
 from zwang.hierarchy import enforce
+from zwang.output.report.figures import Chart
 from zwang.papers.claim import Claim, Verdict, compared
 from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model, one_shot, solved
-from zwang.picture import Curve, Panel, Picture
-from zwang.picture.data import DASHED
-from zwang.pseudoinverse import SVD
-from zwang.report.figures import Chart
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.data import DASHED
 
 ROUND_OFF = 1e-10
 """Largest deviation that still counts as equal: round-off times the condition of the worst of the

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import zwang.gallery
-from zwang.diagnosis import check
+from zwang.analysis.check import check
+from zwang.dynamics.model import motion
 from zwang.hierarchy import enforce
-from zwang.model import motion
+from zwang.output.report.figures import Chart
 from zwang.papers.claim import Claim, Grid, compared
 from zwang.papers.drawing import across_the_page
-from zwang.report.figures import Chart
 
 
 def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import AccelerationConstraint
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AccelerationConstraint
+from zwang.equations.system import System
 from zwang.hierarchy import enforce
-from zwang.model import Model
-from zwang.system import System
 
 N, ROWS = 7, (2, 2, 1)
 PROBLEMS = 200

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
-from zwang.constraint import Nonholonomic
-from zwang.model import Model, motion
+from zwang.dynamics.model import Model, motion
+from zwang.equations.constraint import Nonholonomic
+from zwang.equations.system import System
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import curves
-from zwang.system import System
 
 READINGS = {
     "literal_motor": (0.0, 0.0, 1.0),

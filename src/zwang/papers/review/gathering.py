@@ -10,7 +10,7 @@ import zwang.gallery
 from zwang.gallery.swarm import PENTAGON, error, slope
 from zwang.papers.claim import Claim, Part, Verdict, compared
 from zwang.papers.drawing import curves
-from zwang.run import Run
+from zwang.simulation.results import Run
 
 SMALL = 0.01
 """‖β‖ [m/s] that the paper says is reached."""

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
+from zwang.dynamics.model import Model, motion
+from zwang.equations.system import System
 from zwang.gallery import Example
-from zwang.model import Model, motion
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import curves
-from zwang.system import System
 
 DURATION = 30.0
 ODE45 = "RK45 as ode45 by default"

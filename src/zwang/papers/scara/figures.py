@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from zwang.output.report.figures import Chart
+from zwang.output.report.tables import Table
 from zwang.papers.scara import robot, runs
 from zwang.papers.scara.runs import Outcome
-from zwang.picture import Curve, Panel, Picture
-from zwang.picture.data import INK, PALETTE
-from zwang.report.figures import Chart
-from zwang.report.tables import Table
-from zwang.run.plot import lines
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.data import INK, PALETTE
+from zwang.simulation.results.plot import lines
 
 EXACT = {"color": INK, "dash": (2.2, 3.8), "width": 1.5}
 """What theory says is drawn over the computed line, dotted."""

@@ -10,7 +10,7 @@ import zwang.gallery
 from zwang.gallery import Example
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import figures_of
-from zwang.run import Run
+from zwang.simulation.results import Run
 
 RANGES = {
     "u1": (0, 10),

@@ -10,7 +10,7 @@ from zwang.gallery import Example
 from zwang.papers.claim import Claim, Part, Verdict, compared
 from zwang.papers.drawing import curves
 from zwang.servo import Rate
-from zwang.simulation import simulate
+from zwang.simulation.simulate import simulate
 
 STARTS = {
     "consistent": {"offset": 0.0},
