@@ -41,7 +41,8 @@ def draw(name: str) -> Path:
     Image.open(drawn).convert("RGB").quantize(COLORS).save(path, optimize=True)
     if path.stat().st_size > MOST_BYTES:
         raise SystemExit(
-            f"{path} has {path.stat().st_size} bytes, expected at most {MOST_BYTES}; draw fewer shades."
+            f"{path} has {path.stat().st_size} bytes, expected at most {MOST_BYTES}; draw fewer "
+            "shades."
         )
     return path
 

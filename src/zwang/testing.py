@@ -103,7 +103,8 @@ def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
         )
         if int(rank) != np.linalg.matrix_rank(C):
             raise AssertionError(
-                f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of shape {C.shape}"
+                f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of "
+                f"shape {C.shape}"
             )
     _check_pseudoinverse_derivative(method, jnp.asarray(full[0]), jnp.asarray(deficient[0]))
 
@@ -155,7 +156,8 @@ def check_integrator(integrator: AbstractIntegrator) -> None:
     order = np.log2(error(coarse) / error(coarse / 2**halvings)) / halvings
     if order < integrator.order - 0.5:
         raise AssertionError(
-            f"{type(integrator).__name__} converges at order {order:.2f}, expected {integrator.order}"
+            f"{type(integrator).__name__} converges at order {order:.2f}, expected "
+            f"{integrator.order}"
         )
 
 

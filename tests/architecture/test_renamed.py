@@ -14,7 +14,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 IMPORTS = """
 import sys, zwang
 print([name for name in sys.modules if name.split(".")[0] in ("jax", "numpy") or name.startswith("zwang.")])
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -46,7 +46,8 @@ def test_an_old_import_gives_one_warning_that_names_the_new_path(unseen):
         from zwang.pseudoinverse import AbstractPseudoinverse as Old
     assert Old is AbstractPseudoinverse
     assert [str(x.message) for x in said] == [
-        "zwang.pseudoinverse is zwang.algebra.pseudoinverse now; the old path goes after this version."
+        "zwang.pseudoinverse is zwang.algebra.pseudoinverse now; the old path goes after this "
+        "version."
     ]
     assert said[0].filename == __file__
 

@@ -9,7 +9,9 @@ from tests.models import every_kind, free_particle, pendulum, random_state
 
 
 def test_velocity_level_rows_differentiate_to_A_vdot_minus_b():
-    """dψ/dt along any (v, v̇) equals A v̇ − b; central differences with step 1e-6 are good to 1e-8."""
+    """dψ/dt along any (v, v̇) equals A v̇ − b; central differences with step 1e-6 are good to
+    1e-8.
+    """
     model = every_kind()
     q, v, t = (jnp.asarray(x) for x in random_state(model))
     c, p = model.constraints, model.params

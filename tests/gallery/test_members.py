@@ -168,7 +168,10 @@ def test_a_wrong_name_or_setting_is_told_in_a_sentence(call, says):
 
 def test_the_list_of_models_imports_neither_jax_nor_anything_else_that_is_slow():
     slow = ("jax", "equinox", "scipy", "xarray", "matplotlib", "numpy")
-    program = f"import sys, zwang.gallery.index; print([name for name in {slow!r} if name in sys.modules])"
+    program = (
+        f"import sys, zwang.gallery.index; print([name for name in {slow!r} if name in "
+        "sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -58,8 +58,14 @@ def module(text: str):
 
 
 DATACLASS = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = {}\nf = S"
-MAKING = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def __init__(self):\n        self.k = {}\nf = S"
-COUNTER = "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return n * q\n    return f\nf = outer()"
+MAKING = (
+    "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def "
+    "__init__(self):\n        self.k = {}\nf = S"
+)
+COUNTER = (
+    "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return "
+    "n * q\n    return f\nf = outer()"
+)
 MODULE = """
 class S(eqx.Module):
     k: float

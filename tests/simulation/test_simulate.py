@@ -208,7 +208,9 @@ def test_interruption_keeps_what_was_reached():
 
 
 def test_rheonomic_constraint_does_the_work_that_the_energy_gains():
-    """A bead on a wire turning at ω: r = cosh(ω t), and the wire's power is what the energy gains."""
+    """A bead on a wire turning at ω: r = cosh(ω t), and the wire's power is what the energy
+    gains.
+    """
     system = zw.System(
         2,
         lambda q, t, p: jnp.ones(2),

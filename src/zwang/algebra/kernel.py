@@ -13,7 +13,7 @@ and everything else is one line:
 
 Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
 counts as small; a row shorter than `ROUND_OFF` times the longest one is round-off and is left out.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class WeightedPseudoinverse(eqx.Module):
         return self.correct(r)
 
     def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of x."""
+        """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of
+        x.
+        """
         return self.correct(r)
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:

@@ -242,7 +242,8 @@ def _product(eqn, inputs: list[Marks]) -> Marks:
         for k in (0, 1)
     ]
     last = ["z" if x.own else "y" for x in inputs]
-    rule = f"{sides[0]}{last[0]},{sides[1]}{last[1]}->{''.join(sides[0][i] for i in batch[0])}{free[0]}{free[1]}{max(last)}"
+    shared = "".join(sides[0][i] for i in batch[0])
+    rule = f"{sides[0]}{last[0]},{sides[1]}{last[1]}->{shared}{free[0]}{free[1]}{max(last)}"
     return Marks(
         np.einsum(rule, *(x.on.astype(float) for x in inputs)) > 0, any(x.own for x in inputs)
     )

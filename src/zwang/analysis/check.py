@@ -256,9 +256,12 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
 
 
 def _lines(d: Diagnosis):
-    yield f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
+    yield (
+        f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
+    )
     yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
-        f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by nonholonomic rows)"
+        f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by "
+        "nonholonomic rows)"
         if d.position_rank != d.rank
         else ""
     )
@@ -272,9 +275,18 @@ def _lines(d: Diagnosis):
         small = d.singular_values[d.rank - 1]
         near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
         span = f"{d.singular_values[0]:.3g} … {small:.3g}"
-        yield f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit length){near}"
-    yield f"  mass matrix          {'singular, held by constraints' if d.singular_mass else 'positive definite'}"
-    yield f"  violation            position {d.position_violation:.1e}, velocity {d.velocity_violation:.1e} (relative)"
+        yield (
+            f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit "
+            f"length){near}"
+        )
+    yield (
+        "  mass matrix          "
+        f"{'singular, held by constraints' if d.singular_mass else 'positive definite'}"
+    )
+    yield (
+        f"  violation            position {d.position_violation:.1e}, velocity "
+        f"{d.velocity_violation:.1e} (relative)"
+    )
     yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
     yield f"  verdict              {_verdict(d)}"
     if d.constraints:
@@ -312,8 +324,9 @@ def _control_lines(d: Diagnosis, c: Control):
     yield f"  control              {shown or 'no actuators'}"
     yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
     yield (
-        f"  control verdict      {'' if c.result else 'the servo constraints are met: '}residual {float(c.residual):.1e}"
-        + (f": {Result(int(c.result)).sentence}" if c.result else "")
+        "  control verdict      "
+        f"{'' if c.result else 'the servo constraints are met: '}residual "
+        f"{float(c.residual):.1e}" + (f": {Result(int(c.result)).sentence}" if c.result else "")
     )
     yield ""
     rows: list[tuple[str, ...]] = [("servo constraint", "authority", "missed", "|phi|", "|psi|")]

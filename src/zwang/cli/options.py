@@ -64,7 +64,8 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
     """
     if (alpha is None) != (beta is None):
         raise UserError(
-            f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is missing."
+            f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is "
+            "missing."
         )
     if choice is Drift.none and alpha is not None:
         raise UserError("--drift none takes no --alpha and --beta.")

@@ -28,7 +28,8 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot (URDF, MJCF, SDF).",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+            "(URDF, MJCF, SDF).",
         ),
     ],
     set_: Annotated[
@@ -50,7 +51,8 @@ def command(
     atol: Annotated[
         str | None,
         typer.Option(
-            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. Default: rtol.",
+            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. "
+            "Default: rtol.",
             metavar="A",
         ),
     ] = None,
@@ -67,7 +69,8 @@ def command(
     integrator: Annotated[
         Integrator | None,
         typer.Option(
-            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle for long runs (with --step).",
+            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
+            "for long runs (with --step).",
             rich_help_panel=METHODS,
         ),
     ] = None,
@@ -162,7 +165,8 @@ def command(
         }
         if "duration" not in options:
             raise UserError(
-                f"{target.name} does not say how long to run: give --duration S, or define duration in the file."
+                f"{target.name} does not say how long to run: give --duration S, or define "
+                "duration in the file."
             )
         folder = _folder(out, target.name)
         phases = [_known_coordinate(target, name) for name in phase or ()]
@@ -175,7 +179,8 @@ def command(
         return 0
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
     print(
-        f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in {folder}.",
+        f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in "
+        f"{folder}.",
         file=sys.stderr,
     )
     return INTERRUPTED if run.result.name == "INTERRUPTED" else RUN_FAILED
@@ -266,7 +271,8 @@ def _known_coordinate(target: Target, name: str) -> str:
     coordinates = target.model.system.coordinates
     if name not in coordinates:
         raise UserError(
-            f"--phase {name}: {target.name} has no such coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
+            f"--phase {name}: {target.name} has no such "
+            f"coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
         )
     return name
 

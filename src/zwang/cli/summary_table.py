@@ -41,11 +41,15 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     if s.energy.conserved:
         yield (
             "energy drift",
-            f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} {s.energy.unit})",
+            f"{s.energy.drift:.2e} {s.energy.unit} (kinetic energy up to {s.energy.scale:.4g} "
+            f"{s.energy.unit})",
         )
     else:
         e = s.energy
-        changes = f"energy changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to {e.doubt:.1e} {e.unit}"
+        changes = (
+            f"energy changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to "
+            f"{e.doubt:.1e} {e.unit}"
+        )
         yield "energy balance", f"{e.balance:.2e} {e.unit} off ({changes})"
     for error in s.errors:
         unit = error.unit or "SI"

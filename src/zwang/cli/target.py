@@ -67,8 +67,8 @@ def locate(model: str) -> Path | None:
             raise UserError(f"there is no file {model}.")
         if path.suffix.lower() not in FILES:
             raise UserError(
-                f"{model} is no .py file; MODEL is a gallery name, a .py file that defines model, q0 and v0, a .toml mechanism, "
-                f"or a robot file ({', '.join(ROBOTS)})."
+                f"{model} is no .py file; MODEL is a gallery name, a .py file that defines "
+                f"model, q0 and v0, a .toml mechanism, or a robot file ({', '.join(ROBOTS)})."
             )
         return path
     from zwang.gallery.index import ENTRIES

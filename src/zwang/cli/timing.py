@@ -32,7 +32,9 @@ class WallTime:
 
     @contextlib.contextmanager
     def watching_compilation(self):
-        """Count the time in which JAX traces, lowers and compiles, or compiled programs are read."""
+        """Count the time in which JAX traces, lowers and compiles, or compiled programs are
+        read.
+        """
         import jax
 
         jax.monitoring.register_event_duration_secs_listener(self._heard)

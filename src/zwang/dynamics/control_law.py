@@ -103,7 +103,8 @@ class AbstractControlLaw(eqx.Module):
             ModelError: if the law has no functions to be rewritten.
         """
         raise ModelError(
-            f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo to zw.Hierarchy."
+            f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo "
+            "to zw.Hierarchy."
         )
 
     def refuse_continuous(self) -> None:
@@ -115,8 +116,8 @@ class AbstractControlLaw(eqx.Module):
 
 
 class AbstractSampler(eqx.Module):
-    """A controller that computes at instants and holds what it computed: its controller state is carried
-    along with a run.
+    """A controller that computes at instants and holds what it computed: its controller state is
+    carried along with a run.
 
     The controller state is any pytree of arrays. Everything here is compiled into the run's loop.
     """

@@ -16,7 +16,7 @@ last of which is A α − b. Then r^(s−1) is a velocity residual ψ(q, v), r^(
 stand in it as α does in the last one, with the same A⊕.
 
 Source: Orsino (2017), Proc. R. Soc. A 473, section 2.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def HigherOrder(
         >>> motor = HigherOrder({"current": 1, "angle": 2}, lambda x, t, p: jnp.array([p["L"], p["J"]]),
         ...     lambda x, t, p: jnp.stack([p["V"] - p["R"] * x["current"][0] - p["k"] * x["angle"][1], p["k"] * x["current"][0]]),
         ...     params={"L": 0.1, "J": 0.01, "V": 12.0, "R": 1.0, "k": 0.1})
-    """
+    """  # noqa: E501
     for variable, k in orders.items():
         if not isinstance(k, int) or k < 1:
             raise ModelError(f"{name}: variable {variable!r} has order {k!r}, expected 1, 2, 3 …")
@@ -204,7 +204,9 @@ class Layout:
         }
 
     def columns(self, below: int) -> tuple[np.ndarray, np.ndarray]:
-        """Entries of q with derivatives of order k − 1 − below, and the variables that have them."""
+        """Entries of q with derivatives of order k − 1 − below, and the variables that have
+        them.
+        """
         pairs = [
             (self.start[x] + k - 1 - below, i)
             for i, (x, k) in enumerate(self.orders.items())
@@ -272,7 +274,8 @@ class DifferentiatedRelation:
                 )
             except Exception as error:
                 raise ModelError(
-                    f"relation {self.relation.name!r}: residual(x, t, p) failed: {first_line(error)}"
+                    f"relation {self.relation.name!r}: residual(x, t, p) failed: "
+                    f"{first_line(error)}"
                 ) from error
             seen |= np.any((rows != 0) | np.isnan(rows), axis=0)
         top = {}
@@ -287,7 +290,8 @@ class DifferentiatedRelation:
                 top[variable] = k - int(used[-1])
         if not top:
             raise ModelError(
-                f"relation {self.relation.name!r} depends on none of the variables: {', '.join(layout.orders)}."
+                f"relation {self.relation.name!r} depends on none of the variables: "
+                f"{', '.join(layout.orders)}."
             )
         return min(top.values())
 

@@ -180,13 +180,14 @@ def refuse_non_finite(model: Model, start: Start) -> None:
             if np.any((bad >= where.start) & (bad < where.stop)):
                 shown = "phi" if c.owners[name].level == "position" else what
                 raise ModelError(
-                    f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the start; "
-                    "check divisions, roots and inverse functions there."
+                    f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the "
+                    "start; check divisions, roots and inverse functions there."
                 )
     A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A
     if not np.all(np.isfinite(np.asarray(A))):
         raise ModelError(
-            f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a derivative does not exist there."
+            f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a "
+            "derivative does not exist there."
         )
 
 
@@ -204,7 +205,8 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
         return
     if value[0] < -1e-10 * max(abs(value[-1]), 1e-300):
         raise ModelError(
-            f"{model.name}: the mass matrix is not positive: along {_direction(model, vector[:, 0])} it is negative."
+            f"{model.name}: the mass matrix is not positive: along "
+            f"{_direction(model, vector[:, 0])} it is negative."
         )
     A = np.asarray(start.at.A.todense() if isinstance(start.at.A, SparseMatrix) else start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
@@ -212,18 +214,21 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     _, sigma, Vt = np.linalg.svd(stacked)
     if sigma[-1] < 1e-10 * sigma[0]:
         raise ModelError(
-            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that holds it, "
-            "so its acceleration is undefined; give it mass or constrain it."
+            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that "
+            "holds it, so its acceleration is undefined; give it mass or constrain it."
         )
     if not model.singular_mass:
         raise ModelError(
-            f"{model.name}: the mass matrix is singular along {_direction(model, vector[:, 0])}, which constraints hold: "
-            "say so with zw.Model(..., singular_mass=True)."
+            f"{model.name}: the mass matrix is singular along "
+            f"{_direction(model, vector[:, 0])}, which constraints hold: say so with "
+            "zw.Model(..., singular_mass=True)."
         )
 
 
 def _is_positive(blocks: np.ndarray) -> bool:
-    """Whether all blocks of a mass matrix are positive definite, each by itself, shape (nb, k, k)."""
+    """Whether all blocks of a mass matrix are positive definite, each by itself, shape (nb, k,
+    k).
+    """
     diagonal = np.einsum("bii->bi", blocks)
     if not np.all(diagonal > 1e-14 * np.max(diagonal)):
         return False
@@ -248,4 +253,7 @@ def _direction(model: Model, x: np.ndarray) -> str:
     """A direction of velocities in words."""
     order = np.argsort(-np.abs(x))
     named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
-    return f"{'velocity' if len(named) == 1 else 'the combination of'} {', '.join(repr(n) for n in named[:4])}"
+    return (
+        f"{'velocity' if len(named) == 1 else 'the combination of'} "
+        f"{', '.join(repr(n) for n in named[:4])}"
+    )

@@ -77,12 +77,14 @@ class Model(eqx.Module):
         require_float64()
         if isinstance(constraints, AbstractConstraint):
             raise ModelError(
-                f"Model: constraints is one constraint, expected a list: constraints=[{constraints.name}]."
+                "Model: constraints is one constraint, expected a list: "
+                f"constraints=[{constraints.name}]."
             )
         for c in constraints:
             if not isinstance(c, AbstractConstraint):
                 raise ModelError(
-                    f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
+                    f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, "
+                    "zw.Nonholonomic or zw.AccelerationConstraint."
                 )
         self.system, self.singular_mass, self.name, self.assembly = (
             system,
@@ -98,7 +100,8 @@ class Model(eqx.Module):
         if servo is not None:
             if not isinstance(servo, AbstractControlLaw):
                 raise ModelError(
-                    f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, ...)."
+                    f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, "
+                    "...)."
                 )
             servo.checked(self.dynamics(pseudoinverse=Proximal()))
             self.servo = servo
@@ -122,7 +125,8 @@ class Model(eqx.Module):
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
             raise ModelError(
-                f"{type(formulation).__name__} needs a positive definite mass matrix, but the model has singular_mass=True."
+                f"{type(formulation).__name__} needs a positive definite mass matrix, but the "
+                "model has singular_mass=True."
             )
         structure = None
         if isinstance(method, Sparse):
@@ -156,12 +160,15 @@ class Model(eqx.Module):
         ):
             if given:
                 raise ModelError(
-                    f"{self.name}: zw.Sparse() cannot be used where {what}; leave pseudoinverse= out."
+                    f"{self.name}: zw.Sparse() cannot be used where {what}; leave "
+                    "pseudoinverse= out."
                 )
         if (found := self.sparsity.structure) is None:
             raise ModelError(
-                f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass matrix given as its diagonal or in blocks, "
-                f"rows that touch less than {MOST_COLORS} blocks of velocities, and constraints that are finite at random states."
+                f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass "
+                "matrix given as its diagonal or in blocks, rows that touch less than "
+                f"{MOST_COLORS} blocks of velocities, and constraints that are finite at random "
+                "states."
             )
         return dataclasses.replace(found, newton=self.sparsity.newton) if implicit else found
 
@@ -330,7 +337,9 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
 
 
 def contradiction(model: Model, miss: np.ndarray) -> str:
-    """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape (m,)."""
+    """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape
+    (m,).
+    """
     worst = {
         name: float(np.max(np.abs(miss[rows]), initial=0.0))
         for name, rows in model.constraints.row_slices.items()
@@ -361,8 +370,8 @@ def _check_shapes(system: System, p: PyTree) -> None:
     M = shape(system.mass_matrix, "mass_matrix(q, t, p)", q, t)
     if not (M in ((nv,), (nv, nv)) or (len(M) == 3 and M[0] * M[1] == nv and M[1] == M[2])):
         raise ModelError(
-            f"mass_matrix(q, t, p) returns shape {M}, expected ({nv},) diagonal, ({nv}, {nv}) dense "
-            f"or (blocks, k, k) with blocks·k = {nv}."
+            f"mass_matrix(q, t, p) returns shape {M}, expected ({nv},) diagonal, ({nv}, {nv}) "
+            f"dense or (blocks, k, k) with blocks·k = {nv}."
         )
     for function, what, args, expected in (
         (system.force, "force(q, v, t, p)", (q, v, t), (nv,)),

@@ -176,7 +176,9 @@ class Sparsity:
 
     @cached_property
     def pays(self) -> bool:
-        """Whether the sparse path is the faster one, from the size of the model and of the factor."""
+        """Whether the sparse path is the faster one, from the size of the model and of the
+        factor.
+        """
         m, nv = self._constraints.m, self._system.nv
         if m < SPARSE_ROWS or self._block_size is None or self.structure is None:
             return False

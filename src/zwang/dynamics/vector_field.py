@@ -29,8 +29,8 @@ class ConstrainedVectorField(eqx.Module):
         target: violation that counts as zero after a projection.
         sampler: what changes the control at instants, or None.
         switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
-            without switches. The controller state of a run is then 1 for each switch that is on, 0 for the
-            others, shape (switches,).
+            without switches. The controller state of a run is then 1 for each switch that is on, 0
+            for the others, shape (switches,).
     """
 
     dynamics: Dynamics

@@ -34,7 +34,7 @@ def Lagrangian(
 
     Example:
         >>> pendulum = Lagrangian(lambda q, v, t, p: 0.5 * v[0] ** 2, lambda q, t, p: -9.81 * jnp.cos(q[0]), nq=1)
-    """
+    """  # noqa: E501
 
     def mass_matrix(q, t, p):
         return jax.hessian(kinetic, argnums=1)(q, jnp.zeros(nq), t, p)

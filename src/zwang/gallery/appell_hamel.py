@@ -63,7 +63,8 @@ def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:
         q0=np.zeros(3),
         v0=np.array([speed, 0.0, way * speed / ratio]),
         duration=5.0,
-        description=f"A particle that must go {direction} at 1/{ratio:g} of its ground speed, which turns at {turning:g} rad/s.",
+        description=f"A particle that must go {direction} at 1/{ratio:g} of its ground speed, "
+        f"which turns at {turning:g} rad/s.",
         figures={"Path from above": curve("x", "y", equal=True), "Height": curve("x", "z")},
         exact=exact,
         scene=particles_scene(lambda q: q[None], ("particle",), along=("climb",)),

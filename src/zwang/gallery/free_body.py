@@ -29,7 +29,8 @@ def build(*, inertia, spin, mass) -> Example:
     J, start = np.asarray(inertia, float), np.asarray(spin, float)
     if np.any(J <= 0) or 2 * J.max() > J.sum() * (1 + 1e-12):
         raise ModelError(
-            f"free-body got principal moments {list(J)}; each must be positive and at most the sum of the other two."
+            f"free-body got principal moments {list(J)}; each must be positive and at most the "
+            "sum of the other two."
         )
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
     edges = np.sqrt(
@@ -41,7 +42,8 @@ def build(*, inertia, spin, mass) -> Example:
         q0=np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
         v0=np.r_[0.0, 0.0, 0.0, start],
         duration=20.0,
-        description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns freely.",
+        description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns "
+        "freely.",
         figures={"Polhode": _polhode, "Angular velocity": _angular_velocity},
         exact=lambda t: dict(zip(names, attitude(J, start, t), strict=True)),
         scene=bodies_scene(

@@ -47,7 +47,8 @@ def build(*, mass, gravity) -> Example:
         q0=np.array([np.exp(3.0), 30.0]),
         v0=np.array([-0.1 * np.exp(3.0), -1.0]),
         duration=30.0,
-        description="A particle is driven inward along a logarithmic spiral; two constraints on two coordinates fix the motion.",
+        description="A particle is driven inward along a logarithmic spiral; two constraints on "
+        "two coordinates fix the motion.",
         figures={"Path": _path},
         exact=lambda t: {"r": np.exp(3 - t / 10), "theta": 30 - t},
         scene=particles_scene(

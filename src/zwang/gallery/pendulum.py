@@ -46,7 +46,8 @@ def build(*, length: float, mass: float, angle: float, gravity: float) -> Exampl
         q0=length * np.array([np.sin(start), -np.cos(start)]),
         v0=np.zeros(2),
         duration=10.0,
-        description=f"A point mass on a rod of {length:g} m, released from rest at {angle:g}° from hanging down.",
+        description=f"A point mass on a rod of {length:g} m, released from rest at {angle:g}° "
+        "from hanging down.",
         figures={"Path": curve("x", "y", equal=True), "Phase portrait": _phase_portrait},
         exact=exact,
         scene=bars_scene(lambda q: np.array([[[0.0, 0.0], q]]), ("rod",), traces=("rod.end",)),

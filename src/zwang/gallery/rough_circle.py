@@ -60,8 +60,8 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
         v0=speed * np.array([np.cos(start), np.sin(start)]),
         duration=5.0,
         description=(
-            f"A bead on a {'flat' if gravity == 0 else 'standing'} ring with friction coefficient {mu:g}; "
-            "the run ends where it comes to rest."
+            f"A bead on a {'flat' if gravity == 0 else 'standing'} ring with friction "
+            f"coefficient {mu:g}; the run ends where it comes to rest."
         ),
         figures={"Path": curve("x", "y", equal=True), "Speed": _speed},
         exact=exact,

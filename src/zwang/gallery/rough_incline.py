@@ -56,7 +56,8 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
         q0=np.zeros(2),
         v0=speed * downhill,
         duration=2.0,
-        description=f"A particle slides on a plane of {angle:g}° with friction {mu:g}; the run ends if it comes to rest.",
+        description=f"A particle slides on a plane of {angle:g}° with friction {mu:g}; the run "
+        "ends if it comes to rest.",
         figures={"Path": curve("x", "y", equal=True), "Normal force and friction": _forces},
         exact=exact,
         scene=particles_scene(lambda q: q[None], ("particle",), along=("plane",)),

@@ -66,8 +66,9 @@ def build(*, mass, start, pull) -> Example:
         q0=PLACES.ravel(),
         v0=v0.ravel(),
         duration=10.0,
-        description="Five robots are to move down the slope of a shared potential: they gather, and keep their distance. "
-        f"They start {'with' if start == 'consistent' else 'off'} that velocity.",
+        description="Five robots are to move down the slope of a shared potential: they gather, "
+        "and keep their distance. They start "
+        f"{'with' if start == 'consistent' else 'off'} that velocity.",
         figures={
             "Paths (Figure 7)": paths(
                 lambda q: q.reshape(-1, n, 2).transpose(1, 2, 0),

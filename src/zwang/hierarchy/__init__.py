@@ -13,7 +13,7 @@
 | `describe.py` | levels and the tree of modules in words, for `zw.check` |
 | `modular.py` | the acceleration by one small factor per module and one of the joints |
 | `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
-"""
+"""  # noqa: E501
 
 from zwang.hierarchy.enforce import Enforced as Enforced
 from zwang.hierarchy.enforce import enforce as enforce

@@ -264,7 +264,9 @@ class Assembled:
 
 
 def _positions(v: np.ndarray, blocks):
-    """Rows, columns and values of the entries of leaves' mass matrices, shapes (copies, entries)."""
+    """Rows, columns and values of the entries of leaves' mass matrices, shapes (copies,
+    entries).
+    """
     n = v.shape[1]
     if blocks.ndim == 2:
         rows = columns = np.arange(n)
@@ -287,7 +289,8 @@ def unique_names(names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if not name or "." in name:
             raise ModelError(
-                f"a module is named {name!r}; expected a name without dots, which join the names of modules."
+                f"a module is named {name!r}; expected a name without dots, which join the "
+                "names of modules."
             )
         if count > 1:
             raise ModelError(

@@ -24,8 +24,8 @@ class Sized(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Instances:
-    """Instances of modules of one kind; hashed by identity, so that a compiled program takes them as
-    they are.
+    """Instances of modules of one kind; hashed by identity, so that a compiled program takes them
+    as they are.
 
     Attributes:
         prefixes: the modules' paths, before the names of their parameters and constraints; empty

@@ -27,13 +27,15 @@ def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
         )
     if isinstance(given, str) or any(isinstance(level, str) for level in given):
         raise ModelError(
-            f"levels is {given!r:.80}, expected a list of lists of constraint names, the lowest level first."
+            f"levels is {given!r:.80}, expected a list of lists of constraint names, the lowest "
+            "level first."
         )
     known = set(model.constraints.names)
     for n, count in Counter(n for level in given for n in level).items():
         if n not in known:
             raise ModelError(
-                f"{model.name} has no constraint {n!r}; it has: {', '.join(model.constraints.names) or 'none'}."
+                f"{model.name} has no constraint {n!r}; it has: "
+                f"{', '.join(model.constraints.names) or 'none'}."
             )
         if count > 1:
             raise ModelError(f"levels names constraint {n!r} {count} times.")
@@ -85,7 +87,8 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
     for name in clearance:
         if not any(name in level for level in levels):
             raise ModelError(
-                f"clearance names {name!r}, which is no constraint of the levels: {', '.join(n for x in levels for n in x)}."
+                f"clearance names {name!r}, which is no constraint of the levels: "
+                f"{', '.join(n for x in levels for n in x)}."
             )
     roots, rows = [], model.constraints.row_slices
     for level in levels:
@@ -109,18 +112,21 @@ def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
     R = jnp.asarray(R, jnp.float64)
     if R.shape not in ((), (rows,), (rows, rows)):
         raise ModelError(
-            f"clearance of {name!r} has shape {R.shape}, expected a number, ({rows},) or ({rows}, {rows})."
+            f"clearance of {name!r} has shape {R.shape}, expected a number, ({rows},) or "
+            f"({rows}, {rows})."
         )
     if R.ndim < 2:
         if is_concrete(R) and np.any(np.asarray(R) < 0):
             raise ModelError(
-                f"clearance of {name!r} is {np.asarray(R)}, expected variances, which are not negative."
+                f"clearance of {name!r} is {np.asarray(R)}, expected variances, which are not "
+                "negative."
             )
         return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
     if is_concrete(R) and (
         not np.allclose(R, R.T) or np.min(np.linalg.eigvalsh(np.asarray(R)), initial=1.0) <= 0
     ):
         raise ModelError(
-            f"clearance of {name!r} is no covariance: expected a symmetric positive definite matrix."
+            f"clearance of {name!r} is no covariance: expected a symmetric positive definite "
+            "matrix."
         )
     return jnp.linalg.cholesky(R)

@@ -8,7 +8,7 @@ To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻
 with the levels within the modules taken first and the level that joins them last; the flat model
 factors all rows at once. Where few rows touch few modules each, J T has few entries per row and its
 factor is sparse (`zwang.algebra.elimination`).
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ class Modular:
         assembly = model.assembly
         if assembly is None or model.singular_mass or model.servo is not None:
             raise ModelError(
-                f"{model.name}: expected a zw.Hierarchy without a servo and with a positive definite mass matrix."
+                f"{model.name}: expected a zw.Hierarchy without a servo and with a positive "
+                "definite mass matrix."
             )
         if any(c.nonideal is not None for c in model.constraints.members):
             raise ModelError(

@@ -37,7 +37,7 @@ class Module:
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
         >>> left, right = zw.Module(crank, name="left"), zw.Module(crank, name="right", params={"length": 2.0})
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -49,7 +49,8 @@ class Module:
         if isinstance(system, Model):
             if constraints:
                 raise ModelError(
-                    f"module {name!r}: a model brings its own constraints; give those that are added to a zw.Hierarchy."
+                    f"module {name!r}: a model brings its own constraints; give those that are "
+                    "added to a zw.Hierarchy."
                 )
             model = system if params is None else _with(system, params, name)
         elif isinstance(system, System):
@@ -60,11 +61,13 @@ class Module:
             )
         if model.servo is not None:
             raise ModelError(
-                f"module {name!r} has a servo of its own; assemble its passive model, and give the whole a servo."
+                f"module {name!r} has a servo of its own; assemble its passive model, and give "
+                "the whole a servo."
             )
         if model.params is not None and not isinstance(model.params, dict):
             raise ModelError(
-                f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, so that each has a name."
+                f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, "
+                "so that each has a name."
             )
         self.model, self.name = model, name
 
@@ -161,7 +164,9 @@ class Assembly:
         return p if self.packing is None or p is None else self.packing(p)
 
     def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
-        """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
+        """A constraint whose functions take q, v and p by name, as one that takes them as
+        vectors.
+        """
         return (
             constraint
             if isinstance(constraint, (ByName, ReplicatedConstraint))
@@ -212,7 +217,7 @@ def Hierarchy(
     Example:
         >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
-    """
+    """  # noqa: E501
     modules, added = _checked(levels, name)
     unique_names([m.name for m in modules])
     nq, nv = [0], [0]
@@ -318,7 +323,8 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
     for key in own or {}:
         if key.split(".")[0] in {m.name for m in modules}:
             raise ModelError(
-                f"{name}: parameter {key!r} begins with the name of a module; give it to that module's params."
+                f"{name}: parameter {key!r} begins with the name of a module; give it to that "
+                "module's params."
             )
     return {**joined, **(own or {})} or None
 
@@ -326,18 +332,21 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
 def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
     if not levels or not all(isinstance(level, (list, tuple)) for level in levels) or not levels[0]:
         raise ModelError(
-            f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the first one of modules."
+            f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the "
+            "first one of modules."
         )
     modules = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
     for m in modules:
         if not isinstance(m, Module):
             raise ModelError(
-                f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints begin at the next level."
+                f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints "
+                "begin at the next level."
             )
     for r, level in enumerate(levels[1:], start=2):
         for c in level:
             if not isinstance(c, AbstractConstraint):
                 raise ModelError(
-                    f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as zw.Holonomic."
+                    f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as "
+                    "zw.Holonomic."
                 )
     return modules, [list(level) for level in levels[1:]]

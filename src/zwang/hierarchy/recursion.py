@@ -16,7 +16,7 @@ Where M may be singular, W = I, a = 0 to begin with, and each level ends with th
 is free, which is (3.4):
 
     v̇ = a + P (P M P)⁺ P (F − M a)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ A function of a run that returns a picture:
 
     def speed(run):
         return Picture([Panel([Curve(run.t, abs(run.v[:, 0]))], "speed [m/s]")])
-"""
+"""  # noqa: E501
 
 from zwang.plots.data import Curve as Curve
 from zwang.plots.data import Label as Label

@@ -62,7 +62,8 @@ class Curve:
         x, y = np.asarray(self.x, float), np.asarray(self.y, float)
         if max(x.ndim, y.ndim) != 1 or (x.ndim == y.ndim and x.shape != y.shape):
             raise ModelError(
-                f"curve {self.label!r}: x has shape {x.shape} and y {y.shape}, expected (n,) for both."
+                f"curve {self.label!r}: x has shape {x.shape} and y {y.shape}, expected (n,) "
+                "for both."
             )
         if self.marker not in ("", "o", "s", "^"):
             raise ModelError(
@@ -129,7 +130,8 @@ class Panel:
     def __post_init__(self):
         if self.logarithmic and any(limit is not None and limit <= 0 for limit in self.limits):
             raise ModelError(
-                f"panel {self.ylabel!r}: limits {self.limits} on a logarithmic axis, expected positive ones or None."
+                f"panel {self.ylabel!r}: limits {self.limits} on a logarithmic axis, expected "
+                "positive ones or None."
             )
 
     @property
@@ -171,7 +173,8 @@ class Picture:
     def __post_init__(self):
         if self.equal and (self.logarithmic or any(panel.logarithmic for panel in self.panels)):
             raise ModelError(
-                "picture: equal=True with a logarithmic axis, which has no lengths; leave one of them out."
+                "picture: equal=True with a logarithmic axis, which has no lengths; leave one "
+                "of them out."
             )
 
     def figure(self) -> Figure:

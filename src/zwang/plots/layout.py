@@ -70,7 +70,9 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Size of the page, where its title begins, and the places of its panels, from top to bottom."""
+    """Size of the page, where its title begins, and the places of its panels, from top to
+    bottom.
+    """
 
     width: float
     height: float

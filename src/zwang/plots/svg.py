@@ -259,7 +259,9 @@ def text(
 
 
 def element(name: str, content: str = "", **attributes: str | float) -> str:
-    """An element; attributes with a hyphen are given with an underscore, empty ones are left out."""
+    """An element; attributes with a hyphen are given with an underscore, empty ones are left
+    out.
+    """
     told = {
         key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".")
         if isinstance(x, float)

@@ -13,7 +13,7 @@ systems.
 | `lie_derivative.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
-"""
+"""  # noqa: E501
 
 from zwang.dynamics.control_law import Control as Control
 from zwang.servo.control import control as control

@@ -104,5 +104,6 @@ def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:
     if wrong:
         named = ", ".join(f"{name!r} by {size:.3g}" for name, size in wrong.items())
         raise ModelError(
-            f"{model.name}: the wanted acceleration violates passive constraints, whatever the actuators do: {named}."
+            f"{model.name}: the wanted acceleration violates passive constraints, whatever the "
+            f"actuators do: {named}."
         )

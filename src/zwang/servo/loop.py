@@ -63,7 +63,7 @@ class Loop(AbstractLoop):
 
     Example:
         >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3))
-    """
+    """  # noqa: E501
 
     model: Model | None
     params: PyTree
@@ -101,23 +101,27 @@ class Loop(AbstractLoop):
         for name in ("noise_q", "noise_v"):
             if not np.all(np.isfinite(getattr(self, name)) & (getattr(self, name) >= 0)):
                 raise ModelError(
-                    f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or more."
+                    f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or "
+                    "more."
                 )
         if sample_time is None and (
             delay > 0 or np.any(self.noise_q > 0) or np.any(self.noise_v > 0)
         ):
             raise ModelError(
-                "Loop: delay and noise act on a controller that computes at instants: give sample_time=, too."
+                "Loop: delay and noise act on a controller that computes at instants: give "
+                "sample_time=, too."
             )
         if sample_time is not None and delay > ON_THE_WAY * sample_time:
             raise ModelError(
-                f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} s; sample less often or delay less."
+                f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} "
+                "s; sample less often or delay less."
             )
 
     def __repr__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         shown["model"] = None if self.model is None else self.model.name
-        return f"Loop({', '.join(f'{name}={value}' for name, value in shown.items() if value is not None)})"
+        given = [f"{name}={value}" for name, value in shown.items() if value is not None]
+        return f"Loop({', '.join(given)})"
 
     def bound(self, model, plant, t0):
         servo = model.servo
@@ -127,7 +131,8 @@ class Loop(AbstractLoop):
         for name in ("noise_q", "noise_v"):
             if getattr(self, name).shape not in ((), (nv,)):
                 raise ModelError(
-                    f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or ({nv},), one per velocity."
+                    f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or "
+                    f"({nv},), one per velocity."
                 )
         believed = self._believed(model, plant)
         if self.sample_time is None:
@@ -156,13 +161,14 @@ class Loop(AbstractLoop):
             return dataclasses.replace(plant.passive, p=p, scales=None)
         if not isinstance(self.model, Model):
             raise ModelError(
-                f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller believes."
+                f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller "
+                "believes."
             )
         theirs, ours = self.model.system, model.system
         if (theirs.nq, theirs.nv) != (ours.nq, ours.nv):
             raise ModelError(
-                f"Loop: the controller's model has {theirs.nq} coordinates and {theirs.nv} velocities, "
-                f"expected those of {model.name}: {ours.nq} and {ours.nv}."
+                f"Loop: the controller's model has {theirs.nq} coordinates and {theirs.nv} "
+                f"velocities, expected those of {model.name}: {ours.nq} and {ours.nv}."
             )
         return self.model.passive.dynamics(self.params, plant.pseudoinverse)
 

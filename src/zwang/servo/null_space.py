@@ -21,7 +21,7 @@ every control that meets the servo rows satisfies `G u = r`. In the words of the
 taken as a given number; the passive force that then really acts depends on u, and both are solved
 together. It gives the ranges that the servo paper prints, meets servo and passive constraints as
 exactly as the others, but is not the shortest u.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

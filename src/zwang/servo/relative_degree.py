@@ -65,10 +65,16 @@ class RelativeDegree:
         without = [name for name, degree in self.degrees.items() if degree is None]
         if without:
             names = ", ".join(map(repr, without))
-            return f"no actuator reaches {names}: up to degree {self.highest} none has authority at this state"
+            return (
+                f"no actuator reaches {names}: up to degree {self.highest} none has authority at "
+                "this state"
+            )
         found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
         if self.rank is not None and self.rank < self.rows:
-            return f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met together"
+            return (
+                f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met "
+                "together"
+            )
         return f"relative degree {found}; {self.internal} of the states stay internal"
 
 
@@ -113,8 +119,9 @@ def relative_degree(
             if reached.any():
                 if not reached.all():
                     raise ModelError(
-                        f"servo constraint {c.name!r}: at degree {degree} only rows {np.flatnonzero(reached).tolist()} of "
-                        f"{len(reached)} have authority; make its rows constraints of their own, each with its own degree."
+                        f"servo constraint {c.name!r}: at degree {degree} only rows "
+                        f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; "
+                        "make its rows constraints of their own, each with its own degree."
                     )
                 degrees[c.name] = degree
                 rows.append(row)

@@ -76,7 +76,10 @@ class ZeroDynamics:
         )
         fastest = float(np.max(np.real(self.eigenvalues)))
         if self.unstable:
-            return f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the gains{where}"
+            return (
+                f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the "
+                f"gains{where}"
+            )
         if fastest > -MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0):
             return f"{kind} and neither decay nor grow in linear approximation{where}"
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"

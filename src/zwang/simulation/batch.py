@@ -118,7 +118,9 @@ singular configuration: 7e-6 rad off (7e-3 with a damping of 1e-5).
 
 
 class _Members(NamedTuple):
-    """Starts and parameters, which of them have an axis of members, and how many members there are."""
+    """Starts and parameters, which of them have an axis of members, and how many members there
+    are.
+    """
 
     arguments: tuple
     axes: tuple
@@ -297,7 +299,8 @@ def prepare(
     if precision != "double":
         if precision != "single" or options.get("step") is None:
             raise ModelError(
-                "single precision cannot hold an error to a tolerance; give step=, the length of a step in seconds."
+                "single precision cannot hold an error to a tolerance; give step=, the length "
+                "of a step in seconds."
                 if precision == "single"
                 else f"precision is {precision!r}, expected 'double' or 'single'."
             )
@@ -331,17 +334,20 @@ def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:
         shape, one = np.shape(value), expected[name]
         if shape != one and shape[1:] != one:
             raise ModelError(
-                f"{name} has shape {shape}, expected {one} for all members or ({'members, ' + str(one)[1:]} for each."
+                f"{name} has shape {shape}, expected {one} for all members or "
+                f"({'members, ' + str(one)[1:]} for each."
             )
         axes[name] = None if shape == one else 0
         if axes[name] == 0:
             sizes[name] = shape[0]
     if not sizes:
         raise ModelError(
-            "batch got one start and one set of parameters; give q0, v0 or a parameter a leading axis of members."
+            "batch got one start and one set of parameters; give q0, v0 or a parameter a "
+            "leading axis of members."
         )
     if len(set(sizes.values())) > 1 or 0 in sizes.values():
         raise ModelError(
-            f"batch got different numbers of members: {', '.join(f'{k}: {n}' for k, n in sizes.items())}."
+            "batch got different numbers of members: "
+            f"{', '.join(f'{k}: {n}' for k, n in sizes.items())}."
         )
     return (axes["q0"], axes["v0"], {k: axes[k] for k in params}), next(iter(sizes.values()))

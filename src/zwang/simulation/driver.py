@@ -177,7 +177,10 @@ class RunDriver:
         what = self.turned[first].what if len(self.turned) > first else ""
         limit = accumulation([x.time for x in self.turned if x.what == what])
         if limit <= self.instants[-1]:
-            detail = f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run before with a zw.Stop"
+            detail = (
+                f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "
+                "before with a zw.Stop"
+            )
             raise RefusedSwitchError(Result.CHATTERING, detail)
         t = np.concatenate([part.t for part in self.parts[-2:]])
         lengths = np.diff(t)[-RECENT:]

@@ -68,7 +68,8 @@ class Fit:
         return "\n".join(
             [
                 *rows,
-                f"{len(self.residual)} observations, {worst:.3g} of their noise on average; {self.message}",
+                f"{len(self.residual)} observations, {worst:.3g} of their noise on average; "
+                f"{self.message}",
             ]
         )
 

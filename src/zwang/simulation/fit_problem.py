@@ -66,7 +66,8 @@ class Unknowns:
         for name, value in guess.items():
             if np.any(np.asarray(value) <= low[name]) or np.any(np.asarray(value) >= high[name]):
                 raise ModelError(
-                    f"fit: the first guess {value} of {name!r} is not inside its bounds {low[name]} … {high[name]}."
+                    f"fit: the first guess {value} of {name!r} is not inside its bounds "
+                    f"{low[name]} … {high[name]}."
                 )
         numbers, split = vector(guess, 0.0)
         labels = [
@@ -196,7 +197,9 @@ class Problem:
         return sigma
 
     def at(self, x) -> tuple[np.ndarray, np.ndarray, Trajectory]:
-        """Curves (samples, observed), their derivative by x, and the run; each x is evaluated once."""
+        """Curves (samples, observed), their derivative by x, and the run; each x is evaluated
+        once.
+        """
         if self.last is None or not np.array_equal(self.last[0], x):
             J, run = jax.tree_util.tree_map(np.asarray, self.evaluate(x))
             self.last = (
@@ -213,7 +216,8 @@ class Problem:
         known = np.isfinite(self.data)
         if code := int(self.at(x)[2].result):
             raise ModelError(
-                f"fit: the trajectory of the first guess stops early: {Result(code).sentence}; start from a better guess."
+                f"fit: the trajectory of the first guess stops early: {Result(code).sentence}; "
+                "start from a better guess."
             )
 
         def residual(x):
@@ -242,7 +246,8 @@ class Problem:
         left = 1 - len(x) / known.sum()
         if left <= 0:
             raise ModelError(
-                f"fit: {known.sum()} observations for {len(x)} numbers; give more data or the noise."
+                f"fit: {known.sum()} observations for {len(x)} numbers; give more data or the "
+                "noise."
             )
         size = np.sqrt(np.nansum((y - self.data) ** 2, axis=0) / known.sum(axis=0) / left)
         return np.maximum(size, 1e-12 * np.nanmax(np.abs(self.data), axis=0) + 1e-300)
@@ -267,7 +272,8 @@ class Problem:
                 else f"the data cannot tell {', '.join(map(repr, named[:5]))} apart"
             )
             raise ModelError(
-                f"fit: {what} (relative effect {s[-1] / s[0]:.1e}, needed {UNIDENTIFIABLE:.0e}); fix one of them or observe more."
+                f"fit: {what} (relative effect {s[-1] / s[0]:.1e}, needed "
+                f"{UNIDENTIFIABLE:.0e}); fix one of them or observe more."
             )
 
 
@@ -275,7 +281,8 @@ def _guess(model: Model, parameters, bounds) -> dict:
     """First guess of each parameter by name, checked."""
     if not isinstance(model.params, dict):
         raise ModelError(
-            f"fit needs a model whose params is a dictionary of named numbers; {model.name} has {model.params!r:.60}."
+            f"fit needs a model whose params is a dictionary of named numbers; {model.name} has "
+            f"{model.params!r:.60}."
         )
     if not parameters:
         raise ModelError(
@@ -286,12 +293,14 @@ def _guess(model: Model, parameters, bounds) -> dict:
     for name in bounds:
         if name not in guess:
             raise ModelError(
-                f"fit got bounds of {name!r}, which is not among the parameters to find: {', '.join(guess)}."
+                f"fit got bounds of {name!r}, which is not among the parameters to find: "
+                f"{', '.join(guess)}."
             )
     for name, value in guess.items():
         if np.shape(value) != present[name].shape:
             raise ModelError(
-                f"fit: the first guess of {name!r} has shape {np.shape(value)}, expected {present[name].shape}."
+                f"fit: the first guess of {name!r} has shape {np.shape(value)}, expected "
+                f"{present[name].shape}."
             )
     return guess
 
@@ -305,7 +314,8 @@ def _observations(model: Model, times, observed) -> tuple[dict[str, int], np.nda
     for name, values in observed.items():
         if name not in known:
             raise ModelError(
-                f"fit: {name!r} is no coordinate of {model.name}; there are: {', '.join(list(known)[:24])}."
+                f"fit: {name!r} is no coordinate of {model.name}; there are: "
+                f"{', '.join(list(known)[:24])}."
             )
         if np.shape(values) != times.shape:
             raise ModelError(

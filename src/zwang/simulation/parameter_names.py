@@ -68,6 +68,7 @@ def _parts(name: str) -> tuple[list[str], tuple[int, ...]]:
     found = re.fullmatch(r"([^\[\]]+)(?:\[(\d+(?:\s*,\s*\d+)*)\])?", str(name))
     if found is None:
         raise ModelError(
-            f"parameter {name!r} is no name; expected one like 'length', 'mass[1]' or 'group.length'."
+            f"parameter {name!r} is no name; expected one like 'length', 'mass[1]' or "
+            "'group.length'."
         )
     return found[1].split("."), tuple(map(int, found[2].split(","))) if found[2] else ()

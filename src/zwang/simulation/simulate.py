@@ -240,7 +240,8 @@ def _closed(
     if loop is not None:
         if model.servo is None:
             raise ModelError(
-                f"{model.name}: loop is given, but the model has no control: zw.Model(..., servo=zw.Servo(...))."
+                f"{model.name}: loop is given, but the model has no control: zw.Model(..., "
+                "servo=zw.Servo(...))."
             )
         return loop.bound(model, dynamics, t0)
     if model.servo is not None:
@@ -254,11 +255,13 @@ def _switching(switches, model: Model, loop, formulation) -> Switching | None:
         return None
     if loop is not None:
         raise ModelError(
-            f"{model.name}: a loop's controller cannot know of switches; give zw.simulate either loop= or switches=."
+            f"{model.name}: a loop's controller cannot know of switches; give zw.simulate "
+            "either loop= or switches=."
         )
     if formulation is not None and not formulation.redundant_constraints:
         raise ModelError(
-            f"{type(formulation).__name__} needs independent rows, but a row that is switched off is zero."
+            f"{type(formulation).__name__} needs independent rows, but a row that is switched "
+            "off is zero."
         )
     return Switching(switches, model)
 
@@ -283,7 +286,8 @@ def _sample_times(duration, times, samples, t0) -> np.ndarray:
         or times[0] < t0
     ):
         raise ModelError(
-            f"times must be finite, increasing and not before t0 = {t0}; got {np.array2string(times, threshold=6)}."
+            f"times must be finite, increasing and not before t0 = {t0}; got "
+            f"{np.array2string(times, threshold=6)}."
         )
     if times[-1] == t0:
         raise ModelError("times holds only the start; give at least one later instant.")

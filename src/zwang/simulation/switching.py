@@ -3,9 +3,9 @@
     on:   v⁺ = v⁻ − A⊕ψ      ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on (plastic impact)
     off:  v⁺ = v⁻             nothing is lost
 
-A row that is off has A, b, φ and ψ zero (`zwang.equations.constraint.equation`), so that one compiled program
-serves all topologies.
-"""
+A row that is off has A, b, φ and ψ zero (`zwang.equations.constraint.equation`), so that one
+compiled program serves all topologies.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Switch:
     Example:
         >>> rope = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rope")
         >>> taut = zw.Switch("rope", on=lambda q, v, t, p: q @ q - p["length"] ** 2, off=lambda q, v, t, p, tension: tension[0])
-    """
+    """  # noqa: E501
 
     constraint: str
     _: dataclasses.KW_ONLY
@@ -84,16 +84,19 @@ class Switch:
                     or (isinstance(c, (int, float)) and not isinstance(c, bool) and np.isfinite(c))
                 ):
                     raise ModelError(
-                        f"Switch {self.constraint!r}: {which} is {c!r:.60}, expected a time [s], a function, or a list."
+                        f"Switch {self.constraint!r}: {which} is {c!r:.60}, expected a time "
+                        "[s], a function, or a list."
                     )
             object.__setattr__(self, which, conditions)
         if not self.on and not self.off:
             raise ModelError(
-                f"Switch {self.constraint!r} has neither on= nor off=, expected a time [s] or a function for one."
+                f"Switch {self.constraint!r} has neither on= nor off=, expected a time [s] or a "
+                "function for one."
             )
         if self.transition not in ("impulsive", "impact-free"):
             raise ModelError(
-                f"Switch {self.constraint!r}: transition is {self.transition!r}, expected 'impulsive' or 'impact-free'."
+                f"Switch {self.constraint!r}: transition is {self.transition!r}, expected "
+                "'impulsive' or 'impact-free'."
             )
 
     @property
@@ -136,17 +139,20 @@ class Switching:
         for i, switch in enumerate(self.switches):
             if not isinstance(switch, Switch):
                 raise ModelError(
-                    f"switches holds {switch!r:.60}, expected zw.Switch(constraint, on=..., off=...)."
+                    f"switches holds {switch!r:.60}, expected zw.Switch(constraint, on=..., "
+                    "off=...)."
                 )
             if switch.constraint not in slices:
                 known = ", ".join(slices) or "none"
                 raise ModelError(
-                    f"Switch: {model.name} has no constraint {switch.constraint!r}; it has: {known}."
+                    f"Switch: {model.name} has no constraint {switch.constraint!r}; it has: "
+                    f"{known}."
                 )
             own = slices[switch.constraint]
             if np.any(self.rows[own] >= 0):
                 raise ModelError(
-                    f"constraint {switch.constraint!r} has two switches; give one a list of conditions."
+                    f"constraint {switch.constraint!r} has two switches; give one a list of "
+                    "conditions."
                 )
             self.rows[own] = i
         self.start = np.array([float(switch.starts_on) for switch in self.switches])
@@ -253,7 +259,10 @@ class Switching:
         if not gap <= START_TOLERANCE * reach + 1e-14 * np.max(
             np.abs(np.asarray(state.q)), initial=0.0
         ):
-            detail = f"constraint {name(phi)!r} has phi = {largest(phi)} there, expected 0: switch it on where it is met"
+            detail = (
+                f"constraint {name(phi)!r} has phi = {largest(phi)} there, expected 0: switch it "
+                "on where it is met"
+            )
             raise RefusedSwitchError(Result.NOT_MET, detail)
         abrupt = [
             self.switches[i].constraint
@@ -263,8 +272,9 @@ class Switching:
         if abrupt and placement.velocity_violation_before > START_TOLERANCE:
             raise RefusedSwitchError(
                 Result.NOT_MET,
-                f"constraint {abrupt[0]!r} is to be switched on without an impact, but {name(psi)!r} has psi = {largest(psi)} there, "
-                "expected 0; transition='impulsive' lets the velocity jump",
+                f"constraint {abrupt[0]!r} is to be switched on without an impact, but "
+                f"{name(psi)!r} has psi = {largest(psi)} there, expected 0; "
+                "transition='impulsive' lets the velocity jump",
             )
         if not placement.converged:
             raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")

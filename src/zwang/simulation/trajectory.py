@@ -137,7 +137,8 @@ def trajectory(
         raise ModelError(f"gradient is {gradient!r}, expected 'forward', 'reverse' or None.")
     if integrator is not None and not integrator.estimates:
         raise ModelError(
-            f"zw.trajectory takes no zw.{type(integrator).__name__}, whose steps have no error estimate: zw.simulate does."
+            f"zw.trajectory takes no zw.{type(integrator).__name__}, whose steps have no error "
+            "estimate: zw.simulate does."
         )
     instants = _checked_times(times)
     if model.servo is not None:
@@ -249,7 +250,8 @@ def _grid(times, step) -> tuple[np.ndarray, np.ndarray]:
     """
     if not (is_concrete(times) and is_concrete(step)):
         raise ModelError(
-            "a fixed step needs times and step that are known when the program is compiled, not traced ones."
+            "a fixed step needs times and step that are known when the program is compiled, not "
+            "traced ones."
         )
     if not float(step) > 0:
         raise ModelError(f"step is {step}, expected a positive number of seconds.")
@@ -312,7 +314,9 @@ def _settled(
 
 
 def corrected(dynamics: Dynamics, s: State) -> State:
-    """One correction of a state, `q ← q ⊖ A⊕φ`, `v ← v − A⊕ψ`, both with A at the state as it is."""
+    """One correction of a state, `q ← q ⊖ A⊕φ`, `v ← v − A⊕ψ`, both with A at the state as it
+    is.
+    """
     if not dynamics.constraints.m:
         return s
     A = dynamics.matrix(s)
@@ -377,7 +381,9 @@ def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float
 
 
 def _violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
-    """Position violation [dimensionless]; without a derivative, which it has not where it is zero."""
+    """Position violation [dimensionless]; without a derivative, which it has not where it is
+    zero.
+    """
     return _held(dynamics.violation(dynamics.position_residual(s)))
 
 
@@ -406,7 +412,8 @@ def _checked_times(times) -> Any:
     times = times if not is_concrete(times) else np.asarray(times, float)
     if times.ndim != 1 or len(times) < 2:
         raise ModelError(
-            f"times has shape {times.shape}, expected at least two instants: the start and a sample."
+            f"times has shape {times.shape}, expected at least two instants: the start and a "
+            "sample."
         )
     if is_concrete(times) and not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
         raise ModelError(

@@ -61,9 +61,10 @@ class Kvaerno5(AbstractIntegrator):
     7 stages, 6 of them implicit.
 
     A stage solves `k = f(y + hγ k)` by Newton steps on a matrix that uses the structure of
-    mechanics (`zwang.dynamics.vector_field.ConstrainedVectorField.newton`), refreshed once per stage; the constraints'
-    curvature, and n of `q̇ = N v + n`, are left out of it, which costs iterations and no accuracy.
-    The error estimate is the plain difference of the two solutions (a stiff filter understated it).
+    mechanics (`zwang.dynamics.vector_field.ConstrainedVectorField.newton`), refreshed once per
+    stage; the constraints' curvature, and n of `q̇ = N v + n`, are left out of it, which costs
+    iterations and no accuracy. The error estimate is the plain difference of the two solutions (a
+    stiff filter understated it).
 
     Attributes:
         tolerance: a stage is solved when its Newton step is this fraction of the acceptable error;

@@ -127,15 +127,16 @@ class Rattle(AbstractIntegrator):
         ):
             if np.any(np.asarray(change) != 0):
                 raise ModelError(
-                    f"{model.name}: zw.Rattle keeps the energy of models with a constant mass matrix and forces of position, but "
-                    f"{what}; take zw.Dopri8()."
+                    f"{model.name}: zw.Rattle keeps the energy of models with a constant mass "
+                    f"matrix and forces of position, but {what}; take zw.Dopri8()."
                 )
         apart = np.diff(np.concatenate([[float(state.t)], instants]))
         count = apart / step
         if np.any(np.abs(count - np.round(count)) > DIVIDES):
             raise ModelError(
-                f"{model.name}: step = {step:g} s does not divide the distances of samples, {np.max(apart):g} s, and steps of other "
-                f"lengths would cost zw.Rattle what it is for; take for example step = {np.max(apart) / np.ceil(np.max(count)):g}."
+                f"{model.name}: step = {step:g} s does not divide the distances of samples, "
+                f"{np.max(apart):g} s, and steps of other lengths would cost zw.Rattle what it "
+                f"is for; take for example step = {np.max(apart) / np.ceil(np.max(count)):g}."
             )
 
 

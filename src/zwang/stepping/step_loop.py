@@ -6,10 +6,10 @@ them compiles anything anew; between chunks the host shows progress, collects th
 without losing what was reached.
 
 Samples are stepped to, not interpolated, and so are the instants at which the flow changes (a
-controller that holds its last control, `Progress.controller_state`). The step is chosen by a PI controller,
-which rejects next to nothing on smooth motion. A step is rejected if its error is too large, if its
-equations were not solved, if it is not finite, or if the violation left after the projection
-exceeds `accept`.
+controller that holds its last control, `Progress.controller_state`). The step is chosen by a PI
+controller, which rejects next to nothing on smooth motion. A step is rejected if its error is too
+large, if its equations were not solved, if it is not finite, or if the violation left after the
+projection exceeds `accept`.
 """
 
 from __future__ import annotations
@@ -61,14 +61,18 @@ class Landing(eqx.Module):
 
 
 class ManifoldFlow(Flow, Protocol):
-    """A flow whose steps can be brought back to its constraints, and which may change at instants."""
+    """A flow whose steps can be brought back to its constraints, and which may change at
+    instants.
+    """
 
     def project_step(self, t, y, error) -> Landing:
         """The step after the drift treatment."""
         raise NotImplementedError
 
     def held_input(self, controller_state) -> Float[Array, " k"]:
-        """What acts between two changes, according to the controller state; empty if the flow never changes."""
+        """What acts between two changes, according to the controller state; empty if the flow
+        never changes.
+        """
         raise NotImplementedError
 
     def with_input(self, u: Float[Array, " k"]) -> ManifoldFlow:

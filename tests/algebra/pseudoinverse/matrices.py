@@ -82,7 +82,9 @@ def matrices(shape) -> dict[str, np.ndarray]:
 
 
 class Results(NamedTuple):
-    """`matrix` and `rank`; `C⁺ C` and `(C⁺)ᵀ` from `solve` and `solve_transpose`, column by column."""
+    """`matrix` and `rank`; `C⁺ C` and `(C⁺)ᵀ` from `solve` and `solve_transpose`, column by
+    column.
+    """
 
     matrix: jax.Array
     rank: jax.Array

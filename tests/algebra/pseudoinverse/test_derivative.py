@@ -111,7 +111,9 @@ def test_it_is_finite_where_the_rank_is_lost(method, rank):
 
 @pytest.mark.slow
 def test_second_derivatives_see_that_the_pseudoinverse_depends_on_the_matrix():
-    """Along a curve C(s), against central differences of the first derivative: 1e-7 of the value."""
+    """Along a curve C(s), against central differences of the first derivative: 1e-7 of the
+    value.
+    """
     from zwang.algebra.pseudoinverse import Proximal, Pseudoinverse
 
     random = np.random.default_rng(3)

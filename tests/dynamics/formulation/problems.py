@@ -78,7 +78,9 @@ FIVE_BAR_FORCE = -GRAVITY * MASS * np.array([0.0, 1.0, 0.0] * 4)
 
 
 def five_bar_problems() -> dict[str, Problem]:
-    """At six states; at angle 0 all bodies lie on one line and the rank of A is 10, elsewhere 11."""
+    """At six states; at angle 0 all bodies lie on one line and the rank of A is 10, elsewhere
+    11.
+    """
     problems = {}
     for case, known in REFERENCE["five_bar"]["accelerations"].items():
         q, v = five_bar_state(np.deg2rad(known["angle_deg"]), known["rate"])
@@ -91,11 +93,13 @@ def five_bar_problems() -> dict[str, Problem]:
 
 # --- other problems
 #
-# ---------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def filled(M, F, A, b, acceleration) -> Problem:
-    """A small problem, followed by rows 0 = 0 and by free coordinates of unit mass without force."""
+    """A small problem, followed by rows 0 = 0 and by free coordinates of unit mass without
+    force.
+    """
     (m, n), size = np.shape(A), 12
     whole = np.eye(size)
     whole[:n, :n] = M

@@ -27,7 +27,9 @@ every_pseudoinverse = pytest.mark.parametrize(
 
 @functools.cache
 def accelerations(pseudoinverse):
-    """By formulation, then by problem: everything in one program, a batch of problems under `vmap`."""
+    """By formulation, then by problem: everything in one program, a batch of problems under
+    `vmap`.
+    """
     problems = [*REGULAR.values(), *SINGULAR.values()]
 
     def one(M, F, A, b):
@@ -60,7 +62,9 @@ def assert_agrees(found, expected, case):
 @every_pseudoinverse
 @every_formulation
 def test_a_positive_definite_mass_gives_the_known_acceleration(formulation, pseudoinverse):
-    """Independent and redundant rows, the five-bar linkage at its singular configuration included."""
+    """Independent and redundant rows, the five-bar linkage at its singular configuration
+    included.
+    """
     for case, problem in REGULAR.items():
         assert_agrees(accelerations(pseudoinverse)[formulation][case], problem.acceleration, case)
 

@@ -255,7 +255,7 @@ assert all(svg.startswith("<svg") for svg in ours)
 print("matplotlib" in sys.modules)
 (theirs,) = drawn(late=late)
 print("matplotlib" in sys.modules, "var(--line0, #0072b2)" in theirs)
-"""
+"""  # noqa: E501
 
 
 def test_only_a_users_own_figure_needs_matplotlib(tmp_path):

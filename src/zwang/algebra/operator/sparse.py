@@ -1,8 +1,8 @@
 """A⊕ of a matrix with few entries per row, by proximal sweeps on one sparse factor.
 
-The equations are those of `zwang.algebra.kernel.WeightedPseudoinverse` with `Proximal`; nothing is larger
-than the entries and their factor. With `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of the
-linear system,
+The equations are those of `zwang.algebra.kernel.WeightedPseudoinverse` with `Proximal`; nothing is
+larger than the entries and their factor. With `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of
+the linear system,
 
     dλ = Q⁺ (dr − dQ λ),
 
@@ -51,7 +51,8 @@ those eliminated before it.
 
 
 class SparseWeighted(eqx.Module):
-    """`A⊕`, factored once and applied to many residuals; see `zwang.algebra.kernel.WeightedPseudoinverse`.
+    """`A⊕`, factored once and applied to many residuals; see
+    `zwang.algebra.kernel.WeightedPseudoinverse`.
 
     Attributes:
         mass: factored mass matrix, diagonal or in blocks.

@@ -13,12 +13,12 @@
 Cost is the time of one factor and one solve at m = n = 12 on one core, relative to `Proximal`; at
 this size calls count more than arithmetic. Every threshold is relative to the longest row or
 column, or the largest singular value. All share one derivative rule (`base.py`), finite at equal
-singular values and at rank loss. `pivoted_qr.py` is the first step of three members. `Sparse` (`sparse.py`) selects the sparse path,
-whose numbers are in `zwang.algebra.operator.sparse`.
+singular values and at rank loss. `pivoted_qr.py` is the first step of three members. `Sparse`
+(`sparse.py`) selects the sparse path, whose numbers are in `zwang.algebra.operator.sparse`.
 
 All but `Proximal` give C⁺ r for every r. `Proximal.solve` takes r in the range of C, as consistent
 constraints are; its `matrix` holds for all.
-"""
+"""  # noqa: E501
 
 from zwang.algebra.pseudoinverse.base import AbstractFactor as AbstractFactor
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse as AbstractPseudoinverse

@@ -105,7 +105,9 @@ class AbstractPseudoinverse(eqx.Module):
         """Floating-point operations to form C⁺ for C of shape (m, n)."""
 
     def knowing(self, pattern: Bool[np.ndarray, "m n"]) -> AbstractPseudoinverse:
-        """The same method, for matrices whose entries can differ from zero where `pattern` says so."""
+        """The same method, for matrices whose entries can differ from zero where `pattern` says
+        so.
+        """
         return self
 
 

@@ -9,7 +9,7 @@
 | `NoStabilization()` | nothing | nothing | grows | to see why the others exist |
 
 `consistent.py` finds a consistent state from an inconsistent one.
-"""
+"""  # noqa: E501
 
 from zwang.dynamics.drift.base import AbstractDrift as AbstractDrift
 from zwang.dynamics.drift.base import ProjectedStep as ProjectedStep

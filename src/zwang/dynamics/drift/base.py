@@ -1,4 +1,6 @@
-"""What every way to treat drift offers: the rate at a stage, and what happens to a finished step."""
+"""What every way to treat drift offers: the rate at a stage, and what happens to a finished
+step.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class AbstractStabilization(eqx.Module):
 
     @abc.abstractmethod
     def gains(self) -> tuple:
-        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that level."""
+        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that
+        level.
+        """
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
         """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""

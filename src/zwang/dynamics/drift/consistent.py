@@ -229,5 +229,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
 
 
 def _distance(x, y) -> float:
-    """The largest difference of two arrays, on the host: JAX would compile three programs for it."""
+    """The largest difference of two arrays, on the host: JAX would compile three programs for
+    it.
+    """
     return float(np.max(np.abs(np.asarray(x) - np.asarray(y)), initial=0.0))

@@ -87,7 +87,9 @@ class SparseMetric(AbstractMetric):
         return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
 
     def _least(self, C, r):
-        """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, until they bring nothing more."""
+        """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, until they bring
+        nothing more.
+        """
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
 

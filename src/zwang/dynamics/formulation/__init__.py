@@ -11,10 +11,10 @@ pseudoinverse.
 | `Nullspace` | recursive (3.4) | yes | yes | A, (m, n), and [SᵀM; A], (n + m, n) | 69 n³ | `nullspace.py` |
 
 Singular M: as long as [M; A] has full column rank. Flops are those of the paper's tables, corrected
-(`operations`), leading terms. The kernel of the library, `zwang.algebra.kernel`, is (31) with rows brought
-to unit length and one factor for many uses; the members here are the equations as the papers state
-them, to compare and to check with.
-"""
+(`operations`), leading terms. The kernel of the library, `zwang.algebra.kernel`, is (31) with rows
+brought to unit length and one factor for many uses; the members here are the equations as the
+papers state them, to compare and to check with.
+"""  # noqa: E501
 
 from zwang.dynamics.formulation.base import AbstractFormulation as AbstractFormulation
 from zwang.dynamics.formulation.campbell import Campbell as Campbell

@@ -23,7 +23,7 @@ class Campbell(AbstractFormulation):
     `A M^-1/2` squared, and so is a rank threshold: singular values of Q are squares.
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
-    """
+    """  # noqa: E501
 
     equation: ClassVar[str] = "pseudoinverse (35)"
     singular_mass: ClassVar[bool] = False

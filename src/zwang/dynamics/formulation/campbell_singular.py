@@ -31,7 +31,7 @@ class CampbellSingular(AbstractFormulation):
     these differ: see `null_projector`.
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
-    """
+    """  # noqa: E501
 
     equation: ClassVar[str] = "pseudoinverse (41)"
     singular_mass: ClassVar[bool] = True

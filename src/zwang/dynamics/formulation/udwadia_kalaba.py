@@ -12,8 +12,8 @@ from zwang.dynamics.formulation.base import AbstractFormulation
 class UdwadiaKalaba(AbstractFormulation):
     """`v̇ = a + M^-1/2 D⁺ (b − A a)`, `a = M⁻¹F`, `D = A M^-1/2` (pseudoinverse paper, eq. 31).
 
-    M^-1/2 is never formed: any W with `W Wᵀ = M⁻¹` gives the same `W (A W)⁺`, and `zwang.algebra.mass_matrix` has
-    `W = L⁻ᵀ` of `M = L Lᵀ`.
+    M^-1/2 is never formed: any W with `W Wᵀ = M⁻¹` gives the same `W (A W)⁺`, and
+    `zwang.algebra.mass_matrix` has `W = L⁻ᵀ` of `M = L Lᵀ`.
 
     With `b − 2α ψ − β² φ` in place of b it is eq. (32).
 

@@ -52,7 +52,8 @@ class AbstractConstraint(eqx.Module):
         c = jnp.asarray(self.nonideal(q, v, t, p, given))
         if c.shape != given.shape:
             raise ModelError(
-                f"constraint {self.name!r}: nonideal returns shape {c.shape}, expected {given.shape}."
+                f"constraint {self.name!r}: nonideal returns shape {c.shape}, expected "
+                f"{given.shape}."
             )
         return c.reshape(ideal.shape)
 

@@ -53,7 +53,8 @@ class Constraints(eqx.Module):
         repeated = sorted(name for name, count in counted.items() if count > 1)
         if repeated:
             raise ModelError(
-                f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give each its own name=."
+                f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give "
+                "each its own name=."
             )
         self.sizes = tuple(_rows(c, system, p) for c in self.members)
         self.entries = Entries(self, p)
@@ -203,7 +204,9 @@ class Entries:
                 return dependencies(along, system.nv, q, v, t, self._p)
         # an operation of the user's that cannot be followed costs speed only; its own errors come
         # an operation of the user's that cannot be followed costs speed only; its own errors come
-        except Exception:  # an operation of the user's that cannot be followed costs speed only; its own errors come again
+        # an operation of the user's that cannot be followed costs speed only; its own errors come
+        # again
+        except Exception:
             return np.ones((len(c.velocity_rows), system.nv), bool)
 
     @cached_property
@@ -257,7 +260,9 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
 
 
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
-    """Number of rows, from shapes alone; errors in the user's function come back as one sentence."""
+    """Number of rows, from shapes alone; errors in the user's function come back as one
+    sentence.
+    """
     q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
     name, signature = (
         constraint.name,
@@ -280,22 +285,25 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
             )
             if A.shape != (*out.shape, system.nv):
                 raise ModelError(
-                    f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected (rows, {system.nv}) and (rows,)."
+                    f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected "
+                    f"(rows, {system.nv}) and (rows,)."
                 )
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(
-            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape ({system.nq},) "
-            f"and v of shape ({system.nv},): {first_line(error)}"
+            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape "
+            f"({system.nq},) and v of shape ({system.nv},): {first_line(error)}"
         ) from error
     if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
         raise ModelError(
-            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} parts, expected as many each."
+            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} "
+            "parts, expected as many each."
         )
     if len(out.shape) != 1:
         raise ModelError(
-            f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of residuals."
+            f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of "
+            "residuals."
         )
     return out.shape[0]
 

@@ -23,7 +23,7 @@ class Nonholonomic(AbstractConstraint):
 
     Example:
         >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
-    """
+    """  # noqa: E501
 
     psi: Callable
     name: str

@@ -44,7 +44,8 @@ def build(
     drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2
     if drop <= 0:
         raise ModelError(
-            f"delta: rods of {rod} m do not reach from the arms to the platform at angle = {angle}; lengthen rod."
+            f"delta: rods of {rod} m do not reach from the arms to the platform at angle = "
+            f"{angle}; lengthen rod."
         )
     bodies = rigid_body(gravity)
     rods = module(
@@ -108,7 +109,8 @@ def build(
         np.zeros(model.system.nv),
         duration=5.0,
         rtol=1e-9,
-        description="Three arms on springs and six rods carry a platform that moves in all directions but does not turn.",
+        description="Three arms on springs and six rods carry a platform that moves in all "
+        "directions but does not turn.",
         figures={
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),

@@ -108,7 +108,8 @@ def build(
         q0=np.array([0.0, *bar_starts]),
         v0=np.zeros(11),
         duration=2.0,
-        description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, from rest.",
+        description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, "
+        "from rest.",
         figures={"Current": _picture, "Linkage": Linkage(ends, until=0.6)},
     )
 

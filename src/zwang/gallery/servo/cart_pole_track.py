@@ -10,7 +10,7 @@ One actuator for two degrees of freedom: what is prescribed decays at the set ra
 goes where it must. For the task "cart" with `pose` "upright", `zwang.servo.zero_dynamics` says that
 it falls, whatever the gains. Exact: what is prescribed in closed form, what is left free from its
 one equation by DOP853 at 1e-13. Source: textbook. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def build(
     one_of(NAME, ("upright", "hanging"), pose=pose)
     if task == "pole" and not abs(lean) + abs(offset) < 90:
         raise ModelError(
-            f"{NAME}: the pole is to lean up to {abs(lean) + abs(offset):g}°, lean and offset together, expected less than 90°: "
-            "a level pole is beyond the cart's reach."
+            f"{NAME}: the pole is to lean up to {abs(lean) + abs(offset):g}°, lean and offset "
+            "together, expected less than 90°: a level pole is beyond the cart's reach."
         )
     center = pole_length / 2
     inertia = pole_mass * pole_length**2 / 3

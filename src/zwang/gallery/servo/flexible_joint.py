@@ -13,7 +13,7 @@ In the paper's eq. (71) and (72) u stands in the motor's equation although it wa
 torque on the links; so used it makes the arm unstable. Here the constraint is differentiated until
 the motors appear in it. Source: review of the Udwadia-Kalaba approach, section 8.3, eq. (66)-(72).
 Units: rad, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def build(
         v0,
         duration=5.0,
         description=(
-            f"Two masses with a spring between them; a force on the first keeps them {distance:g} m apart, "
-            f"from a start that is {offset:g} m off."
+            "Two masses with a spring between them; a force on the first keeps them "
+            f"{distance:g} m apart, from a start that is {offset:g} m off."
         ),
         figures={
             "Distance": over_time(

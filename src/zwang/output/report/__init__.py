@@ -9,7 +9,7 @@
 | `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
 | `page.py` | everything put into `page.html` |
 | `html.py` | templates with `skeleton.html` and `page.css`, which every page shares |
-"""
+"""  # noqa: E501
 
 from zwang.output.report.html import render as render
 from zwang.output.report.page import write_report as write_report

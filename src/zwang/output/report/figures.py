@@ -86,9 +86,9 @@ def violation(run: Run) -> Chart:
         return Chart("violation", "Violation", reason, None, {})
     panels = [_residuals(data, name, labels[name]) for name in names]
     caption = (
-        "Largest residual of each constraint at every sample: position φ in the constraint's own unit and relative to "
-        "the size of its rows, velocity ψ. Round-off of the coordinates is the least that can be reached; exact zeros "
-        "are not drawn"
+        "Largest residual of each constraint at every sample: position φ in the constraint's "
+        "own unit and relative to the size of its rows, velocity ψ. Round-off of the "
+        "coordinates is the least that can be reached; exact zeros are not drawn"
         + (", nor is a constraint while it is switched off." if run.switches else ".")
     )
     return finished(
@@ -120,11 +120,14 @@ def tracking(run: Run) -> Chart:
     names = [n for n in labels if n != "missed" and np.isfinite(data[n].values).any()]
     names += ["missed"] if (data["control_result"].values != 0).any() or not names else []
     panels = [_residuals(data, name, labels[name]) for name in names]
-    caption = "Tracking error: largest residual of each servo constraint at every sample. Exact zeros are not drawn."
+    caption = (
+        "Tracking error: largest residual of each servo constraint at every sample. Exact zeros "
+        "are not drawn."
+    )
     if "missed" in names:
         caption += (
-            " Missed: what the actuators leave undone of the acceleration that a servo constraint asks for, relative to the "
-            "accelerations involved."
+            " Missed: what the actuators leave undone of the acceleration that a servo "
+            "constraint asks for, relative to the accelerations involved."
         )
     return finished(
         run, "tracking", "Tracking error", caption, panels, {n: _table(data, n) for n in names}
@@ -158,8 +161,9 @@ def energy(run: Run) -> Chart:
         )
     caption = "Energy and its change since the start. "
     caption += (
-        "Forces without potential, moving constraints, nonideal constraints or actuators do work; what is left after subtracting it "
-        f"(by a spline over the samples, which resolve it to {data['energy_balance'].attrs['work_uncertainty']:.1e} "
+        "Forces without potential, moving constraints, nonideal constraints or actuators do "
+        "work; what is left after subtracting it (by a spline over the samples, which resolve "
+        f"it to {data['energy_balance'].attrs['work_uncertainty']:.1e} "
         f"{data['energy_balance'].attrs['units']}) is numerical."
         if powers or lossy
         else "Nothing does work on this system, so that any change is the integrator's error."
@@ -192,8 +196,9 @@ def forces(run: Run) -> Chart:
     ]
     panels.append(dataclasses.replace(panel(data, "multipliers"), ylabel="multipliers λ [SI]"))
     caption = (
-        "Generalized force of each constraint, ideal and nonideal part together, as the norm of its entries of one unit, "
-        "and the multipliers λ of Q_c = +Aᵀλ; where rows are redundant the multipliers are those of least norm."
+        "Generalized force of each constraint, ideal and nonideal part together, as the norm of "
+        "its entries of one unit, and the multipliers λ of Q_c = +Aᵀλ; where rows are redundant "
+        "the multipliers are those of least norm."
     )
     norms = Table(data["time"].values, columns, np.concatenate(values, axis=1))
     tables = {
@@ -242,7 +247,10 @@ def step_size(run: Run) -> Chart:
     """Length of every accepted step."""
     t = np.asarray(run.steps.t)
     h = np.diff(t)
-    caption = "Length of every accepted step. Samples are stepped to, so that a step is shortened to end on one."
+    caption = (
+        "Length of every accepted step. Samples are stepped to, so that a step is shortened to "
+        "end on one."
+    )
     if not len(h):
         return Chart("steps", "Steps", caption, None, {})
     panels = [lines(t[1:], h[:, None], [], "step [s]", logarithmic=True, span=np.inf)]

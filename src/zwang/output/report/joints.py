@@ -38,8 +38,9 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
         ]
         values += [r.force, torque]
     caption = (
-        "Size of what each joint exerts on its second body, force and torque. The numbers have the components in the joint's own axes, "
-        "those of its first point; of redundant joints the shares are those of least norm."
+        "Size of what each joint exerts on its second body, force and torque. The numbers have "
+        "the components in the joint's own axes, those of its first point; of redundant joints "
+        "the shares are those of least norm."
     )
     table = Table(run.t, columns, np.concatenate(values, axis=1))
     return finished(run, "joints", "Joint forces", caption, panels, {"joint_forces": table})

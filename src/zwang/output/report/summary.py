@@ -69,9 +69,10 @@ class Energy:
         if not self.conserved or self.drift <= LOST * self.scale:
             return ""
         return (
-            f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} (kinetic energy up to "
-            f"{self.scale:.3g} {self.unit}): take a smaller rtol or step; if that does not help, the motion has come to an end of "
-            "what its constraints allow."
+            f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} "
+            f"(kinetic energy up to {self.scale:.3g} {self.unit}): take a smaller rtol or step; "
+            "if that does not help, the motion has come to an end of what its constraints "
+            "allow."
         )
 
 
@@ -188,8 +189,9 @@ def unmet(run: Run) -> str:
     t, first = data["time"].values, int(np.argmax(bad))
     where = f"at {bad.sum()} of {len(bad)} samples, first at t = {t[first]:.4g} s"
     return (
-        f"servo constraint {str(data['servo_constraint'].values[worst])!r} could not be met {where} "
-        f"(misses by up to {missed[at, worst]:.2g} of the accelerations involved, t = {t[at]:.4g} s): {Result(int(codes[at])).sentence}."
+        f"servo constraint {str(data['servo_constraint'].values[worst])!r} could not be met "
+        f"{where} (misses by up to {missed[at, worst]:.2g} of the accelerations involved, t = "
+        f"{t[at]:.4g} s): {Result(int(codes[at])).sentence}."
     )
 
 

@@ -146,7 +146,8 @@ def _shape(body: str, shape: Shape) -> dict[str, Any]:
     path = Path(shape.file)
     if path.suffix.lower() not in MESHES:
         raise ModelError(
-            f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or give another shape."
+            f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or "
+            "give another shape."
         )
     try:
         content = path.read_bytes()
@@ -156,7 +157,8 @@ def _shape(body: str, shape: Shape) -> dict[str, Any]:
         ) from None
     if len(content) > LARGEST_MESH:
         raise ModelError(
-            f"mesh {path} of body {body!r} has {len(content)} bytes, expected at most {LARGEST_MESH}; take a coarser one."
+            f"mesh {path} of body {body!r} has {len(content)} bytes, expected at most "
+            f"{LARGEST_MESH}; take a coarser one."
         )
     return {**given, "format": path.suffix.lower()[1:], "mesh": base64.b64encode(content).decode()}
 

@@ -45,7 +45,8 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
             "–, –, 3",
             ", ".join(map(str, free)),
             compared(free == [18, 9, 3]),
-            "18 coordinates; 9 rows at level 2, 6 at level 3. The paper leaves the first two to its supplement.",
+            "18 coordinates; 9 rows at level 2, 6 at level 3. The paper leaves the first two to "
+            "its supplement.",
         ),
         Claim(
             "section 2",

@@ -121,7 +121,9 @@ def solved(problems: dict[str, np.ndarray], clearance: float | None = None) -> B
 
 
 def one_shot(x: Batch, rows: slice = slice(None)) -> np.ndarray:
-    """`v̇ = a + A⊕ (b − A a)` of some rows at once, by NumPy's pseudoinverse, shape (problems, n)."""
+    """`v̇ = a + A⊕ (b − A a)` of some rows at once, by NumPy's pseudoinverse, shape (problems,
+    n).
+    """
     W = np.linalg.inv(np.linalg.cholesky(x.M)).transpose(0, 2, 1)
     a = np.linalg.solve(x.M, x.f[:, :, None])
     A = x.A[:, rows]

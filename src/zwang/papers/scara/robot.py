@@ -26,7 +26,9 @@ Z = (0.0, 0.0, 1.0)
 
 @functools.cache
 def member() -> Example:
-    """The gallery's robot with the paper's numbers and gains, started with its printed velocities."""
+    """The gallery's robot with the paper's numbers and gains, started with its printed
+    velocities.
+    """
     return zwang.gallery.load("scara")
 
 

@@ -1,4 +1,6 @@
-"""Two masses and a spring: the printed force keeps every error of the start; a gain takes it away."""
+"""Two masses and a spring: the printed force keeps every error of the start; a gain takes it
+away.
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ class Interpolant:
         self._known = np.zeros(len(t), bool)
 
     def __call__(self, times: np.ndarray) -> tuple[np.ndarray, AbstractRows]:
-        """States (k, n) and rows at unit length in the metric of M⁻¹ at times within the run (k,)."""
+        """States (k, n) and rows at unit length in the metric of M⁻¹ at times within the run
+        (k,).
+        """
         last = np.searchsorted(self.t, times, side="right") - 1
         on_step, held = self.t[last] == times, self.applied[last]
         guess = np.where(on_step[:, None], self.y[last], 0.0)

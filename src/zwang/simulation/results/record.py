@@ -154,7 +154,9 @@ class Run:
 
     @property
     def saved(self) -> np.ndarray:
-        """Indices of the steps that are samples; the last step is one where the run stopped early."""
+        """Indices of the steps that are samples; the last step is one where the run stopped
+        early.
+        """
         index = np.flatnonzero(self.steps.sample >= 0)
         last = len(self.steps.t) - 1
         return index if self.result is Result.SUCCESS or last in index else np.append(index, last)

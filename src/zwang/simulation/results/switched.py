@@ -41,4 +41,7 @@ class Switched:
             f"{name} Λ = {', '.join(f'{x:.4g}' for x in values[:6])}{' …' * (len(values) > 6)}"
             for name, values in self.multipliers.items()
         )
-        return f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g} {self.energy_unit})"
+        return (
+            f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g} "
+            f"{self.energy_unit})"
+        )
