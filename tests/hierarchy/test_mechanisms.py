@@ -94,7 +94,7 @@ def test_the_factors_of_the_modules_give_the_acceleration_of_the_flat_model():
     """Small factors by `vmap` and one of the joints."""
     member = example("3rrr")
     modular = Modular(member.model)
-    assert [len(block.places) for block in modular.blocks] == [3, 1]
+    assert [len(block.instances) for block in modular.blocks] == [3, 1]
     flat = zw.motion(member.model, member.q0, member.v0).acceleration
     assert np.allclose(modular.acceleration(member.q0, member.v0), flat, rtol=0, atol=1e-12)
     with pytest.raises(zw.ModelError, match="expected a zw.Hierarchy"):
