@@ -157,6 +157,9 @@ def simulate(
         accept = max(
             FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target)
         )
+        # what nearly parallel rows hold moves by 1/σ of what is left of φ
+        sigma = start.verdict.nearly_parallel
+        accept = accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
     else:
         accept = np.inf
     tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))

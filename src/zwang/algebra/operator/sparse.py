@@ -49,6 +49,10 @@ BESIDE = 1e-14
 acceleration that they correct: its
 round-off in a few tens of rows.
 """
+MOST_SWEEPS = 12
+"""Most sweeps of the second correction, which end by their residual: a long lift, whose smallest
+singular value is 2e-5 at 300 stages, takes eight; three left an error of 1e-4 in its
+acceleration."""
 PIVOT = 1e-9
 """Pivots above this count in the rank: a row is independent if it is farther than the root of this,
 3e-5 of its length, from
@@ -96,11 +100,9 @@ class SparseWeighted(eqx.Module):
 
     def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`A⊕ r` of what x has left, by as many sweeps as leave `BESIDE` of x."""
+        enough = BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))
         return self._corrected(
-            r,
-            dataclasses.replace(
-                self.sweeps, enough=BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))
-            ),
+            r, dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=enough)
         )
 
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:

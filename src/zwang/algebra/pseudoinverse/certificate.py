@@ -32,6 +32,9 @@ ITERATIONS = 12
 POWER_ITERATIONS = 4
 """Inverse iterations for the smallest singular value, each of which multiplies its share by the
 square of what it is smaller than the next; a factor of two is close enough for an estimate."""
+NULL_DIRECTION = 1e-10
+"""A direction of multipliers that C shortens to this is in the null space: singular values below
+it count as zero."""
 STAGNANT = 1e3
 """From a quality below this on, an iteration that does not halve it is the last: round-off is all
 that is left, and more would amplify it."""
@@ -76,6 +79,7 @@ def certified_gradients(
     zero, none = jnp.zeros(C.shape[1], r.dtype), jnp.zeros_like(r)
     at_rest = quality_of(C, r, terms, zero)
     z = precondition(r)
+    swept = C.T @ z
 
     def unfinished(carry):
         k, done = carry[0], carry[-1]
@@ -84,8 +88,9 @@ def certified_gradients(
     def iterate(carry):
         k, x, multipliers, p, rho, best, _ = carry
         Cp = C.T @ p
-        # the factor of the step is that of exact arithmetic; a vanishing direction moves nothing
-        alpha = jnp.where(rho > 0, rho / jnp.maximum(Cp @ Cp, 1e-300), 0.0)
+        # what is left of contradictory rows lies in the null space, where no step leads anywhere
+        curved = Cp @ Cp > NULL_DIRECTION**2 * (p @ p)
+        alpha = jnp.where(curved, rho / jnp.where(curved, Cp @ Cp, 1.0), 0.0)
         x, multipliers = x + alpha * Cp, multipliers + alpha * p
         residual = r - C @ x
         quality = quality_of(C, r, terms, x)
@@ -96,16 +101,19 @@ def certified_gradients(
         z = precondition(residual)
         new = residual @ z
         p = z + jnp.where(rho > 0, new / jnp.where(rho > 0, rho, 1.0), 0.0) * p
-        done = stagnant | (quality <= 1) | ~jnp.isfinite(quality)
+        done = stagnant | (quality <= 1) | ~jnp.isfinite(quality) | ~curved
         return k + 1, x, multipliers, p, new, best, done
 
     # with no load there is nothing to divide by: the result is zero, and that is certified
-    first = Certified(zero, none, jnp.where(at_rest <= 1, at_rest, jnp.inf), jnp.zeros((), int))
-    start = (jnp.zeros((), int), zero, none, z, r @ z, first, at_rest <= 1)
-    best = jax.lax.while_loop(unfinished, iterate, start)[5]
-    # a run of quality inf is one that never had a finite residual: NaN must show
-    broken = jnp.isinf(best.quality)
-    return eqx.tree_at(lambda c: c.solution, best, jnp.where(broken, jnp.nan, best.solution))
+    still = at_rest <= 1
+    first = Certified(
+        jnp.where(still, zero, swept),
+        jnp.where(still, none, z),
+        jnp.where(still, at_rest, quality_of(C, r, terms, swept)),
+        jnp.zeros((), int),
+    )
+    start = (jnp.zeros((), int), zero, none, z, r @ z, first, still)
+    return jax.lax.while_loop(unfinished, iterate, start)[5]
 
 
 def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certified:

@@ -22,6 +22,9 @@ from zwang.errors import ModelError, Result
 from zwang.programs import program
 from zwang.simulation.results.blocks import in_blocks
 
+AT_REST = 1e-6
+"""An acceleration below this part of the free one is that of an equilibrium."""
+
 
 class Observation(eqx.Module):
     """One instant.
@@ -69,6 +72,7 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
     )
     actuators = 0.0 if control is None else control.actuator_force
     motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
+    motion = with_accuracy_of_stages(flow, s, motion, stabilization, actuators)
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
@@ -89,6 +93,27 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
         jnp.zeros(()) if control is None else s.v @ control.actuator_force,
         control,
     )
+
+
+def with_accuracy_of_stages(
+    flow: ConstrainedVectorField, s: State, motion: Motion, stabilization, actuators
+) -> Motion:
+    """The motion of a sample, whose accuracy is that of the stages that led to it: these are solved
+    by the method of the run, the sample itself to round-off.
+    """
+    dynamics = flow.dynamics.passive
+    if not dynamics.constraints.m:
+        return motion
+    eq = dynamics.equation_at(s, stabilization)
+    eq = dataclasses.replace(eq, force=eq.force + actuators)
+    size = lambda w: jnp.sqrt(jnp.abs(w @ eq.mass.apply(w)))
+    apart = size(dynamics.acceleration(eq) - motion.acceleration)
+    relative = jnp.where(apart > 0, apart / jnp.maximum(size(motion.acceleration), apart), 0.0)
+    # a mechanism in equilibrium has no acceleration to be relative to: the free one then serves
+    beside = jnp.where(apart > 0, apart / jnp.maximum(size(motion.free_acceleration), apart), 0.0)
+    rest = size(motion.acceleration) < AT_REST * size(motion.free_acceleration)
+    accuracy = jnp.maximum(motion.accuracy, jnp.where(rest, beside, relative))
+    return dataclasses.replace(motion, accuracy=accuracy)
 
 
 @program
