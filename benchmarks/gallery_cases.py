@@ -63,7 +63,9 @@ def each(calls: dict[str, Callable]) -> Fields:
 
 
 def measured(compute: Callable[..., Fields], q0, v0, rtol=0.0) -> Fields:
-    """The result of `compute(q0, v0, rtol)` together with its sensitivity to noise and to `rtol`."""
+    """The result of `compute(q0, v0, rtol)`, and that of a start moved by noise and of a coarser
+    tolerance.
+    """
     sign = lambda x: np.random.default_rng(0).choice([-1.0, 1.0], np.shape(x))
     nudged = lambda x: x + NUDGE * np.max(np.abs(x), initial=0.0) * sign(x)
     noise = fields = compute(q0, v0, rtol)
@@ -71,9 +73,9 @@ def measured(compute: Callable[..., Fields], q0, v0, rtol=0.0) -> Fields:
     with contextlib.suppress(zw.ModelError):
         noise = compute(nudged(q0), nudged(v0), rtol)
     coarse = compute(q0, v0, 10 * rtol) if rtol else fields
-    for yardstick, other in (("noise", noise), ("coarse", coarse)):
-        grown = {k: np.maximum.accumulate(gap) for k, gap in gaps(fields, other).items()}
-        fields = fields | {f"{yardstick} {group}": gap for group, gap in grown.items()}
+    for varied, other in (("noise", noise), ("coarse", coarse)):
+        names = [name for name in other if over_samples(name, other)]
+        fields = fields | {f"{varied} {name}": other[name] for name in names}
     return fields | {"rtol": np.array(rtol)}
 
 
@@ -200,24 +202,32 @@ def over_samples(name: str, fields: Fields) -> bool:
 
 
 def plain(fields: Fields) -> set[str]:
-    """Names of the results of a run, without its sensitivities and its wall time."""
+    """Names of the results of a run, without those of its variations and its wall time."""
     return {x for x in fields if x != "seconds" and not x.startswith(("noise ", "coarse "))}
 
 
 def gaps(a: Fields, b: Fields) -> dict[str, np.ndarray]:
-    """Largest relative difference over time of each group, from the fields that both runs have."""
-    found: dict[str, np.ndarray] = {}
-    for name in plain(a) & plain(b):
-        if not over_samples(name, a) or a[name].shape[1:] != b[name].shape[1:]:
-            continue
-        group = "start" if name.startswith("start ") else "forces"
-        group = "motion" if name in ("t", "q", "v") else group
-        n = min(len(a[name]), len(b[name]), len(found.get(group, a[name])))
-        x, y = (np.reshape(f[name][:n], (n, int(np.prod(f[name].shape[1:])))) for f in (a, b))
-        size = np.max(np.abs(np.nan_to_num(x)), axis=0, initial=0.0)
-        size = np.maximum(size, SMALL * np.max(size, initial=0.0))
-        gap = np.abs(x - y) / np.where(size > 0, size, 1.0)
-        gap = np.where(np.isnan(x) & np.isnan(y), 0.0, np.where(np.isnan(gap), np.inf, gap))
-        gap = np.max(gap, axis=1, initial=0.0)
-        found[group] = np.maximum(found.get(group, gap)[:n], gap)
-    return found
+    """Largest relative difference of each of `GROUPS` over time, from the fields that both have."""
+    pairs: dict[str, list] = {}
+    for name in sorted(plain(a) & plain(b)):
+        if over_samples(name, a) and a[name].shape[1:] == b[name].shape[1:]:
+            group = "start" if name.startswith("start ") else "forces"
+            group = "motion" if name in ("t", "q", "v") else group
+            pairs.setdefault(group, []).append((a[name], b[name]))
+    return {group: gap(found) for group, found in pairs.items()}
+
+
+def gap(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Largest difference of pairs of arrays at each common sample, each entry relative to its size.
+
+    The size of an entry is its largest value, and at least `SMALL` times that of all entries: a
+    torque that vanishes but for round-off is compared with the torques and forces beside it.
+    """
+    n = min(len(x) for pair in pairs for x in pair)
+    flat = lambda x: np.reshape(x[:n], (n, int(np.prod(x.shape[1:]))))
+    x, y = (np.concatenate([flat(pair[i]) for pair in pairs], axis=1) for i in (0, 1))
+    size = np.max(np.abs(np.nan_to_num(x)), axis=0, initial=0.0)
+    size = np.maximum(size, SMALL * np.max(size, initial=0.0))
+    found = np.abs(x - y) / np.where(size > 0, size, 1.0)
+    found = np.where(np.isnan(x) & np.isnan(y), 0.0, np.where(np.isnan(found), np.inf, found))
+    return np.max(found, axis=1, initial=0.0)

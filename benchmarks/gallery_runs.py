@@ -7,11 +7,12 @@ a restructuring must leave every one of them as it is.
 
 `PYTHONPATH` selects the version that is recorded. A run that fails is recorded as its sentence and
 the others go on. `compare` prints one line per run and returns 1 if any run changed. Compiling takes
-most of the time; JAX_COMPILATION_CACHE_DIR=FOLDER makes the second recording quicker.
+most of the time, so that most of the compiler's optimizations are left out unless `--optimized` is
+given; they change results by round-off.
 
 Two correct programs differ by round-off, and a mechanism amplifies it: a double pendulum a
 thousandfold within seconds, a sliding block not at all. No fixed bound fits both. Each recording
-therefore measures its own bounds with two more runs of the same compiled programs:
+therefore holds two more runs of the same compiled programs, which measure its own bounds:
 
     noise(t)     largest change up to t if the start moves by a few units in the last place
     coarse(t)    largest change up to t if rtol is ten times as large
@@ -19,7 +20,7 @@ therefore measures its own bounds with two more runs of the same compiled progra
 All differences are relative to the largest value of each entry over the run. A difference up to
 `AMPLIFIED` times the noise is round-off. A difference up to `coarse`, or ten times rtol, is within
 the tolerance of the run. With a larger one the run has changed; it has also changed if it ends,
-crosses a singular configuration or switches differently, or takes a tenth more or fewer steps.
+crosses a singular configuration or switches differently, or takes a fifth more or fewer steps.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ from benchmarks.gallery_cases import Fields, cases, gaps, over_samples, plain
 
 ROUND_OFF, AMPLIFIED = 1e-11, 100.0
 """Round-off: a relative difference below the first, or below the second times the noise."""
-SAME_TIME, MORE_STEPS = 1e-5, 0.1
-"""Largest difference of the times of equal events [s], and of the numbers of steps (relative)."""
+SAME_TIME, MORE_STEPS = 1e-5, 0.2
+"""Largest difference of the times of equal events [s], and of the numbers of steps
+(relative). At an rtol of 1e-10 round-off alone changes the latter by 0.07 for `five-bar`.
+"""
 EARLY = 0.25
 """Share of the samples that is also shown separately: later ones say little of a chaotic run."""
 GROUPS = ("motion", "forces", "start")
@@ -52,9 +55,10 @@ MAPPINGS, MOST_MAPPINGS = Path("/proc/self/maps"), 30_000
 SEPARATOR = " | "
 
 
-def record(path: Path, only: Sequence[str] = ()) -> None:
+def record(path: Path, only: Sequence[str] = (), optimized: bool = False) -> None:
     """Record all `cases`, or those whose names begin with one of `only`; save after each of them."""
     jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_disable_most_optimizations", not optimized)
     print(f"zwang {zw.__version__} of {Path(str(zw.__file__)).parent}", flush=True)
     written = {"version": np.array(zw.__version__)}
     for name, compute in cases().items():
@@ -78,12 +82,18 @@ def same(name: str, a: Fields, b: Fields) -> bool:
     """Whether a field agrees; `gaps` compares the values of samples, and this their number."""
     x, y = a[name], b[name]
     if name == "steps":
-        return bool(abs(np.sum(y) - np.sum(x)) <= max(2, MORE_STEPS * np.sum(x)))
+        return bool(abs(np.sum(y) - np.sum(x)) <= max(5, MORE_STEPS * np.sum(x)))
     if x.shape != y.shape or over_samples(name, a):
         return x.shape == y.shape
     if name.endswith(" times"):
         return bool(np.all(np.abs(x - y) <= SAME_TIME))
     return bool(np.array_equal(x, y))
+
+
+def sensitivity(variation: str, a: Fields) -> dict[str, np.ndarray]:
+    """Largest change up to each sample that a variation of the run caused, by group."""
+    varied = {name.removeprefix(variation): a[name] for name in a if name.startswith(variation)}
+    return {group: np.maximum.accumulate(gap) for group, gap in gaps(a, varied).items()}
 
 
 def judge(a: Fields, b: Fields) -> tuple[dict[str, str], str]:
@@ -95,7 +105,7 @@ def judge(a: Fields, b: Fields) -> tuple[dict[str, str], str]:
     changed = [f"{name} is in one only" for name in sorted(plain(a) ^ plain(b))]
     cells, share, beyond = {}, 0.0, False
     for group, gap in gaps(a, b).items():
-        noise, coarse = a[f"noise {group}"], a[f"coarse {group}"]
+        noise, coarse = sensitivity("noise ", a)[group], sensitivity("coarse ", a)[group]
         n = min(len(gap), len(noise), len(coarse))
         round_off = np.maximum(ROUND_OFF, AMPLIFIED * noise[:n])
         allowed = np.maximum(np.maximum(10 * a["rtol"], coarse[:n]), round_off)
@@ -150,13 +160,15 @@ def main(arguments: Sequence[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     for command, files in (("record", ["file"]), ("compare", ["first", "second"])):
         one = commands.add_parser(command)
+        if command == "record":
+            one.add_argument("--optimized", action="store_true", help="compile as a user does")
         one.add_argument("--only", type=lambda x: x.split(","), default=[], metavar="NAME,…")
         for file in files:
             one.add_argument(file, type=Path)
     given = parser.parse_args(arguments)
     if given.command == "compare":
         return compare(given.first, given.second, given.only)
-    return record(given.file, given.only) or 0
+    return record(given.file, given.only, given.optimized) or 0
 
 
 if __name__ == "__main__":
