@@ -55,14 +55,21 @@ MAPPINGS, MOST_MAPPINGS = Path("/proc/self/maps"), 30_000
 SEPARATOR = " | "
 
 
-def record(path: Path, only: Sequence[str] = (), optimized: bool = False) -> None:
-    """Record all `cases`, or those whose names begin with one of `only`; save after each of them."""
+def record(path: Path, only: Sequence[str] = (), *, optimized=False, resume=False) -> None:
+    """Record all `cases`, or those whose names begin with one of `only`; save after each of them.
+
+    With `resume`, runs that the file already holds are kept as they are.
+    """
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_disable_most_optimizations", not optimized)
     print(f"zwang {zw.__version__} of {Path(str(zw.__file__)).parent}", flush=True)
     written = {"version": np.array(zw.__version__)}
+    if resume and path.exists():
+        with np.load(path) as file:
+            written |= {key: file[key] for key in file.files}
     for name, compute in cases().items():
-        if only and not name.startswith(tuple(only)):
+        kept = f"{name}{SEPARATOR}seconds" in written
+        if kept or (only and not name.startswith(tuple(only))):
             continue
         begun = time.perf_counter()
         try:
@@ -162,13 +169,15 @@ def main(arguments: Sequence[str]) -> int:
         one = commands.add_parser(command)
         if command == "record":
             one.add_argument("--optimized", action="store_true", help="compile as a user does")
+            one.add_argument("--resume", action="store_true", help="keep the runs of the file")
         one.add_argument("--only", type=lambda x: x.split(","), default=[], metavar="NAME,…")
         for file in files:
             one.add_argument(file, type=Path)
     given = parser.parse_args(arguments)
     if given.command == "compare":
         return compare(given.first, given.second, given.only)
-    return record(given.file, given.only, given.optimized) or 0
+    record(given.file, given.only, optimized=given.optimized, resume=given.resume)
+    return 0
 
 
 if __name__ == "__main__":

@@ -98,5 +98,16 @@ def test_a_failure_is_recorded_as_its_sentence_and_the_rest_goes_on(tmp_path, mo
     assert "its mass is -1" in str(runs["fails"]["failure"]) and "q" in runs["runs"]
 
 
+def test_a_recording_that_is_resumed_keeps_its_runs_and_adds_the_others(tmp_path, monkeypatch):
+    first, second = ({"q": np.full((2, 1), x)} for x in (1.0, 2.0))
+    monkeypatch.setattr(gallery_runs, "cases", lambda: {"a": lambda: dict(first)})
+    gallery_runs.record(tmp_path / "runs.npz")
+    both = {"a": lambda: dict(second), "b": lambda: dict(second)}
+    monkeypatch.setattr(gallery_runs, "cases", lambda: both)
+    gallery_runs.record(tmp_path / "runs.npz", resume=True)
+    runs = gallery_runs.read(tmp_path / "runs.npz")
+    assert runs["a"]["q"][0] == 1.0 and runs["b"]["q"][0] == 2.0
+
+
 def test_every_member_of_the_gallery_is_recorded():
     assert {*zw.gallery.NAMES} <= {*gallery_runs.cases()}
