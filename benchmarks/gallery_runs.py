@@ -6,9 +6,9 @@ a restructuring must leave every one of them as it is.
     python -m benchmarks.gallery_runs compare old.npz new.npz
 
 `PYTHONPATH` selects the version that is recorded. A run that fails is recorded as its sentence and
-the others go on. `compare` prints one line per run and returns 1 if any run changed. Compiling takes
-most of the time, so that most of the compiler's optimizations are left out unless `--optimized` is
-given; they change results by round-off.
+the others go on. `compare` prints one line per run and returns 1 if any run changed. Compiling
+takes most of the time, so that most of the compiler's optimizations are left out unless
+`--optimized` is given; they change results by round-off.
 
 Two correct programs differ by round-off, and a mechanism amplifies it: a double pendulum a
 thousandfold within seconds, a sliding block not at all. No fixed bound fits both. Each recording
