@@ -203,7 +203,8 @@ USED = """\
     assert mechanism.joints["it"].height == 0.5
     assert "| `line` | a point at a height | 1 |  | `height` [m] |" in table()
     assert mechanism.model.constraints.names == ("it",)
-    print(mechanism.model.constraints.position_residual(mechanism.geometry.q, 0.0, mechanism.params))
+    constraints = mechanism.model.constraints
+    print(constraints.position_residual(mechanism.geometry.q, 0.0, mechanism.params))
     print(scene(mechanism).joints[0].symbol)
     """
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import AbstractConstraint
+from zwang.equations.constraint import AbstractConstraint
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints

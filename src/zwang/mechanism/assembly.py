@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.initial_conditions import PlacementError, consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Begin
-from zwang.model import Model
-from zwang.start import PlacementError, consistent_state
-from zwang.state import State
 from zwang.suggestions import did_you_mean
 
 if TYPE_CHECKING:

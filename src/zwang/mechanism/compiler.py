@@ -12,16 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
 from zwang.mechanism.actuation import servo
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import drive_constraint
 from zwang.mechanism.tree import SpanningTree
-from zwang.model import Model
 from zwang.servo import Servo
-from zwang.state import State
 
 if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism

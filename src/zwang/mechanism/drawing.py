@@ -14,11 +14,11 @@ import numpy as np
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.scene import belt, outline
-from zwang.picture import Curve, Label, Panel, Picture, joined, projected
-from zwang.picture.data import HALF
+from zwang.plots import Curve, Label, Panel, Picture, joined, projected
+from zwang.plots.data import HALF
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 BODY, JOINT, FRAME, SPRING, OPEN, FADED = (
     "#0072b2",
@@ -111,7 +111,7 @@ def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
 
 
 class _Shown:
-    """One configuration of a mechanism: what there is to draw of each kind of part, in one shade."""
+    """What there is to draw of each kind of part in one configuration, in one shade."""
 
     def __init__(self, m: Mechanism, q: np.ndarray, shade: float = 1.0, broken: str | None = None):
         self.m, self.shade, self.broken = m, shade, broken

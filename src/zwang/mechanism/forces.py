@@ -50,8 +50,8 @@ class Forces:
             if not len(bushing.stiffness) == len(damping) == size:
                 raise PartError(
                     where,
-                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, "
-                    f"expected {size}.",
+                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} "
+                    f"numbers, expected {size}.",
                 )
             ends = ends_between(bushing.between, joints.geometry, where)
             self._add(Ends(ends.a, ends.b, ALL))

@@ -130,8 +130,8 @@ def _mass(link: Link, where) -> float:
     if link.mass == 0:
         raise PartError(
             (*where, "mass"),
-            "is 0, but a body without mass has no acceleration of its own; give it a small mass, or "
-            "replace it by a joint that stands for a massless link, such as rod, universal, "
+            "is 0, but a body without mass has no acceleration of its own; give it a small mass, "
+            "or replace it by a joint that stands for a massless link, such as rod, universal, "
             "revolute-spherical or crossed-slides.",
         )
     return _positive(link.mass, (*where, "mass"))
@@ -157,7 +157,8 @@ def _inertia(link: Link, d: int, where):
     if radius is None:
         raise PartError(
             where,
-            "has no inertia: give inertia, or radius for a disk, or length and radius for a cylinder.",
+            "has no inertia: give inertia, or radius for a disk, or length and radius for a "
+            "cylinder.",
         )
     if length is None:
         return (m * radius**2 / 4, m * radius**2 / 4, m * radius**2 / 2)

@@ -11,10 +11,10 @@ import numpy as np
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import PoseCoordinate, value_and_rate
 from zwang.mechanism.resolution import Ends
-from zwang.run.variables import Variables
+from zwang.simulation.results.variables import Variables
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 RATE = " rate"
 """Ending of the name of a coordinate's rate."""

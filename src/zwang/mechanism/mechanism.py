@@ -9,7 +9,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
 from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
 from zwang.mechanism.field_types import STRICT, Number, PartError, Vector
@@ -30,8 +32,6 @@ from zwang.mechanism.schema import (
     Settings,
     Spring,
 )
-from zwang.model import Model
-from zwang.state import State
 from zwang.suggestions import did_you_mean
 
 

@@ -1,4 +1,4 @@
-"""Coordinates that follow a formula, as constraints: drives, servo constraints, values at the start.
+"""Coordinates that follow a formula, as constraints: drives, servo constraints, start values.
 
 φ = x − w(t)    or    ψ = ẋ − w(t)        x: a coordinate of two points
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import value_and_rate, wrapped

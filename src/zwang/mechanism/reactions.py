@@ -24,15 +24,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
+from zwang.dynamics.model import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import frames
-from zwang.model import Motion
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 
 @dataclasses.dataclass(frozen=True)

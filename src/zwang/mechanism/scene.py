@@ -22,7 +22,7 @@ from zwang.mechanism.schema import Link
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 ALONG_X = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
 """Turns the axis of a cylinder, z, to x."""

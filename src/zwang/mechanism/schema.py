@@ -119,7 +119,7 @@ else:
         namespace={"__pydantic_config__": STRICT, "__module__": __name__},
         frozen=True,
     )
-    Joint.__doc__ = f"""A joint: a relation between two points of bodies, or between two other joints.
+    Joint.__doc__ = f"""A relation between two points of bodies, or between two other joints.
 
     Attributes:
         kind: one of `zwang.mechanism.KINDS`.

@@ -138,7 +138,7 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
 
 
 def _join_start(content: dict[str, Any]) -> None:
-    """Take `shaft.first = { … }` of `[start]`, which TOML reads as tables in tables, as one name."""
+    """Join the nested tables that TOML makes of `shaft.first = { … }` in `[start]` to one name."""
     start = content.get("start")
     if not isinstance(start, dict):
         return

@@ -18,12 +18,12 @@ from jaxtyping import Array
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import motion
+from zwang.equations.state import State
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose, frames, relative_poses
 from zwang.mechanism.schema import Joint
-from zwang.state import State
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,8 +178,8 @@ class SpanningTree:
     # ---------------------------------------------------------------------------------
 
     def poses(self, q, p):
-        """Bodies as `zwang.mechanism.relative_pose.frames` takes them: (x, y, angle) of each in the plane,
-        rigid motions (nb, 4, 4) in space.
+        """Bodies as `zwang.mechanism.relative_pose.frames` takes them: (x, y, angle) of each in
+        the plane, rigid motions (nb, 4, 4) in space.
         """
         at = self.tree.poses(q, p)
         if self.geometry.d == 3:
@@ -189,7 +189,7 @@ class SpanningTree:
         return jnp.concatenate([at[:, :2, 3], angle[:, None]], axis=1)[self.order].ravel()
 
     def joint_state(self, state: State, points: dict) -> State:
-        """A state of all bodies in joint coordinates; what the tree's joints do not allow is lost."""
+        """A state of all bodies in joint coordinates; what no joint of the tree allows is lost."""
         tree, q = self.tree, self.tree.home
         at = frames(jnp.asarray(state.q), points, self.geometry.carrier)
         for by in self.carriers:
@@ -245,7 +245,7 @@ class SpanningTree:
         return np.hstack([speed - np.cross(spin, place), spin])
 
     def body_state(self, q, v, p) -> tuple[Array, Array]:
-        """Coordinates and velocities of all bodies, as `PlanarBodies` and `RigidBodies` have them."""
+        """Coordinates and velocities of all bodies, as in `PlanarBodies` and `RigidBodies`."""
         at, twists = (x[self.order] for x in (self.tree.poses(q, p), self.tree.twists(q, v, p)))
         place, R, turning = at[:, :3, 3], at[:, :3, :3], twists[:, 3:]
         speed = twists[:, :3] + jnp.cross(turning, place)

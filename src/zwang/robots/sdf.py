@@ -100,7 +100,8 @@ class _Reading:
             return np.eye(4)
         if pose.get("relative_to") or pose.get("frame"):
             raise ModelError(
-                f"{self.path}: {what}: a pose relative to another frame is not known here; give it in the model's."
+                f"{self.path}: {what}: a pose relative to another frame is not known here; give "
+                "it in the model's."
             )
         values = numbers(pose.text, 6, f"{self.path}: {what}: pose")
         return placed(values[:3], values[3:])
@@ -300,7 +301,7 @@ def _equations(joint: Element) -> JointEquations:
 
 
 def _coordinates(joint: Element) -> list[str]:
-    """Endings of the names of a joint's coordinates that have an axis, which a ball joint's has not."""
+    """Endings of the names of a joint's coordinates that have an axis; a ball joint's have none."""
     endings = _equations(joint).endings()
     return [ending for ending, freedom in endings.items() if freedom.coordinate.unit != "1"]
 

@@ -1,4 +1,6 @@
-"""Planar joint: the second point stays in the plane of x and y of the first, with parallel normals."""
+"""Planar joint: the second point stays in the plane of x and y of the first, and the normals
+stay parallel.
+"""
 
 import jax.numpy as jnp
 
