@@ -18,8 +18,8 @@ import numpy as np
 
 import zwang as zw
 from zwang import gallery
+from zwang.compile import compiler_options, program
 from zwang.ensemble import prepare, trajectory
-from zwang.programs import compiler_options, program
 
 MEMBERS, SINGLE, DURATION, BUDGET = 128, 16, 2.0, 15.0
 """Members, runs of a loop, length of a motion [s], and of all calls together [s]."""

@@ -12,7 +12,7 @@ import hypothesis
 import jax
 import pytest
 
-from zwang.programs import keep, keep_programs
+from zwang.compile import interface, keep_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -71,15 +71,15 @@ def _nothing_kept():
 @pytest.fixture
 def compiled(monkeypatch):
     """What is compiled by `zw.program` from now on, none of it at hand from another test."""
-    programs, best = [], keep._best
+    programs, best = [], interface._best
 
     def watched(*given):
         made = best(*given)
         programs.append(made[-1])
         return made
 
-    monkeypatch.setattr(keep, "_best", watched)
-    monkeypatch.setattr(keep, "trace_context", lambda: ("of this test alone",))
+    monkeypatch.setattr(interface, "_best", watched)
+    monkeypatch.setattr(interface, "trace_context", lambda: ("of this test alone",))
     return programs
 
 

@@ -90,9 +90,9 @@ _HOME = {
     "Scene": "scene",
     "Robot": "robots",
     "robot": "robots",
-    "keep_programs": "programs",
-    "compiler_options": "programs",
-    "program": "programs",
+    "keep_programs": "compile",
+    "compiler_options": "compile",
+    "program": "compile",
     "ModelError": "errors",
     "SimulationError": "errors",
     "Result": "errors",
@@ -117,6 +117,9 @@ def __dir__():
 
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from zwang.compile import compiler_options as compiler_options
+    from zwang.compile import keep_programs as keep_programs
+    from zwang.compile import program as program
     from zwang.constraint import AccelerationConstraint as AccelerationConstraint
     from zwang.constraint import Holonomic as Holonomic
     from zwang.constraint import Nonholonomic as Nonholonomic
@@ -159,9 +162,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.model import motion as motion
     from zwang.orders import HigherOrder as HigherOrder
     from zwang.orders import Relation as Relation
-    from zwang.programs import compiler_options as compiler_options
-    from zwang.programs import keep_programs as keep_programs
-    from zwang.programs import program as program
     from zwang.pseudoinverse import SVD as SVD
     from zwang.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
     from zwang.pseudoinverse import GramSchmidt as GramSchmidt

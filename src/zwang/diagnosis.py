@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.compile import program
 from zwang.drift.consistent import pieces
 from zwang.drift.metric import metric_of
 from zwang.dynamics import CONSISTENT, Dynamics
@@ -19,7 +20,6 @@ from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tr
 from zwang.kernel import row_lengths, row_scale
 from zwang.law import Control
 from zwang.model import Model
-from zwang.programs import program
 from zwang.pseudoinverse import Proximal
 from zwang.start import Start, begin, refuse_non_finite, refuse_singular_mass
 from zwang.state import State

@@ -2,7 +2,7 @@
 applied to many vectors.
 
 By LAPACK where rows are many. Its call costs more than its arithmetic at a few, and no program with
-such a call becomes one kernel (`zwang.programs.single`): there, row by row. On a batch it works
+such a call becomes one kernel (`zwang.compile.fusion`): there, row by row. On a batch it works
 matrix by matrix: there, pivot by pivot on one array (row, column, batch), every operation runs over
 the batch in vector registers.
 """
@@ -20,7 +20,7 @@ from jax.experimental.layout import Layout, with_layout_constraint
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from zwang.programs.abreast import INSTEAD
+from zwang.compile.batch_last import INSTEAD
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.arrays import as_parameters, is_concrete, on_device, require_float64, vector
+from zwang.compile import program
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
 from zwang.drift.consistent import measure
@@ -20,7 +21,6 @@ from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.formulation.base import AbstractFormulation
 from zwang.law import AbstractControlLaw
-from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.sparse import MISSED, MOST_COLORS, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.state import State

@@ -17,13 +17,13 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.compile import program
 from zwang.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics import CONSISTENT, Dynamics
 from zwang.errors import ModelError, Result
 from zwang.flow import Events, MotionFlow, Turn
 from zwang.integrate.loop import Progress
 from zwang.model import Model, contradiction
-from zwang.programs import program
 from zwang.run import Switched
 from zwang.start import START_TOLERANCE, Start, begin
 

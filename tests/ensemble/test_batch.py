@@ -10,9 +10,9 @@ import pytest
 import zwang as zw
 from tests.core.models import pendulum
 from zwang import gallery
+from zwang.compile import fusion
 from zwang.ensemble import prepare
 from zwang.ensemble.narrow import narrowed
-from zwang.programs import single
 
 TIMES = np.linspace(0.0, 1.0, 3)
 ANGLES = np.linspace(0.3, 2.0, 5)
@@ -71,14 +71,14 @@ def test_members_in_one_kernel_are_the_same(some, options):
 
 
 def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch):
-    monkeypatch.setattr(single, "TOGETHER", single.Limits(100, 100, 100))
+    monkeypatch.setattr(fusion, "TOGETHER", fusion.Limits(100, 100, 100))
     told = []
     jax.monitoring.register_event_listener(listener := lambda event, **about: told.append(event))
     try:
         program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, often=True)
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert single.APART in told and not program.one_kernel
+    assert fusion.APART in told and not program.one_kernel
 
 
 @pytest.mark.slow

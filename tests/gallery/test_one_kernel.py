@@ -6,7 +6,7 @@ import pytest
 
 import zwang as zw
 from zwang import gallery
-from zwang.programs import keep
+from zwang.compile import interface
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ def test_the_same_run(name, compiled, monkeypatch):
     options = {"duration": 0.5, "rtol": 1e-10}
     one = gallery.load(name).run(**options)
     assert any("xla_cpu_small_call" in program.as_text() for program in compiled)
-    monkeypatch.setattr(keep, "trace_context", lambda: ("apart",))  # or they are at hand
-    monkeypatch.setattr(keep, "fits", lambda jaxpr, limits: False)
+    monkeypatch.setattr(interface, "trace_context", lambda: ("apart",))  # or they are at hand
+    monkeypatch.setattr(interface, "fits", lambda jaxpr, limits: False)
     apart = gallery.load(name).run(**options)
     assert (
         np.abs(one.q - apart.q).max() < 1e-8

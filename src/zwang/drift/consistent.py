@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arrays import on_device
+from zwang.compile import program
 from zwang.drift.metric import metric_of, rows_of
 from zwang.dynamics import Dynamics, Scales
-from zwang.programs import program
 from zwang.state import State
 
 CONVERGED = 1e-11

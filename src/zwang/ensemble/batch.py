@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Float, Int, PyTree
 
 from zwang.arrays import require_float64
+from zwang.compile import compiler_options
+from zwang.compile.batch_last import abreast
+from zwang.compile.fusion import members_together
 from zwang.ensemble.narrow import narrowed
 from zwang.ensemble.trajectory import Trajectory, trajectory, violations
 from zwang.errors import ModelError, Result
 from zwang.model import Model
-from zwang.programs import compiler_options
-from zwang.programs.abreast import abreast
-from zwang.programs.single import members_together
 from zwang.pseudoinverse import Proximal
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.programs.follow import Follower
+from zwang.compile.interpreter import Follower
 
 LEAST = 1e-30
 """A smaller constant keeps something from being zero, and would be zero itself in float32."""

@@ -14,11 +14,11 @@ import scipy.linalg
 import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
+from zwang.compile import program
 from zwang.ensemble.names import names, read, write
 from zwang.ensemble.trajectory import Trajectory, trajectory
 from zwang.errors import ModelError, Result
 from zwang.model import Model
-from zwang.programs import program
 from zwang.start import consistent_state
 from zwang.state import State
 

@@ -24,6 +24,7 @@ from equinox.internal import while_loop
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.drift import AbstractDrift, Projection
 from zwang.drift.base import corrections
 from zwang.drift.consistent import directions_of, scales_of
@@ -33,7 +34,6 @@ from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
 from zwang.integrate.loop import SMALLEST, error_ratio, step_growth
 from zwang.model import Model
-from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse
 from zwang.start import START_TOLERANCE
 from zwang.state import State

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.dynamics import CONSISTENT
 from zwang.errors import ModelError
@@ -18,7 +19,6 @@ from zwang.hierarchy.chosen import Rows, chosen_levels, owners, root_of, roots_o
 from zwang.hierarchy.recursion import Weights, step
 from zwang.mass import factor_mass
 from zwang.model import Model
-from zwang.programs import program
 from zwang.state import State
 
 

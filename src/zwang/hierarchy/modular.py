@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.constraint import Constraints
 from zwang.constraint.pattern import colors
 from zwang.dynamics import CONSISTENT
@@ -30,7 +31,6 @@ from zwang.hierarchy.places import Places, merged, taken
 from zwang.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.mass import DiagonalMass, factor_mass
 from zwang.model import Model
-from zwang.programs import program
 from zwang.pseudoinverse import Proximal
 from zwang.sparse import MISSED, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.sparse.elimination import plan

@@ -22,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.compile import program
 from zwang.errors import Result
 from zwang.integrate.base import AbstractIntegrator, Flow
-from zwang.programs import program
 
 CHUNK = 256
 """Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.compile import program
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator
 from zwang.kernel import row_lengths, row_scale
-from zwang.programs import program
 from zwang.run.blocks import in_blocks
 from zwang.run.singular import AbstractRows, DenseRows, SparseRows
 

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.compile import program
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.kernel import row_scale
 from zwang.law import Control
 from zwang.model import Motion, motion_of
-from zwang.programs import program
 from zwang.run.blocks import in_blocks
 from zwang.sparse import MISSED
 from zwang.state import State

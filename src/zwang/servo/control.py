@@ -5,10 +5,10 @@ from __future__ import annotations
 from jaxtyping import PyTree
 
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.errors import ModelError, Result
 from zwang.law import Control
 from zwang.model import Model
-from zwang.programs import program
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import SOLVED, Controller
 from zwang.servo.null_space import THRESHOLD

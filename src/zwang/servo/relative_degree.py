@@ -19,12 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.compile import program
 from zwang.constraint import AbstractConstraint
 from zwang.dynamics import Dynamics
 from zwang.errors import ModelError
 from zwang.kernel import row_lengths
 from zwang.model import Model
-from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged

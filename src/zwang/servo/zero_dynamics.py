@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.compile import program
 from zwang.model import Model
-from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.prolonged import chain

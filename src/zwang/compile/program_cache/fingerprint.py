@@ -24,7 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from zwang.programs.known import (
+from zwang.compile.program_cache.objects import add_class, add_object
+from zwang.compile.program_cache.purity import (
     BUILTINS,
     IMPURE,
     LIBRARIES,
@@ -36,7 +37,6 @@ from zwang.programs.known import (
     is_written_in_package,
     root,
 )
-from zwang.programs.objects import add_class, add_object
 
 
 class Fingerprint:

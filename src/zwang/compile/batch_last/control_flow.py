@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from zwang.programs.abreast.many import Many, differ
+from zwang.compile.batch_last.value import Many, differ
 
 if TYPE_CHECKING:
-    from zwang.programs.abreast.program import Abreast
+    from zwang.compile.batch_last.transform import Abreast
 
 FEW = 8
 """A branch with fewer operations is computed for all; a longer one only if any member takes it."""

@@ -11,7 +11,7 @@ import jaxlib.version
 import jaxtyping
 import numpy as np
 
-from zwang.programs.folder import processor
+from zwang.compile.folder import processor
 
 IRRELEVANT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_")
 """Parts of names of JAX's settings that change nothing of a program."""

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax.lax import GatherDimensionNumbers, ScatterDimensionNumbers
 
-from zwang.programs.abreast.many import Many, differ
-from zwang.programs.abreast.spread import UNITED
-from zwang.programs.abreast.sums import SUMS
+from zwang.compile.batch_last.batched_values import UNITED
+from zwang.compile.batch_last.reductions import SUMS
+from zwang.compile.batch_last.value import Many, differ
 
 if TYPE_CHECKING:
-    from zwang.programs.abreast.program import Abreast
+    from zwang.compile.batch_last.transform import Abreast
 
 INSTEAD: dict[Callable, Callable] = {}
 """What takes the place of a function with a rule for `vmap`, by that rule: a function of arrays

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.programs.fingerprint import Fingerprint
-from zwang.programs.known import UnknownError
-from zwang.programs.own import OwnModules
+from zwang.compile.program_cache.fingerprint import Fingerprint
+from zwang.compile.program_cache.purity import UnknownError
+from zwang.compile.program_cache.source_digest import OwnModules
 
 
 def fingerprint(*things) -> str:

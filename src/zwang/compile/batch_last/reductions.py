@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from zwang.programs.abreast.many import Many
+from zwang.compile.batch_last.value import Many
 
 if TYPE_CHECKING:
-    from zwang.programs.abreast.program import Abreast
+    from zwang.compile.batch_last.transform import Abreast
 
 COMBINED: dict[str, Callable] = {
     "reduce_sum": jnp.add,

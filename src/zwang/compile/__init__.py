@@ -17,8 +17,8 @@
 | `folder` | where that folder is |
 """
 
-from zwang.programs.folder import cache_folder as cache_folder
-from zwang.programs.folder import processor as processor
-from zwang.programs.keep import keep_programs as keep_programs
-from zwang.programs.keep import program as program
-from zwang.programs.options import compiler_options as compiler_options
+from zwang.compile.folder import cache_folder as cache_folder
+from zwang.compile.folder import processor as processor
+from zwang.compile.interface import keep_programs as keep_programs
+from zwang.compile.interface import program as program
+from zwang.compile.options import compiler_options as compiler_options

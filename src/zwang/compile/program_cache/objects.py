@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.programs.known import OWN, UnknownError, is_in_python, is_known, root
+from zwang.compile.program_cache.purity import OWN, UnknownError, is_in_python, is_known, root
 
 CLASS_NOISE = frozenset(
     {

@@ -3,7 +3,7 @@ members is the last one.
 
 `jax.vmap` leaves that axis wherever a rule of its puts it, mostly in front, and what runs along the
 last axis are then rows of three or twelve numbers. Here every loop of a kernel
-(`zwang.programs.single`) runs along the members in vector registers. An operation that has no rule
+(`zwang.compile.fusion`) runs along the members in vector registers. An operation that has no rule
 here is `jax.vmap`'s.
 
 | file | what |
@@ -16,5 +16,5 @@ here is `jax.vmap`'s.
 | `spread` | which values differ from member to member |
 """
 
-from zwang.programs.abreast.program import abreast as abreast
-from zwang.programs.abreast.rules import INSTEAD as INSTEAD
+from zwang.compile.batch_last.rules import INSTEAD as INSTEAD
+from zwang.compile.batch_last.transform import abreast as abreast

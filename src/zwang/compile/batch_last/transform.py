@@ -11,11 +11,11 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
-from zwang.programs.abreast.control import CONTROL
-from zwang.programs.abreast.many import Many, differ
-from zwang.programs.abreast.rules import RULES, by_vmap
-from zwang.programs.abreast.spread import FOLLOWED, Spread
-from zwang.programs.follow import Follower
+from zwang.compile.batch_last.batched_values import FOLLOWED, Spread
+from zwang.compile.batch_last.control_flow import CONTROL
+from zwang.compile.batch_last.rules import RULES, by_vmap
+from zwang.compile.batch_last.value import Many, differ
+from zwang.compile.interpreter import Follower
 
 NAMED = 256
 """Constants of so many numbers are known by them."""

@@ -20,8 +20,8 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import ClosedJaxpr, Jaxpr
 from jax.lax import GatherScatterMode
 
-from zwang.programs.follow import Follower
-from zwang.programs.options import compiler_options
+from zwang.compile.interpreter import Follower
+from zwang.compile.options import compiler_options
 
 APART = "/zwang/programs/apart"
 """Event of `jax.monitoring` for a program that should have become one kernel and did not, with the
@@ -113,7 +113,7 @@ def fits(program: ClosedJaxpr, limits: Limits = ONCE) -> bool:
 
 
 def members_together(function: Callable, arguments: tuple) -> jax.stages.Compiled | None:
-    """A function of many members (`zwang.programs.abreast`) compiled as one kernel; None if it
+    """A function of many members (`zwang.compile.batch_last`) compiled as one kernel; None if it
     cannot be one (`APART` says why).
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax.extend.core import Jaxpr, Literal
 
-from zwang.programs.follow import INLINED, inner_program
+from zwang.compile.interpreter import INLINED, inner_program
 
 FOLLOWED = INLINED - {"custom_vmap_call"}
 """Calls that are followed into; a function with a rule for `vmap` is not, for members are what that

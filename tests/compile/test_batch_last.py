@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.programs.test_single import OPERATIONS
+from tests.compile.test_fusion import OPERATIONS
 from zwang import factor
-from zwang.programs import single
-from zwang.programs.abreast import abreast
+from zwang.compile import fusion
+from zwang.compile.batch_last import abreast
 
 MEMBERS = 3
 random = np.random.default_rng(5)
@@ -152,13 +152,13 @@ def test_a_factor_that_all_share_takes_nothing_from_outside():
         jnp.sin(y[0, 0])
         + factor.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
     )
-    run = single.members_together(abreast(shared, (None, 0)), (x[0], x))
+    run = fusion.members_together(abreast(shared, (None, 0)), (x[0], x))
     assert run is not None
     np.testing.assert_allclose(run(x[0], x)[0], jax.vmap(shared, (None, 0))(x[0], x), rtol=1e-12)
 
 
 def test_one_kernel():
-    run = single.members_together(
+    run = fusion.members_together(
         abreast(
             lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)
         ),
@@ -178,7 +178,7 @@ def test_what_calls_the_runtime_is_no_kernel():
         listener := lambda event, **about: told.append((event, about))
     )
     try:
-        assert single.members_together(abreast(jnp.linalg.svd, (0,)), (x,)) is None
+        assert fusion.members_together(abreast(jnp.linalg.svd, (0,)), (x,)) is None
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert [about["reason"] for event, about in told if event == single.APART]
+    assert [about["reason"] for event, about in told if event == fusion.APART]

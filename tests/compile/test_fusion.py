@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zwang.programs import compiler_options, program, single
-from zwang.programs.keep import _best
-from zwang.programs.single import WHOLE, fits, one_kernel
+from zwang.compile import compiler_options, fusion, program
+from zwang.compile.fusion import WHOLE, fits, one_kernel
+from zwang.compile.interface import _best
 
 x = np.random.default_rng(3).standard_normal((5, 4))
 OPERATIONS = {
@@ -127,7 +127,7 @@ def test_arguments_that_nothing_uses_and_empty_ones():
         lambda x: jnp.linalg.svd(x, compute_uv=False),
         lambda x: jnp.linalg.cholesky(x @ x.T + 5 * jnp.eye(5)),
         lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x),
-        lambda x: jnp.zeros(single.ONCE.largest + 1) + x[0, 0],
+        lambda x: jnp.zeros(fusion.ONCE.largest + 1) + x[0, 0],
         lambda x: x[:1, :1] + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5),
         lambda x: jax.vmap(lambda row: row.at[jnp.argmax(row)].set(0.0))(
             x
@@ -145,8 +145,8 @@ def test_what_does_not_fit_is_compiled_as_ever(function):
 def test_what_runs_often_may_be_larger():
     product = lambda x: [x + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5)]
     small = lambda x: [product(x[:1, :1])[0].sum()]
-    _, _, once = _best(small, [x], single.ONCE)
-    _, _, often = _best(small, [x], single.OFTEN)
+    _, _, once = _best(small, [x], fusion.ONCE)
+    _, _, often = _best(small, [x], fusion.OFTEN)
     assert "xla_cpu_small_call" not in once.as_text() and "xla_cpu_small_call" in often.as_text()
     np.testing.assert_allclose(often(x)[0], once(x)[0], rtol=1e-13)
     for f in (program(small), program(small, often=True)):
@@ -155,7 +155,7 @@ def test_what_runs_often_may_be_larger():
 
 def test_what_cannot_be_emitted_is_told_and_compiled_as_ever(monkeypatch):
     told = []
-    monkeypatch.setattr(single, "CALLS", frozenset())
+    monkeypatch.setattr(fusion, "CALLS", frozenset())
     jax.monitoring.register_event_listener(
         listener := lambda event, **about: told.append((event, about))
     )

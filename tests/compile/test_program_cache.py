@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.compile import interface, keep_programs
+from zwang.compile.program_cache.source_digest import sources
+from zwang.compile.program_cache.store import MOST_FILES, Store
 from zwang.model import motion_of
-from zwang.programs import keep, keep_programs
-from zwang.programs.own import sources
-from zwang.programs.store import MOST_FILES, Store
 
 RUN = """
 import os, jax, zwang as zw
@@ -59,7 +59,7 @@ def events():
     jax.monitoring.unregister_event_duration_listener(listener)
 
 
-@keep.program
+@interface.program
 def weighed(function, x):
     return {"sum": function(x), "name": "weighed", "twice": (2 * x,)}
 
@@ -169,13 +169,15 @@ def test_a_program_that_calls_back_is_not_kept(folder, events):
             self.call = jax.pure_callback
 
     hidden = Hidden()
-    with pytest.raises(keep.UnknownError):
-        keep.Fingerprint().add(lambda x: hidden.call(np.sum, jax.ShapeDtypeStruct((), x.dtype), x))
+    with pytest.raises(interface.UnknownError):
+        interface.Fingerprint().add(
+            lambda x: hidden.call(np.sum, jax.ShapeDtypeStruct((), x.dtype), x)
+        )
     flat = jax.jit(lambda x: jax.pure_callback(np.sum, jax.ShapeDtypeStruct((), x.dtype), x)).trace(
         np.ones(2)
     )
-    with pytest.raises(keep.UnknownError, match="calls"):
-        keep._refuse_host(flat, flat.lower())
+    with pytest.raises(interface.UnknownError, match="calls"):
+        interface._refuse_host(flat, flat.lower())
     assert not events()
 
 
@@ -204,13 +206,13 @@ def test_a_file_under_another_name_is_foreign(tmp_path):
 
 def test_a_task_reads_ahead_what_the_last_one_took(folder, events, monkeypatch):
     ended = []
-    monkeypatch.setattr("zwang.programs.early.atexit.register", ended.append)
+    monkeypatch.setattr("zwang.compile.program_cache.prefetch.atexit.register", ended.append)
     x = np.arange(3.0)
     assert keep_programs(folder, task="weigh") == ""
     first = weighed(users("f = lambda x: 2.0 * jnp.sum(x)"), x)
     ended[-1]()  # the process ends
     assert keep_programs(folder, task="weigh") == ""
-    early = keep._kept.early
+    early = interface._kept.early
     (coming,) = early._coming.values()
     assert coming.result() is not None, "it is there before anybody has asked"
     second = weighed(users("f = lambda x: 2.0 * jnp.sum(x)"), x)
@@ -220,25 +222,25 @@ def test_a_task_reads_ahead_what_the_last_one_took(folder, events, monkeypatch):
     assert third["sum"] == 9.0, "what was not expected is made as ever"
     assert [kind for kind, _ in events()] == ["made", "loaded", "made"]
     ended[-1]()
-    assert len(keep_programs(folder, task="weigh") or keep._kept.early._coming) == 2, (
+    assert len(keep_programs(folder, task="weigh") or interface._kept.early._coming) == 2, (
         "the list is that of the last one"
     )
-    assert keep_programs(folder, task="another") == "" and not keep._kept.early._coming
+    assert keep_programs(folder, task="another") == "" and not interface._kept.early._coming
 
 
 def test_what_was_read_ahead_in_vain_costs_nothing(folder, monkeypatch):
     """A list that names what is gone, or is none."""
-    monkeypatch.setattr("zwang.programs.early.atexit.register", lambda f: None)
-    early = keep.Early(keep._kept.store, "task", lambda key: 1 / 0, [])
+    monkeypatch.setattr("zwang.compile.program_cache.prefetch.atexit.register", lambda f: None)
+    early = interface.Early(interface._kept.store, "task", lambda key: 1 / 0, [])
     assert not early._coming and early.take("nothing") is None
-    keep._kept.store.write(early._name, ["gone"])
+    interface._kept.store.write(early._name, ["gone"])
     assert keep_programs(folder, task="task") == ""
     assert weighed(users("f = lambda x: jnp.sum(x)"), np.ones(2))["sum"] == 2.0
 
 
 def test_a_folder_holds_only_so_many(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    monkeypatch.setattr("zwang.programs.store.MOST_FILES", 3)
+    monkeypatch.setattr("zwang.compile.program_cache.store.MOST_FILES", 3)
     for i in range(5):
         store.write(f"{i}", i)
         os.utime(tmp_path / f"{i}", (i, i))
@@ -251,18 +253,18 @@ def test_a_folder_holds_only_so_many(tmp_path, monkeypatch):
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
     tmp_path.chmod(0o777)
     assert "others may write" in keep_programs(tmp_path)
-    assert keep._kept is None
+    assert interface._kept is None
 
 
 def test_the_variable_has_the_last_word(tmp_path, monkeypatch):
     monkeypatch.setenv("ZWANG_KEEP", "0")
     assert keep_programs(tmp_path / "kept") == ""
-    assert keep._kept is None and not (tmp_path / "kept").exists()
+    assert interface._kept is None and not (tmp_path / "kept").exists()
 
 
 def test_sources_changed_since_they_were_read_keep_nothing(tmp_path, monkeypatch):
     assert sources() == sources()
-    monkeypatch.setattr("zwang.programs.own.IMPORTED", 0.0)
+    monkeypatch.setattr("zwang.compile.program_cache.source_digest.IMPORTED", 0.0)
     assert "was changed" in keep_programs(tmp_path)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from zwang.programs.store import Store
+from zwang.compile.program_cache.store import Store
 
 TASK = "task "
 """What names of lists of keys begin with in the folder of programs."""

@@ -1,7 +1,7 @@
 """Compiled programs of pytrees: `program`, and `keep_programs`, by which they outlive a process.
 
 A program that was kept is neither traced nor compiled again. It is found by everything that it was
-made from (`zwang.programs.fingerprint`), and by the processor, the versions and the settings it was
+made from (`zwang.compile.program_cache.fingerprint`), and by the processor, the versions and the settings it was
 made with.
 """
 
@@ -30,15 +30,15 @@ from jax._src.lax.linalg import initialize_lapack
 from jax.core import Tracer
 from jax.experimental import serialize_executable
 
-from zwang.programs.early import Early
-from zwang.programs.fingerprint import Fingerprint
-from zwang.programs.folder import cache_folder
-from zwang.programs.known import UnknownError
-from zwang.programs.options import compiler_options
-from zwang.programs.own import OwnModules, sources
-from zwang.programs.setting import setting
-from zwang.programs.single import APART, OFTEN, ONCE, WHOLE, Limits, fits, one_kernel
-from zwang.programs.store import Store
+from zwang.compile.folder import cache_folder
+from zwang.compile.fusion import APART, OFTEN, ONCE, WHOLE, Limits, fits, one_kernel
+from zwang.compile.options import compiler_options
+from zwang.compile.program_cache.environment import setting
+from zwang.compile.program_cache.fingerprint import Fingerprint
+from zwang.compile.program_cache.prefetch import Early
+from zwang.compile.program_cache.purity import UnknownError
+from zwang.compile.program_cache.source_digest import OwnModules, sources
+from zwang.compile.program_cache.store import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -143,7 +143,7 @@ def program(function: Callable[P, R], *, often: bool = False) -> Callable[P, R]:
     """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
     else is a part of the program.
 
-    On a processor a program of small arrays becomes one kernel (`zwang.programs.single`), which
+    On a processor a program of small arrays becomes one kernel (`zwang.compile.fusion`), which
     takes a third of the time; `keep_programs` holds for it. Otherwise like `equinox.filter_jit`,
     which it is for what cannot be hashed or is spread over devices, at a third of the time for each
     call: a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.

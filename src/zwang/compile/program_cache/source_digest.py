@@ -12,18 +12,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zwang.programs.known import OWN, UnknownError, root
+from zwang.compile.program_cache.purity import OWN, UnknownError, root
 
 IMPORTED = time.time()
 """Modules were read before or soon after this instant: sources that are younger may not be what
 runs.
 """
 HERE = tuple(
-    f"zwang.programs.{name}"
-    for name in ("fingerprint", "keep", "known", "own", "objects", "setting", "store", "folder")
+    f"zwang.compile.{name}"
+    for name in (
+        "interface",
+        "folder",
+        "program_cache.fingerprint",
+        "program_cache.purity",
+        "program_cache.source_digest",
+        "program_cache.objects",
+        "program_cache.environment",
+        "program_cache.store",
+    )
 )
 """Modules that no program is made from."""
-FOLDER = Path(__file__).resolve().parents[1]
+FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )

@@ -1,0 +1,1 @@
+"""Compiled programs kept on disk between processes."""
