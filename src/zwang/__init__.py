@@ -93,6 +93,9 @@ _HOME = {
     "keep_programs": "compile",
     "compiler_options": "compile",
     "program": "compile",
+    "PlainJit": "compile",
+    "FusedIfSmall": "compile",
+    "Fused": "compile",
     "ModelError": "errors",
     "SimulationError": "errors",
     "Result": "errors",
@@ -117,6 +120,9 @@ def __dir__():
 
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from zwang.compile import Fused as Fused
+    from zwang.compile import FusedIfSmall as FusedIfSmall
+    from zwang.compile import PlainJit as PlainJit
     from zwang.compile import compiler_options as compiler_options
     from zwang.compile import keep_programs as keep_programs
     from zwang.compile import program as program

@@ -7,8 +7,9 @@ import pytest
 
 from tests.compile.test_fusion import OPERATIONS
 from zwang import factor
-from zwang.compile import fusion
-from zwang.compile.batch_last import abreast
+from zwang.compile import lowering
+from zwang.compile.batch_last import vmap_last
+from zwang.compile.events import NOT_FUSED
 
 MEMBERS = 3
 random = np.random.default_rng(5)
@@ -113,7 +114,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_same_numbers(name):
-    expected, got = (jax.jit(way(FUNCTIONS[name], (0, 0)))(x, k) for way in (jax.vmap, abreast))
+    expected, got = (jax.jit(way(FUNCTIONS[name], (0, 0)))(x, k) for way in (jax.vmap, vmap_last))
     assert jax.tree_util.tree_structure(got) == jax.tree_util.tree_structure(expected)
     for e, g in zip(*map(jax.tree_util.tree_leaves, (expected, got)), strict=True):
         assert g.dtype == e.dtype and g.shape == e.shape
@@ -125,14 +126,14 @@ def test_what_all_share_has_no_axis():
     shared = {"a": 2.0, "b": k}
     for axes in [({"a": None, "b": 0}, None), (None, 0), ({"a": None, "b": None}, 0)]:
         expected, got = (
-            way(f, axes)(shared, x[0] if axes[1] is None else x) for way in (jax.vmap, abreast)
+            way(f, axes)(shared, x[0] if axes[1] is None else x) for way in (jax.vmap, vmap_last)
         )
         jax.tree_util.tree_map(np.testing.assert_array_equal, got, expected)
 
 
 def test_sines_are_computed_once():
     f = lambda y: jnp.sin(y[0]) + L.fori_loop(0, 3, lambda i, s: s + jnp.sin(y[0]), jnp.zeros(4))
-    text = str(jax.make_jaxpr(abreast(f, (0,)))(x))
+    text = str(jax.make_jaxpr(vmap_last(f, (0,)))(x))
     assert str(jax.make_jaxpr(jax.vmap(f))(x)).count("= sin ") == 2 and text.count("= sin ") == 1
 
 
@@ -140,7 +141,7 @@ def test_terms_of_a_product_are_not_kept():
     """All of them together would leave the processor's cache."""
     f = lambda c: jnp.sum(c[:, :, None] * c[:, None, :], axis=0)
     jax.config.update("jax_disable_most_optimizations", False)  # or what nothing uses is left in
-    text = jax.jit(abreast(f, (0,))).lower(np.ones((8, 30, 20))).compile().as_text()
+    text = jax.jit(vmap_last(f, (0,))).lower(np.ones((8, 30, 20))).compile().as_text()
     assert "f64[20,20,8]" in text and "f64[30,20,20,8]" not in text
 
 
@@ -152,14 +153,14 @@ def test_a_factor_that_all_share_takes_nothing_from_outside():
         jnp.sin(y[0, 0])
         + factor.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
     )
-    run = fusion.members_together(abreast(shared, (None, 0)), (x[0], x))
+    run = lowering.compile_batch_kernel(vmap_last(shared, (None, 0)), (x[0], x))
     assert run is not None
     np.testing.assert_allclose(run(x[0], x)[0], jax.vmap(shared, (None, 0))(x[0], x), rtol=1e-12)
 
 
 def test_one_kernel():
-    run = fusion.members_together(
-        abreast(
+    run = lowering.compile_batch_kernel(
+        vmap_last(
             lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)
         ),
         (x, k),
@@ -178,7 +179,7 @@ def test_what_calls_the_runtime_is_no_kernel():
         listener := lambda event, **about: told.append((event, about))
     )
     try:
-        assert fusion.members_together(abreast(jnp.linalg.svd, (0,)), (x,)) is None
+        assert lowering.compile_batch_kernel(vmap_last(jnp.linalg.svd, (0,)), (x,)) is None
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert [about["reason"] for event, about in told if event == fusion.APART]
+    assert [about["reason"] for event, about in told if event == NOT_FUSED]

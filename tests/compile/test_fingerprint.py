@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.compile.flat import NotCacheableError
 from zwang.compile.program_cache.fingerprint import Fingerprint
-from zwang.compile.program_cache.purity import UnknownError
-from zwang.compile.program_cache.source_digest import OwnModules
+from zwang.compile.program_cache.source_digest import ModuleConstants
 
 
 def fingerprint(*things) -> str:
@@ -234,7 +234,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_known_is_refused(name):
-    with pytest.raises(UnknownError):
+    with pytest.raises(NotCacheableError):
         fingerprint(written(REFUSED[name]))
 
 
@@ -242,27 +242,27 @@ def test_numbers_of_zwang_that_somebody_has_set_are_seen(monkeypatch):
     import zwang.kernel
     import zwang.model
 
-    modules = OwnModules()
-    before = modules.numbers({"zwang.model"})
+    modules = ModuleConstants()
+    before = modules.digest({"zwang.model"})
     name = next(n for n, x in vars(zwang.kernel).items() if n.isupper() and isinstance(x, float))
     with monkeypatch.context() as patch:
         patch.setattr(zwang.kernel, name, 0.125)
-        assert modules.numbers({"zwang.model"}) != before
-    assert modules.numbers({"zwang.model"}) == before
+        assert modules.digest({"zwang.model"}) != before
+    assert modules.digest({"zwang.model"}) == before
 
 
 def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
     import zwang.kernel
     import zwang.model
 
-    modules = OwnModules()
-    modules.numbers({"zwang.model"})
-    with monkeypatch.context() as patch, pytest.raises(UnknownError, match="replaced"):
+    modules = ModuleConstants()
+    modules.digest({"zwang.model"})
+    with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
         patch.setattr(zwang.kernel, "row_scale", lambda length: 1 / length)
-        modules.numbers({"zwang.model"})
-    with monkeypatch.context() as patch, pytest.raises(UnknownError, match="replaced"):
+        modules.digest({"zwang.model"})
+    with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
         patch.setattr(zw.Proximal, "relaxed", lambda self, violation: self)
-        modules.numbers({"zwang.model"})
+        modules.digest({"zwang.model"})
 
 
 def test_a_module_of_a_users_own_class_is_known_by_its_code():

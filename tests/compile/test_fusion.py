@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import zwang as zw
 from zwang.compile import compiler_options, fusion, program
-from zwang.compile.fusion import WHOLE, fits, one_kernel
-from zwang.compile.interface import _best
+from zwang.compile.fusion import KERNEL_OPTIONS, fits, one_kernel
+from zwang.compile.lowering import compile_flat
 
 x = np.random.default_rng(3).standard_normal((5, 4))
 OPERATIONS = {
@@ -52,7 +53,9 @@ def test_the_same_numbers(name):
     expected = jax.jit(function)(x)
     traced = jax.jit(function).trace(x)
     assert fits(traced.jaxpr)
-    compiled = jax.jit(one_kernel(traced.jaxpr)).lower(x).compile(compiler_options() | WHOLE)
+    compiled = (
+        jax.jit(one_kernel(traced.jaxpr)).lower(x).compile(compiler_options() | KERNEL_OPTIONS)
+    )
     assert 'xla_cpu_small_call="true"' in compiled.as_text()
     for wanted, got in zip(expected, compiled(x)[:-1], strict=True):
         assert wanted.dtype == got.dtype
@@ -127,7 +130,7 @@ def test_arguments_that_nothing_uses_and_empty_ones():
         lambda x: jnp.linalg.svd(x, compute_uv=False),
         lambda x: jnp.linalg.cholesky(x @ x.T + 5 * jnp.eye(5)),
         lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x),
-        lambda x: jnp.zeros(fusion.ONCE.largest + 1) + x[0, 0],
+        lambda x: jnp.zeros(fusion.SMALL.largest + 1) + x[0, 0],
         lambda x: x[:1, :1] + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5),
         lambda x: jax.vmap(lambda row: row.at[jnp.argmax(row)].set(0.0))(
             x
@@ -136,7 +139,7 @@ def test_arguments_that_nothing_uses_and_empty_ones():
     ids=["SVD", "LAPACK", "callback", "large", "large product", "batched scatter"],
 )
 def test_what_does_not_fit_is_compiled_as_ever(function):
-    traced, _, compiled = _best(lambda x: [function(x)], [x])
+    traced, _, compiled = compile_flat(lambda x: [function(x)], [x])
     assert not fits(traced.jaxpr)
     assert "xla_cpu_small_call" not in compiled.as_text()
     np.testing.assert_allclose(compiled(x)[0], jax.jit(function)(x), rtol=1e-13, atol=1e-13)
@@ -145,23 +148,25 @@ def test_what_does_not_fit_is_compiled_as_ever(function):
 def test_what_runs_often_may_be_larger():
     product = lambda x: [x + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5)]
     small = lambda x: [product(x[:1, :1])[0].sum()]
-    _, _, once = _best(small, [x], fusion.ONCE)
-    _, _, often = _best(small, [x], fusion.OFTEN)
+    _, _, once = compile_flat(small, [x], fusion.SMALL)
+    _, _, often = compile_flat(small, [x], fusion.LARGE)
     assert "xla_cpu_small_call" not in once.as_text() and "xla_cpu_small_call" in often.as_text()
     np.testing.assert_allclose(often(x)[0], once(x)[0], rtol=1e-13)
-    for f in (program(small), program(small, often=True)):
+    for f in (program(small), program(small, compiler=zw.Fused())):
         np.testing.assert_allclose(f(x)[0], once(x)[0], rtol=1e-13)
 
 
 def test_what_cannot_be_emitted_is_told_and_compiled_as_ever(monkeypatch):
     told = []
-    monkeypatch.setattr(fusion, "CALLS", frozenset())
+    monkeypatch.setattr(fusion, "RUNTIME_CALLS", frozenset())
     jax.monitoring.register_event_listener(
         listener := lambda event, **about: told.append((event, about))
     )
     try:
-        _, _, compiled = _best(lambda x: [jnp.linalg.cholesky(x @ x.T + 5 * jnp.eye(5))], [x])
+        _, _, compiled = compile_flat(
+            lambda x: [jnp.linalg.cholesky(x @ x.T + 5 * jnp.eye(5))], [x]
+        )
     finally:
         jax.monitoring.unregister_event_listener(listener)
     assert np.allclose(compiled(x)[0], np.linalg.cholesky(x @ x.T + 5 * np.eye(5)))
-    assert any(event.endswith("/apart") and "reason" in about for event, about in told)
+    assert any(event.endswith("/not_fused") and "reason" in about for event, about in told)

@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.compile import interface, keep_programs
-from zwang.compile.program_cache.source_digest import sources
+from zwang.compile import keep_programs, program
+from zwang.compile.flat import NotCacheableError
+from zwang.compile.program_cache import cache
+from zwang.compile.program_cache.fingerprint import Fingerprint
+from zwang.compile.program_cache.prefetch import Prefetch
+from zwang.compile.program_cache.source_digest import source_digest
 from zwang.compile.program_cache.store import MOST_FILES, Store
 from zwang.model import motion_of
 
@@ -54,12 +58,12 @@ def events():
     )
     jax.monitoring.register_event_listener(listener)
     jax.monitoring.register_event_duration_secs_listener(listener)
-    yield lambda: [x for x in heard if x[0] in ("loaded", "made", "refused")]
+    yield lambda: [x for x in heard if x[0] in ("loaded", "made", "not_cached")]
     jax.monitoring.unregister_event_listener(listener)
     jax.monitoring.unregister_event_duration_listener(listener)
 
 
-@interface.program
+@program
 def weighed(function, x):
     return {"sum": function(x), "name": "weighed", "twice": (2 * x,)}
 
@@ -159,7 +163,7 @@ def test_what_cannot_be_known_is_compiled_as_ever(folder, events, text):
         f.__globals__["h"] = lambda x: jnp.sum(x) * len(open("/dev/null").read() + "1")
     for _ in range(2):
         assert float(weighed(f, np.ones(2))["sum"]) == 2.0
-    assert [name for name, _ in events()] == ["refused"]
+    assert [name for name, _ in events()] == ["not_cached"]
     assert not list(folder.iterdir())
 
 
@@ -169,15 +173,13 @@ def test_a_program_that_calls_back_is_not_kept(folder, events):
             self.call = jax.pure_callback
 
     hidden = Hidden()
-    with pytest.raises(interface.UnknownError):
-        interface.Fingerprint().add(
-            lambda x: hidden.call(np.sum, jax.ShapeDtypeStruct((), x.dtype), x)
-        )
+    with pytest.raises(NotCacheableError):
+        Fingerprint().add(lambda x: hidden.call(np.sum, jax.ShapeDtypeStruct((), x.dtype), x))
     flat = jax.jit(lambda x: jax.pure_callback(np.sum, jax.ShapeDtypeStruct((), x.dtype), x)).trace(
         np.ones(2)
     )
-    with pytest.raises(interface.UnknownError, match="calls"):
-        interface._refuse_host(flat, flat.lower())
+    with pytest.raises(NotCacheableError, match="calls"):
+        cache.refuse_callbacks(flat, flat.lower())
     assert not events()
 
 
@@ -212,28 +214,28 @@ def test_a_task_reads_ahead_what_the_last_one_took(folder, events, monkeypatch):
     first = weighed(users("f = lambda x: 2.0 * jnp.sum(x)"), x)
     ended[-1]()  # the process ends
     assert keep_programs(folder, task="weigh") == ""
-    early = interface._kept.early
-    (coming,) = early._coming.values()
+    prefetch = cache.current().prefetch
+    (coming,) = prefetch._pending.values()
     assert coming.result() is not None, "it is there before anybody has asked"
     second = weighed(users("f = lambda x: 2.0 * jnp.sum(x)"), x)
-    assert not early._coming, "and was taken"
+    assert not prefetch._pending, "and was taken"
     np.testing.assert_equal(jax.device_get(second), jax.device_get(first))
     third = weighed(users("f = lambda x: 3.0 * jnp.sum(x)"), x)
     assert third["sum"] == 9.0, "what was not expected is made as ever"
     assert [kind for kind, _ in events()] == ["made", "loaded", "made"]
     ended[-1]()
-    assert len(keep_programs(folder, task="weigh") or interface._kept.early._coming) == 2, (
+    assert len(keep_programs(folder, task="weigh") or cache.current().prefetch._pending) == 2, (
         "the list is that of the last one"
     )
-    assert keep_programs(folder, task="another") == "" and not interface._kept.early._coming
+    assert keep_programs(folder, task="another") == "" and not cache.current().prefetch._pending
 
 
 def test_what_was_read_ahead_in_vain_costs_nothing(folder, monkeypatch):
     """A list that names what is gone, or is none."""
     monkeypatch.setattr("zwang.compile.program_cache.prefetch.atexit.register", lambda f: None)
-    early = interface.Early(interface._kept.store, "task", lambda key: 1 / 0, [])
-    assert not early._coming and early.take("nothing") is None
-    interface._kept.store.write(early._name, ["gone"])
+    prefetch = Prefetch(cache.current().store, "task", lambda key: 1 / 0, [])
+    assert not prefetch._pending and prefetch.take("nothing") is None
+    cache.current().store.write(prefetch._name, ["gone"])
     assert keep_programs(folder, task="task") == ""
     assert weighed(users("f = lambda x: jnp.sum(x)"), np.ones(2))["sum"] == 2.0
 
@@ -253,17 +255,17 @@ def test_a_folder_holds_only_so_many(tmp_path, monkeypatch):
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
     tmp_path.chmod(0o777)
     assert "others may write" in keep_programs(tmp_path)
-    assert interface._kept is None
+    assert cache.current() is None
 
 
 def test_the_variable_has_the_last_word(tmp_path, monkeypatch):
     monkeypatch.setenv("ZWANG_KEEP", "0")
     assert keep_programs(tmp_path / "kept") == ""
-    assert interface._kept is None and not (tmp_path / "kept").exists()
+    assert cache.current() is None and not (tmp_path / "kept").exists()
 
 
 def test_sources_changed_since_they_were_read_keep_nothing(tmp_path, monkeypatch):
-    assert sources() == sources()
+    assert source_digest() == source_digest()
     monkeypatch.setattr("zwang.compile.program_cache.source_digest.IMPORTED", 0.0)
     assert "was changed" in keep_programs(tmp_path)
 

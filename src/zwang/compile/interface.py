@@ -1,342 +1,174 @@
-"""Compiled programs of pytrees: `program`, and `keep_programs`, by which they outlive a process.
+"""What the rest of zwang asks of the compiler: `program` for one motion, `BatchProgram` for many.
 
-A program that was kept is neither traced nor compiled again. It is found by everything that it was
-made from (`zwang.compile.program_cache.fingerprint`), and by the processor, the versions and the settings it was
-made with.
+| name | what |
+|---|---|
+| `program` | a function of pytrees, compiled when it is called with numbers |
+| `over_members`, `BatchProgram` | the same function for many members at once |
+| `zwang.compile.hints` | what a computation tells the compiler, and loops: without effect on results |
 """
 
 from __future__ import annotations
 
 import functools
-import math
-import os
-import pickle
-import re
-import time
-import uuid
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
-import numpy as np
-from jax._src.config import persistent_cache_min_compile_time_secs as least_time
-from jax._src.config import (
-    trace_context,
-)  # JAX's settings that a traced function depends on, of this thread
-from jax._src.core import trace_state_clean
-from jax._src.lax.linalg import initialize_lapack
-from jax.core import Tracer
-from jax.experimental import serialize_executable
 
-from zwang.compile.folder import cache_folder
-from zwang.compile.fusion import APART, OFTEN, ONCE, WHOLE, Limits, fits, one_kernel
+from zwang.compile import lowering
+from zwang.compile.batch_last import vmap_last
+from zwang.compile.compatibility import trace_context, trace_state_clean
+from zwang.compile.compilers import (
+    AbstractCompiler,
+    in_force,
+    is_tracing_plain,
+    plain_trace,
+    requested,
+)
+from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
 from zwang.compile.options import compiler_options
-from zwang.compile.program_cache.environment import setting
-from zwang.compile.program_cache.fingerprint import Fingerprint
-from zwang.compile.program_cache.prefetch import Early
-from zwang.compile.program_cache.purity import UnknownError
-from zwang.compile.program_cache.source_digest import OwnModules, sources
-from zwang.compile.program_cache.store import Store
+from zwang.compile.program_cache import cache
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LOADED, MADE, REFUSED = (f"/zwang/programs/{what}" for what in ("loaded", "made", "refused"))
-"""Events of `jax.monitoring`, one for each program, with its duration [s]; `refused` with the
-reason.
-"""
-
-CALLS = ("lapack_", "Sharding", "LayoutConstraint")
-"""Beginnings of names of routines that a program may call: they are the same ones in every process.
-"""
 
 
-class _Kept:
-    """Where programs are kept, and those that are at hand in this process."""
-
-    def __init__(self, folder: Path, task: str):
-        if jax.default_backend() != "cpu" or jax.device_count() != 1:
-            raise UnknownError(
-                "programs for accelerators and for several devices are left to JAX's own cache"
-            )
-        self.store, self.sources, self.modules = Store(folder), sources(), OwnModules()
-        self.ready: dict[str, _Ready] = {}
-        initialize_lapack()  # which JAX does when it lowers a factorization
-        self.early = Early(self.store, task, self.read, self.ready) if task else None
-
-    def read(self, key: str) -> tuple[jax.stages.Compiled, bytes] | None:
-        """What was kept under a key, as `_loaded` gives it."""
-        return _loaded(self.store.read(key))
-
-    def load(self, key: str) -> _Ready | None:
-        """The program under a key, if there is one."""
-        found = (self.early and self.early.take(key)) or self.read(key)
-        try:
-            return (
-                None if found is None else _Ready(found[0], pickle.loads(found[1]))
-            )  # which imports, as no thread may
-        except Exception:  # whatever it needs and is not there, it is made again
-            return None
-
-
-_kept: _Kept | None = None
-
-
-def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
-    """Keep compiled programs from now on, and take those that were kept: what ran once in any
-    process is not traced again.
-
-    A program belongs to all that it was made from: bytecode of functions, what they close over and
-    refer to, zwang's sources, versions, settings and processor. What cannot be known for certain (a
-    function that reads a file, an object of a foreign library) is compiled as ever. Libraries are
-    trusted to be what their version says. Processors only; accelerators have JAX's own cache.
-
-    Args:
-        folder: where; `programs` in zwang's folder for caches (`ZWANG_CACHE`) unless given. Made if
-            need be. Compiled programs are run as they are found there, so that nobody but you may
-            be able to write to it.
-        on: False stops it. The variable `ZWANG_KEEP=0` has the last word.
-        task: what this process is going to do; what the last process of the same task took is then
-            read at once, on another core.
-
-    Returns:
-        Why nothing is kept, or nothing.
-    """
-    global _kept
-    _kept = None
-    if not on or os.environ.get("ZWANG_KEEP") == "0":
-        return ""
-    folder = cache_folder() / "programs" if folder is None else Path(folder)
-    try:
-        _kept = _Kept(folder, task)
-    except UnknownError as reason:
-        return f"compiled programs are not kept: {reason}."
-    except OSError as error:
-        return f"compiled programs are not kept in {folder} ({error.strerror}); ZWANG_CACHE names another folder."
-    return ""
-
-
-class _Ready:
-    """A compiled function of flat arrays, and where its results belong."""
-
-    def __init__(self, compiled: Callable[..., list], skeleton: Any):
-        leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
-        self._fixed = [None if isinstance(x, _Slot) else x for x in leaves]
-        self._slots = [i for i, x in enumerate(leaves) if isinstance(x, _Slot)]
-        self._compiled = compiled
-
-    def __call__(self, arrays: list) -> Any:
-        leaves = list(self._fixed)
-        for i, x in zip(
-            self._slots, self._compiled(*arrays), strict=False
-        ):  # one kernel returns one number more
-            leaves[i] = x
-        return self._tree.unflatten(leaves)
-
-
-class _Slot:
-    """The place of an array among arguments, or in a result."""
-
-
-def program(function: Callable[P, R], *, often: bool = False) -> Callable[P, R]:
+def program(
+    function: Callable[P, R],
+    *,
+    compiler: AbstractCompiler | None = None,
+    often: bool | None = None,
+) -> Callable[P, R]:
     """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
     else is a part of the program.
 
     On a processor a program of small arrays becomes one kernel (`zwang.compile.fusion`), which
-    takes a third of the time; `keep_programs` holds for it. Otherwise like `equinox.filter_jit`,
-    which it is for what cannot be hashed or is spread over devices, at a third of the time for each
-    call: a start calls twenty programs. Under `jit`, `vmap` and `grad` it is the function itself.
+    takes a third of the time, and `keep_programs` applies to it. A call costs a third of one of
+    `equinox.filter_jit`, which is used for arguments that cannot be hashed and arrays spread over
+    devices. Under `jit`, `vmap` and `grad` it is the function itself.
 
     Args:
         function: what is compiled.
-        often: it is going to run so often that the compiler may take a minute: larger programs
-            (rotations in space, the sparse path) become one kernel, too.
+        compiler: how: `zw.FusedIfSmall()` (default), `zw.Fused()`, which compiles longer for larger
+            programs to run in one kernel, or `zw.PlainJit()`. `ZWANG_COMPILER` has the last word.
+        often: replaced by `compiler=zw.Fused()`.
+
+    Raises:
+        ModelError: if `compiler` is none of these.
 
     Example:
-        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), often=True)
+        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), compiler=zw.Fused())
     """
-    at_hand: dict[Any, _Ready] = {}
-    limits = OFTEN if often else ONCE
-
-    @functools.cache
-    def plain() -> Callable[
-        P, R
-    ]:  # when it is first called: before, JAX need not know where it runs
-        return eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore  # passed on to jax.jit
+    wanted = requested(compiler, often, "zw.program")
+    compiled: dict[Any, CompiledProgram] = {}
+    plain, jitted = _plain_jit(function), _filter_jit(function)
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        kept = _kept
+        using = in_force(wanted)
+        if using.limits is None:
+            return (function if is_tracing_plain() else plain())(*args, **kwargs)
         if not trace_state_clean():
             return function(*args, **kwargs)  # a part of another program
-        if _debugging():
-            return plain()(*args, **kwargs)
+        if _is_debugging():
+            return jitted()(*args, **kwargs)
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
-        arrays = [x for x in leaves if eqx.is_array(x)]
         try:
-            signature = kept, trace_context(), tree, tuple(_seen(x) for x in leaves)
-            ready = at_hand.get(signature)
-        except (
-            TypeError,
-            UnknownError,
-        ):  # something that cannot be hashed, or an array that is not here
-            return plain()(*args, **kwargs)
+            cached = cache.current()
+            key = cached, using.limits, trace_context(), tree, tuple(signature(x) for x in leaves)
+            ready = compiled.get(key)
+        except (TypeError, NotCacheableError):
+            # something that cannot be hashed, or an array that is not on this machine
+            return jitted()(*args, **kwargs)
+        arrays = [x for x in leaves if eqx.is_array(x)]
         if ready is None:
-            flat = _Flat(function, leaves, tree, limits)
-            ready = None if kept is None else _ready(kept, flat, leaves)
-            ready = at_hand[signature] = ready or _Ready(
-                _best(flat, arrays, limits)[-1], flat.skeleton
-            )
+            flat = FlatFunction(function, leaves, tree)
+            ready = None if cached is None else cached.program(flat, leaves, using.limits)
+            if ready is None:
+                made = lowering.compile_flat(flat, arrays, using.limits)
+                ready = CompiledProgram(made.compiled, flat.skeleton)
+            compiled[key] = ready
         return ready(arrays)
 
     return cast(Callable[P, R], called)
 
 
-def _debugging() -> bool:
+def _filter_jit(function: Callable) -> Callable[[], Callable]:
+    """`equinox.filter_jit` of a function, made when it is first called: before that, JAX need not
+    know where it runs.
+    """
+    return functools.cache(
+        lambda: eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore[call-overload]
+    )
+
+
+def _plain_jit(function: Callable) -> Callable[[], Callable]:
+    """The same without options, and traced with public names of JAX alone."""
+
+    @functools.wraps(function)
+    def traced(*args, **kwargs):
+        with plain_trace():
+            return function(*args, **kwargs)
+
+    return functools.cache(lambda: eqx.filter_jit(traced))
+
+
+def _is_debugging() -> bool:
     """Whether JAX is to look into programs, or not to compile any."""
     config: Any = jax.config
     return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
 
 
-def _seen(x: Any) -> Any:
-    """What a compiled program knows of an argument."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.shape, x.dtype, False
-    if isinstance(x, jax.Array):
-        if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
-            raise UnknownError("an array that is not on this machine alone")
-        return x.shape, x.dtype, x.weak_type
-    return type(x), x
+def over_members(function: Callable, axes: tuple, compiler: AbstractCompiler) -> Callable:
+    """`jax.vmap(function, axes)`, laid out in memory as the compiler that is in force wants it.
 
-
-def _ready(kept: _Kept, flat: _Flat, leaves: list) -> _Ready | None:
-    """The program for some arguments: at hand, on disk, or made and kept; None if it cannot be
-    kept.
+    Args:
+        function: of pytrees of arrays.
+        axes: for each argument, or each of its parts, 0 (a leading axis of members) or None.
+        compiler: as requested.
     """
-    began = time.perf_counter()
-    try:
-        key = _key(kept, flat, leaves)
-    except Exception as reason:  # what cannot be read to the end for whatever reason is not kept
-        jax.monitoring.record_event(REFUSED, reason=f"{flat.function.__qualname__}: {reason}")
-        return None
-    if key in kept.ready:
-        return kept.ready[key]
-    if (ready := kept.load(key)) is not None:
-        jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
-    else:
-        ready = _made(kept, key, flat, [x for x in leaves if eqx.is_array(x)])
-        jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
-    kept.ready[key] = ready
-    return ready
+    return (vmap_last if _one_batch_kernel(compiler) else jax.vmap)(function, axes)
 
 
-def _key(kept: _Kept, flat: _Flat, leaves: list) -> str:
-    found, function = Fingerprint(), flat.function
-    thread = [
-        x for x in trace_context() if type(x).__name__ != "AxisEnv"
-    ]  # that of the top level, or this is not asked
-    found.token(
-        setting(),
-        kept.sources,
-        repr(thread),
-        repr(flat.limits),
-        function.__module__,
-        function.__qualname__,
-    )
-    found.add(function)
-    found.structure(flat.tree)
-    for x in leaves:
-        if eqx.is_array(x):
-            shape, dtype, weak = _seen(x)
-            found.token("array", repr(shape), repr(dtype), repr(weak))
-        else:
-            found.add(x)
-    found.token(kept.modules.numbers(found.modules))
-    return found.hexdigest()
+class BatchProgram:
+    """A function of many members, compiled.
 
+    Args:
+        function: made by `over_members` with the same compiler.
+        arguments: examples.
+        members: how many members they have.
+        compiler: as requested.
 
-class _Flat:
-    """A function of pytrees as one of their arrays, for some arguments."""
+    Attributes:
+        one_kernel: whether all members run in one kernel.
+        memory: bytes that a call needs besides its arguments, results included; 0 if not known.
+    """
 
-    def __init__(self, function: Callable, leaves: list, tree, limits: Limits):
-        self.function, self.tree, self.limits = function, tree, limits
-        self.leaves = [_Slot() if eqx.is_array(x) else x for x in leaves]
-        self.skeleton: Any = None
-        """What it returns, once it was traced: arrays as slots."""
-        self.__name__ = function.__name__
-
-    def __call__(self, *arrays) -> list:
-        given = iter(arrays)
-        args, kwargs = self.tree.unflatten(
-            [next(given) if isinstance(x, _Slot) else x for x in self.leaves]
+    def __init__(
+        self, function: Callable, arguments: tuple, members: int, compiler: AbstractCompiler
+    ):
+        fused = _one_batch_kernel(compiler)
+        kernel = lowering.compile_batch_kernel(function, arguments) if fused else None
+        self.one_kernel = kernel is not None
+        self._compiled = kernel or _compiled(function, arguments, members, compiler)
+        needed = self._compiled.memory_analysis()  # which takes a tenth of a second
+        self.memory = (
+            0 if needed is None else needed.temp_size_in_bytes + needed.output_size_in_bytes
         )
-        out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
-        self.skeleton = out_tree.unflatten([_Slot() if eqx.is_array(x) else x for x in out])
-        return [x for x in out if eqx.is_array(x)]
+
+    def __call__(self, *arguments) -> Any:
+        found = self._compiled(*arguments)
+        return found[0] if self.one_kernel else found
 
 
-def _made(kept: _Kept, key: str, flat: _Flat, arrays: list) -> _Ready:
-    """A program compiled now, and kept if it is nothing but a computation."""
-    # What JAX's own cache returns cannot be written once more: a name that it has never met keeps
-    # it out, an endless wait its files
-    flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
-    with least_time(math.inf):
-        traced, lowered, compiled = _best(flat, arrays, flat.limits)
-    try:
-        _refuse_host(traced, lowered)
-        results = len(jax.tree_util.tree_leaves(compiled.out_info))
-        content = (
-            serialize_executable.serialize(compiled)[0],
-            len(compiled.args_info[0]),
-            results,
-            pickle.dumps(flat.skeleton),
-        )
-        if _loaded(content) is None:
-            raise UnknownError("it cannot be read back")
-        if sources() == kept.sources:
-            kept.store.write(key, content)
-    except Exception as reason:
-        jax.monitoring.record_event(REFUSED, reason=f"{flat.function.__qualname__}: {reason}")
-    return _Ready(compiled, flat.skeleton)
+def _compiled(function, arguments, members, compiler) -> jax.stages.Compiled:
+    """A function of many members, operation by operation."""
+    if in_force(compiler).limits is None:
+        with plain_trace():
+            return jax.jit(function).lower(*arguments).compile()
+    return jax.jit(function).lower(*arguments).compile(compiler_options(members))
 
 
-def _best(
-    flat: Callable, arrays: list, limits: Limits = ONCE
-) -> tuple[jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled]:
-    """A function of arrays compiled: as one kernel if it can be one."""
-    traced, name = jax.jit(flat).trace(*arrays), getattr(flat, "__name__", "program")
-    if jax.default_backend() == "cpu" and fits(traced.jaxpr, limits):
-        try:
-            lowered = jax.jit(one_kernel(traced.jaxpr, name)).lower(*arrays)
-            return traced, lowered, lowered.compile(compiler_options() | WHOLE)
-        except Exception as reason:  # an operation that is not emitted as code after all
-            jax.monitoring.record_event(APART, reason=f"{name}: {reason}")
-    lowered = traced.lower()
-    return traced, lowered, lowered.compile(compiler_options())
-
-
-def _refuse_host(traced, lowered) -> None:
-    """Raise if a program calls back into this process, or calls anything but JAX's own routines of
-    linear algebra.
-    """
-    if traced.jaxpr.effects:
-        raise UnknownError(f"it has effects: {traced.jaxpr.effects}")
-    for target in set(re.findall(r"custom_call @([\w.]+)", lowered.as_text())):
-        if not target.startswith(CALLS):
-            raise UnknownError(f"it calls {target}")
-
-
-def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes] | None:
-    """A program and the pickled skeleton of what it returns, from what was written; None if this
-    process cannot read it.
-    """
-    if content is None:
-        return None
-    try:
-        executable, given, returned, skeleton = content
-        arguments = jax.tree_util.tree_structure(((0,) * given, {}))
-        results = jax.tree_util.tree_structure([0] * returned)
-        return serialize_executable.deserialize_and_load(executable, arguments, results), skeleton
-    except Exception:  # whatever it is, it is made again
-        return None
+def _one_batch_kernel(compiler: AbstractCompiler) -> bool:
+    return in_force(compiler).batch_axis_last and jax.default_backend() == "cpu"

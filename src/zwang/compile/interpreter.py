@@ -1,5 +1,5 @@
-"""A traced program carried out once more, operation by operation, so that some can be carried out
-otherwise.
+"""A jaxpr interpreter: evaluates a traced program operation by operation, so that a subclass can
+evaluate some of them differently.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-INLINED = frozenset(
+CALLS = frozenset(
     ("jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call")
 )
-"""Calls, which are followed into."""
+"""Operations that call an inner program."""
 
 
-class Follower:
-    """Carries a program out as it is; what is otherwise is a method of a class of its own.
+class JaxprInterpreter:
+    """Evaluates a program as it is; a subclass overrides what it does differently.
 
     Attributes:
-        inlined: calls that it follows into.
+        inlined: calls whose inner program is evaluated in their place.
     """
 
-    inlined: frozenset[str] = INLINED
+    inlined: frozenset[str] = CALLS
 
     def __call__(self, jaxpr: Jaxpr, consts, args) -> list:
         """The results of a program for some arguments."""
@@ -41,42 +41,42 @@ class Follower:
         return [read(v) for v in jaxpr.outvars]
 
     def operation(self, eqn, inputs: list) -> Any:
-        """What one operation makes of its inputs."""
+        """The results of one operation."""
         return eqn.primitive.bind(
-            *inputs, **{key: self._of_params(x) for key, x in eqn.params.items()}
+            *inputs, **{key: self._parameter(x) for key, x in eqn.params.items()}
         )
 
     def number(self, x) -> Any:
-        """What stands for an argument or a constant array."""
+        """The value of an argument or a constant array."""
         return x
 
     def literal(self, literal: Literal) -> Any:
-        """What stands for a number in the program's text."""
+        """The value of a number in the program's text."""
         return literal.val
 
     def shape(self, aval) -> Any:
-        """What the body of a loop or branch is given in place of an array of this shape."""
+        """What the body of a loop or branch is traced with, for an input of this shape."""
         return aval
 
     def parameter(self, x) -> Any:
-        """What stands for a parameter of an operation that is no program."""
+        """A parameter of an operation that holds no program."""
         return x
 
-    def _of_params(self, x):
-        """A parameter of an operation; the bodies of loops and branches are followed, too."""
+    def _parameter(self, x):
+        """A parameter of an operation; the bodies of loops and branches are interpreted, too."""
         if isinstance(x, ClosedJaxpr):
             return jax.make_jaxpr(lambda *args: self(x.jaxpr, x.consts, args))(
                 *map(self.shape, x.in_avals)
             )
-        if isinstance(x, Jaxpr):  # how a scatter puts things together, which has no constants
-            return self._of_params(ClosedJaxpr(x, ())).jaxpr  # type: ignore[union-attr]
+        if isinstance(x, Jaxpr):  # how a scatter combines entries, which has no constants
+            return self._parameter(ClosedJaxpr(x, ())).jaxpr  # type: ignore[union-attr]
         if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
-            return tuple(map(self._of_params, x))
+            return tuple(map(self._parameter, x))
         return self.parameter(x)
 
 
 def inner_program(eqn) -> ClosedJaxpr | None:
-    """The program that a call stands for."""
+    """The program that a call evaluates; None for any other operation."""
     found = next(
         (eqn.params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in eqn.params), None
     )

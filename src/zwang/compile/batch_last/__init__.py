@@ -1,20 +1,18 @@
-"""A traced program for many members at once, whose numbers lie side by side in memory: the axis of
-members is the last one.
+"""Batching with the batch axis last: a traced program for many members side by side in memory.
 
-`jax.vmap` leaves that axis wherever a rule of its puts it, mostly in front, and what runs along the
+`jax.vmap` leaves the batch axis wherever a rule puts it, mostly in front, and what runs along the
 last axis are then rows of three or twelve numbers. Here every loop of a kernel
-(`zwang.compile.fusion`) runs along the members in vector registers. An operation that has no rule
-here is `jax.vmap`'s.
+(`zwang.compile.fusion`) runs along the members in vector registers. An operation without a rule
+here uses that of `jax.vmap`.
 
 | file | what |
 |---|---|
-| `program` | `abreast`, a function for many members; what was computed before is not computed again |
-| `many` | an array of every member |
-| `rules` | operations on entries, shapes and places, and functions with rules of their own (`INSTEAD`) |
-| `sums` | sums and products |
-| `control` | loops and branches |
-| `spread` | which values differ from member to member |
+| `transform` | `vmap_last`, a function for many members, and its interpreter |
+| `value` | `Batched`, an array of every member |
+| `rules` | operations on entries, shapes and indices |
+| `reductions` | sums and products |
+| `control_flow` | loops and branches |
+| `batched_values` | which values differ from member to member |
 """
 
-from zwang.compile.batch_last.rules import INSTEAD as INSTEAD
-from zwang.compile.batch_last.transform import abreast as abreast
+from zwang.compile.batch_last.transform import vmap_last as vmap_last

@@ -1,4 +1,8 @@
-"""Which values of a traced program differ from member to member, from which of its arguments do."""
+"""Which values of a traced program differ from member to member, from which of its arguments do.
+
+A value is batched if anything that it is computed from is. For a loop that is a fixed point: what
+its body makes batched is batched from the first turn on.
+"""
 
 from __future__ import annotations
 
@@ -7,79 +11,76 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax.extend.core import Jaxpr, Literal
 
-from zwang.compile.interpreter import INLINED, inner_program
+from zwang.compile.interpreter import CALLS, inner_program
 
-FOLLOWED = INLINED - {"custom_vmap_call"}
-"""Calls that are followed into; a function with a rule for `vmap` is not, for members are what that
-rule is for.
-"""
-UNITED: dict[str, Callable] = {"unvmap_any": jnp.any, "unvmap_all": jnp.all, "unvmap_max": jnp.max}
-"""Equinox's questions to all members at once, and their answers."""
+INLINED = CALLS - {"custom_vmap_call"}
+"""Calls that are evaluated in place. A function with rules for a batch is not: they are applied."""
+OVER_MEMBERS: dict[str, Callable] = {
+    "unvmap_any": jnp.any,
+    "unvmap_all": jnp.all,
+    "unvmap_max": jnp.max,
+}
+"""Equinox's reductions over all members, whose result they share."""
 
 
-class Spread:
-    """Follows which values differ; a loop's do once any turn makes them, or once its members end
-    apart.
-    """
+class BatchAnalysis:
+    """Finds the batched values of programs; what was found for one is not found again."""
 
     def __init__(self):
-        self._known: dict[tuple, list[bool]] = {}
+        self._found: dict[tuple, list[bool]] = {}
 
-    def program(self, jaxpr: Jaxpr, given: list[bool]) -> list[bool]:
-        """Which results differ."""
-        key = jaxpr, tuple(given)
-        if key not in self._known:
-            differ = dict(zip(jaxpr.invars, given, strict=True))
-            read = lambda v: not isinstance(v, Literal) and differ.get(v, False)
+    def program(self, jaxpr: Jaxpr, inputs: list[bool]) -> list[bool]:
+        """Which results are batched, for arguments of which these are."""
+        key = jaxpr, tuple(inputs)
+        if key not in self._found:
+            batched = dict(zip(jaxpr.invars, inputs, strict=True))
+            read = lambda v: not isinstance(v, Literal) and batched.get(v, False)
             for eqn in jaxpr.eqns:
-                differ |= zip(
-                    eqn.outvars, self.equation(eqn, list(map(read, eqn.invars))), strict=True
-                )
-            self._known[key] = list(map(read, jaxpr.outvars))
-        return self._known[key]
+                out = self.equation(eqn, list(map(read, eqn.invars)))
+                batched |= zip(eqn.outvars, out, strict=True)
+            self._found[key] = list(map(read, jaxpr.outvars))
+        return self._found[key]
 
-    def equation(self, eqn, given: list[bool]) -> list[bool]:
-        """Which results of one operation differ."""
+    def equation(self, eqn, inputs: list[bool]) -> list[bool]:
+        """Which results of one operation are batched."""
         name, inner = eqn.primitive.name, inner_program(eqn)
-        if name in UNITED:
+        if name in OVER_MEMBERS:
             return [False] * len(eqn.outvars)
         if name == "while":
-            return self._while(eqn, given)
+            return self._while(eqn, inputs)
         if name == "scan":
-            return self._scan(eqn, given)
+            return self._scan(eqn, inputs)
         if name == "cond":
-            ways = [self.program(branch.jaxpr, given[1:]) for branch in eqn.params["branches"]]
-            return [given[0] or any(flags) for flags in zip(*ways, strict=True)]
-        if name in FOLLOWED and inner is not None:
-            return self.program(inner.jaxpr, given)
-        return [any(given)] * len(eqn.outvars)
+            branches = [self.program(x.jaxpr, inputs[1:]) for x in eqn.params["branches"]]
+            return [inputs[0] or any(flags) for flags in zip(*branches, strict=True)]
+        if name in INLINED and inner is not None:
+            return self.program(inner.jaxpr, inputs)
+        return [any(inputs)] * len(eqn.outvars)
 
-    def ends_apart(self, eqn, carry: list[bool], given: list[bool]) -> bool:
+    def has_batched_condition(self, eqn, carry: list[bool], inputs: list[bool]) -> bool:
         """Whether the members of a loop may end after different numbers of turns."""
-        return self.program(
-            eqn.params["cond_jaxpr"].jaxpr, given[: eqn.params["cond_nconsts"]] + carry
-        )[0]
+        constants = inputs[: eqn.params["cond_nconsts"]]
+        return self.program(eqn.params["cond_jaxpr"].jaxpr, constants + carry)[0]
 
-    def _while(self, eqn, given):
+    def _while(self, eqn, inputs):
         first = eqn.params["cond_nconsts"]
-        used = given[first : first + eqn.params["body_nconsts"]]
-        carry = given[first + len(used) :]
+        constants = inputs[first : first + eqn.params["body_nconsts"]]
+        carry = inputs[first + len(constants) :]
         while True:
-            turned, apart = (
-                self.program(eqn.params["body_jaxpr"].jaxpr, used + carry),
-                self.ends_apart(eqn, carry, given),
-            )
-            found = [old or new or apart for old, new in zip(carry, turned, strict=True)]
+            # a member that has ended keeps its carry, which then differs from that of others
+            frozen = self.has_batched_condition(eqn, carry, inputs)
+            after = self.program(eqn.params["body_jaxpr"].jaxpr, constants + carry)
+            found = [old or new or frozen for old, new in zip(carry, after, strict=True)]
             if found == carry:
                 return carry
             carry = found
 
-    def _scan(self, eqn, given):
-        used, carried = eqn.params["num_consts"], eqn.params["num_carry"]
-        constants, carry, rows = given[:used], given[used : used + carried], given[used + carried :]
+    def _scan(self, eqn, inputs):
+        n, m = eqn.params["num_consts"], eqn.params["num_carry"]
+        constants, carry, rows = inputs[:n], inputs[n : n + m], inputs[n + m :]
         while True:
-            turned = self.program(eqn.params["jaxpr"].jaxpr, constants + carry + rows)
-            found = [old or new for old, new in zip(carry, turned[:carried], strict=True)]
+            after = self.program(eqn.params["jaxpr"].jaxpr, constants + carry + rows)
+            found = [old or new for old, new in zip(carry, after[:m], strict=True)]
             if found == carry:
-                return carry + turned[carried:]
+                return carry + after[m:]
             carry = found

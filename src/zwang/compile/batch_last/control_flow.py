@@ -8,78 +8,96 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from zwang.compile.batch_last.value import Many, differ
+from zwang.compile.batch_last.value import Batched, are_batched
 
 if TYPE_CHECKING:
-    from zwang.compile.batch_last.transform import Abreast
+    from zwang.compile.batch_last.transform import BatchLastInterpreter
 
 FEW = 8
 """A branch with fewer operations is computed for all; a longer one only if any member takes it."""
 
 
-def _while(abreast: Abreast, eqn, inputs):
-    """Members that have ended stay as they are until all have."""
-    before, within = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-    asked, used, carry = (
-        inputs[:before],
-        inputs[before : before + within],
-        inputs[before + within :],
+def _while(interpreter: BatchLastInterpreter, eqn, inputs):
+    """A loop until all members have ended; those that have ended before keep their carry."""
+    n, m = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    cond_constants, body_constants, carry = inputs[:n], inputs[n : n + m], inputs[n + m :]
+    batched = interpreter.analysis.equation(eqn, are_batched(inputs))
+    apart = interpreter.analysis.has_batched_condition(eqn, batched, are_batched(inputs))
+    cond, body = (
+        interpreter.body(eqn.params["cond_jaxpr"]),
+        interpreter.body(eqn.params["body_jaxpr"]),
     )
-    many = abreast.spread.equation(eqn, differ(inputs))
-    apart = abreast.spread.ends_apart(eqn, many, differ(inputs))
-    running, turn = abreast.body(eqn.params["cond_jaxpr"]), abreast.body(eqn.params["body_jaxpr"])
-    goes_on = lambda arrays: running(*asked, *abreast.wrapped(arrays, many))[0]
-    turned = lambda arrays: abreast.unwrapped(turn(*used, *abreast.wrapped(arrays, many)), many)
-
-    def each(arrays):
-        runs = abreast.many(goes_on(arrays))
-        return [jnp.where(runs, new, old) for new, old in zip(turned(arrays), arrays, strict=True)]
-
-    ask = (lambda arrays: jnp.any(abreast.many(goes_on(arrays)))) if apart else goes_on
-    return abreast.wrapped(
-        jax.lax.while_loop(ask, each if apart else turned, abreast.unwrapped(carry, many)), many
+    running = lambda arrays: cond(*cond_constants, *interpreter.wrapped(arrays, batched))[0]
+    step = lambda arrays: interpreter.unwrapped(
+        body(*body_constants, *interpreter.wrapped(arrays, batched)), batched
     )
 
+    def step_of_running(arrays):
+        runs = interpreter.all_members(running(arrays))
+        return [jnp.where(runs, new, old) for new, old in zip(step(arrays), arrays, strict=True)]
 
-def _scan(abreast: Abreast, eqn, inputs):
-    used, carried = eqn.params["num_consts"], eqn.params["num_carry"]
-    constants, carry, rows = inputs[:used], inputs[used : used + carried], inputs[used + carried :]
-    found = abreast.spread.equation(eqn, differ(inputs))
-    many, results, by_row = found[:carried], found[carried:], differ(rows)
-    turn = abreast.body(eqn.params["jaxpr"])
-
-    def turned(carry, row):
-        new = turn(*constants, *abreast.wrapped(carry, many), *abreast.wrapped(row, by_row))
-        return abreast.unwrapped(new[:carried], many), abreast.unwrapped(new[carried:], results)
-
-    settings = {key: eqn.params[key] for key in ("length", "reverse")}
-    last, kept = jax.lax.scan(
-        turned, abreast.unwrapped(carry, many), abreast.unwrapped(rows, by_row), **settings
+    any_running = lambda arrays: jnp.any(interpreter.all_members(running(arrays)))
+    end = jax.lax.while_loop(
+        any_running if apart else running,
+        step_of_running if apart else step,
+        interpreter.unwrapped(carry, batched),
     )
-    return [*abreast.wrapped(last, many), *abreast.wrapped(kept, results)]
+    return interpreter.wrapped(end, batched)
 
 
-def _cond(abreast: Abreast, eqn, inputs):
+def _scan(interpreter: BatchLastInterpreter, eqn, inputs):
+    n, m = eqn.params["num_consts"], eqn.params["num_carry"]
+    constants, carry, rows = inputs[:n], inputs[n : n + m], inputs[n + m :]
+    found = interpreter.analysis.equation(eqn, are_batched(inputs))
+    carry_batched, result_batched, row_batched = found[:m], found[m:], are_batched(rows)
+    body = interpreter.body(eqn.params["jaxpr"])
+
+    def step(carry, row):
+        new = body(
+            *constants,
+            *interpreter.wrapped(carry, carry_batched),
+            *interpreter.wrapped(row, row_batched),
+        )
+        return interpreter.unwrapped(new[:m], carry_batched), interpreter.unwrapped(
+            new[m:], result_batched
+        )
+
+    end, results = jax.lax.scan(
+        step,
+        interpreter.unwrapped(carry, carry_batched),
+        interpreter.unwrapped(rows, row_batched),
+        **{key: eqn.params[key] for key in ("length", "reverse")},
+    )
+    return [
+        *interpreter.wrapped(end, carry_batched),
+        *interpreter.wrapped(results, result_batched),
+    ]
+
+
+def _cond(interpreter: BatchLastInterpreter, eqn, inputs):
     index, *operands = inputs
     branches = eqn.params["branches"]
-    many = abreast.spread.equation(eqn, differ(inputs))
-    taken = [
-        lambda way=abreast.body(way): abreast.unwrapped(way(*operands), many) for way in branches
+    batched = interpreter.analysis.equation(eqn, are_batched(inputs))
+    evaluated = [
+        lambda branch=interpreter.body(branch): interpreter.unwrapped(branch(*operands), batched)
+        for branch in branches
     ]
-    if not isinstance(index, Many):
-        return abreast.wrapped(jax.lax.switch(index, taken), many)
+    if not isinstance(index, Batched):
+        return interpreter.wrapped(jax.lax.switch(index, evaluated), batched)
     index, found = jnp.clip(index.array.astype(jnp.int32), 0, len(branches) - 1), []
-    for k, (way, branch) in enumerate(zip(taken, branches, strict=True)):
-        nothing = lambda way=way: [jnp.zeros(x.shape, x.dtype) for x in jax.eval_shape(way)]
+    for k, (evaluate, branch) in enumerate(zip(evaluated, branches, strict=True)):
+        nothing = lambda evaluate=evaluate: [
+            jnp.zeros(x.shape, x.dtype) for x in jax.eval_shape(evaluate)
+        ]
         found.append(
-            way()
+            evaluate()
             if len(branch.jaxpr.eqns) < FEW
-            else jax.lax.cond(jnp.any(index == k), way, nothing)
+            else jax.lax.cond(jnp.any(index == k), evaluate, nothing)
         )
     return [
-        Many(jax.lax.select_n(jnp.broadcast_to(index, ways[0].shape), *ways))
-        for ways in zip(*found, strict=True)
+        Batched(jax.lax.select_n(jnp.broadcast_to(index, choices[0].shape), *choices))
+        for choices in zip(*found, strict=True)
     ]
 
 
-CONTROL: dict[str, Callable] = {"while": _while, "scan": _scan, "cond": _cond}
+CONTROL_FLOW: dict[str, Callable] = {"while": _while, "scan": _scan, "cond": _cond}

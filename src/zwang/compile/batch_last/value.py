@@ -1,4 +1,4 @@
-"""An array of every member."""
+"""A value of a program that differs from member to member."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ from typing import Any
 import jax
 
 
-class Many:
-    """An array of every member, members last.
+class Batched:
+    """An array of every member, the batch axis last. What all members share is a plain array.
 
     Attributes:
         array: shape (..., members).
-        piece: `(axis, k) ↦ array[..., k, ...]` without forming the array, if there is such a way:
-            the product of two matrices is formed as the array of all its terms otherwise, a
-            megabyte for 32 matrices of 15 rows.
     """
 
-    def __init__(self, array, piece: Callable[[int, Any], Any] | None = None):
-        self.array, self._piece = array, piece
+    def __init__(self, array, index: Callable[[int, Any], Any] | None = None):
+        """
+        Args:
+            array: shape (..., members).
+            index: `(axis, k) ↦ array[..., k, ...]` computed without the whole array, if there is
+                such a way. The product of two matrices is formed as the array of all its terms
+                otherwise, a megabyte for 32 matrices of 15 rows.
+        """
+        self.array, self._index = array, index
 
-    def piece(self, axis: int, k) -> Any:
-        if self._piece is not None:
-            return self._piece(axis, k)
-        index = jax.lax.index_in_dim if isinstance(k, int) else jax.lax.dynamic_index_in_dim
-        return index(self.array, k, axis, keepdims=False)
+    def index(self, axis: int, k) -> Any:
+        """`array[..., k, ...]`, k on `axis`, a number or an array."""
+        if self._index is not None:
+            return self._index(axis, k)
+        take = jax.lax.index_in_dim if isinstance(k, int) else jax.lax.dynamic_index_in_dim
+        return take(self.array, k, axis, keepdims=False)
 
 
-def differ(values: Sequence) -> list[bool]:
+def are_batched(values: Sequence) -> list[bool]:
     """Which values differ from member to member."""
-    return [isinstance(x, Many) for x in values]
+    return [isinstance(x, Batched) for x in values]

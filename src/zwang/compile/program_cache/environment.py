@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import equinox
 import jax
@@ -13,11 +14,13 @@ import numpy as np
 
 from zwang.compile.folder import processor
 
-IRRELEVANT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_")
+NO_EFFECT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_")
 """Parts of names of JAX's settings that change nothing of a program."""
+VARIABLES = ("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_", "ZWANG_ONE_KERNEL", "ZWANG_COMPILER")
+"""Beginnings of names of environment variables that may change a program."""
 
 
-def setting() -> str:
+def environment_key() -> str:
     """All of it as one text."""
     versions = [
         sys.version,
@@ -25,16 +28,13 @@ def setting() -> str:
         *(x.__version__ for x in (jax, equinox, np, jaxtyping)),
     ]
     versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
-    own = {
+    config: Any = jax.config
+    settings = {
         name: value
-        for name, value in jax.config.values.items()
-        if not any(part in name for part in IRRELEVANT)
+        for name, value in config.values.items()
+        if not any(part in name for part in NO_EFFECT)
     }
-    variables = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith(("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_", "ZWANG_ONE"))
-    }
+    variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
     device = jax.devices()[0]
     where = (
         device.platform,
@@ -43,4 +43,4 @@ def setting() -> str:
         processor(),
         str(os.cpu_count()),
     )
-    return repr((versions, sorted(own.items(), key=str), sorted(variables.items()), where))
+    return repr((versions, sorted(settings.items(), key=str), sorted(variables.items()), where))

@@ -5,7 +5,7 @@ A function is its bytecode, its constants, its defaults, what it has closed over
 global names refer to, and so on down to the libraries that are known by version. Two rules make it
 safe to go by:
 
-- whatever cannot be known for certain raises `UnknownError`, and the program is compiled as if
+- whatever cannot be known for certain raises `NotCacheableError`, and the program is compiled as if
   nothing were kept;
 - nothing is known by its name or its address alone, except what belongs to a library of
   `LIBRARIES`, whose versions are part of every key, and what belongs to zwang, whose sources are.
@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from zwang.compile.flat import NotCacheableError
 from zwang.compile.program_cache.objects import add_class, add_object
 from zwang.compile.program_cache.purity import (
     BUILTINS,
@@ -31,7 +32,6 @@ from zwang.compile.program_cache.purity import (
     LIBRARIES,
     OWN,
     STANDARD,
-    UnknownError,
     global_names,
     is_known,
     is_written_in_package,
@@ -63,7 +63,7 @@ class Fingerprint:
             self._hash.update(b"%d:" % len(data) + data)
 
     def add(self, x: Any) -> None:
-        """Take in anything, or raise `UnknownError`."""
+        """Take in anything, or raise `NotCacheableError`."""
         kind = type(x)
         if kind in _PLAIN:
             self.token(kind.__name__, _PLAIN[kind](x))
@@ -105,9 +105,6 @@ class Fingerprint:
         if root(name) == OWN:
             self.modules.add(name)
 
-    # --- containers and numbers
-    # -----------------------------------------------------------------------------------
-
     def sequence(self, x) -> None:
         self.token(type(x).__name__, str(len(x)))
         for item in x:
@@ -115,7 +112,7 @@ class Fingerprint:
 
     def _set(self, x) -> None:
         if not all(type(item) in _PLAIN for item in x):
-            raise UnknownError("a set of objects, which has no order")
+            raise NotCacheableError("a set of objects, which has no order")
         self.sequence(
             [type(x).__name__, *sorted(x, key=lambda item: (type(item).__name__, repr(item)))]
         )
@@ -128,7 +125,7 @@ class Fingerprint:
 
     def _array(self, x) -> None:
         if x.dtype.hasobject:
-            raise UnknownError("an array of objects")
+            raise NotCacheableError("an array of objects")
         self.token("array", repr(x.dtype.descr), repr(x.shape), np.ascontiguousarray(x).tobytes())
 
     def _scalar(self, x) -> None:
@@ -141,13 +138,9 @@ class Fingerprint:
             or not x.is_fully_addressable
             or jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
         ):
-            raise UnknownError("an array that is no plain numbers")
+            raise NotCacheableError("an array that is no plain numbers")
         self.token("jax", str(x.weak_type))
         self._array(np.asarray(x))
-
-    # --- functions
-    #
-    # ------------------------------------------------------------------------------------------------
 
     def _function(self, f: types.FunctionType) -> None:
         if is_known(f):
@@ -209,7 +202,7 @@ class Fingerprint:
                 name in BUILTINS
                 or (isinstance(builtin, type) and issubclass(builtin, BaseException))
             ):
-                raise UnknownError(
+                raise NotCacheableError(
                     f"the built-in {name!r}"
                     if builtin is not None
                     else f"the name {name!r}, which is not defined"
@@ -234,7 +227,7 @@ class Fingerprint:
                 or x.__name__ in IMPURE
                 or (module == "builtins" and x.__name__ not in BUILTINS)
             ):
-                raise UnknownError(f"the function {x.__name__} of {module or 'no module'}")
+                raise NotCacheableError(f"the function {x.__name__} of {module or 'no module'}")
             self.token("builtin", module, x.__qualname__)
         else:
             self.token("bound", x.__name__)
@@ -254,7 +247,7 @@ class Fingerprint:
 
     def _ufunc(self, x: np.ufunc) -> None:
         if getattr(np, x.__name__, None) is not x:
-            raise UnknownError("a ufunc that is not NumPy's")
+            raise NotCacheableError("a ufunc that is not NumPy's")
         self.token("ufunc", x.__name__)
 
     def _module(self, x: types.ModuleType) -> None:
@@ -266,7 +259,7 @@ class Fingerprint:
             or x.__name__ == "collections.abc"
         ):
             if x.__name__.rpartition(".")[2] in IMPURE:
-                raise UnknownError(f"the module {x.__name__}")
+                raise NotCacheableError(f"the module {x.__name__}")
             self.token("library", x.__name__)
             self._met_module(x.__name__)
             return

@@ -10,25 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from zwang.compile.program_cache.purity import OWN, UnknownError, is_in_python, is_known, root
+from zwang.compile.flat import NotCacheableError
+from zwang.compile.program_cache.purity import OWN, is_in_python, is_known, root
 
-CLASS_NOISE = frozenset(
-    {
-        "__dict__",
-        "__weakref__",
-        "__module__",
-        "__doc__",
-        "__annotations__",
-        "__abstractmethods__",
-        "_abc_impl",
-        "__dataclass_params__",
-        "__match_args__",
-        "__slots__",
-        "__orig_bases__",
-        "__parameters__",
-        "__firstlineno__",
-        "__static_attributes__",
-    }
+DERIVED_ENTRIES = frozenset(
+    (
+        "__dict__ __weakref__ __module__ __doc__ __annotations__ __abstractmethods__ _abc_impl "
+        "__dataclass_params__ __match_args__ __slots__ __orig_bases__ __parameters__ "
+        "__firstlineno__ __static_attributes__"
+    ).split()
 )
 """Entries of a class's namespace that follow from the others or say nothing of what it does."""
 _HEAP = 1 << 9
@@ -46,6 +36,7 @@ _CONTENTS: dict[type, Callable[[Any], Any]] = {
 
 
 def add_class(found, x: type) -> None:
+    """A class: its bases and all that its namespace holds."""
     if (x.__module__ == "builtins" and not x.__flags__ & _HEAP) or is_known(x):
         found.named(x)
         return
@@ -54,7 +45,7 @@ def add_class(found, x: type) -> None:
     found.sequence(x.__bases__)
     fields: dict[str, Any] = vars(x).get("__dataclass_fields__", {})
     for name, value in sorted(vars(x).items()):
-        if name in CLASS_NOISE or name == "__dataclass_fields__":
+        if name in DERIVED_ENTRIES or name == "__dataclass_fields__":
             continue
         if (
             name == "__repr__"
@@ -107,7 +98,7 @@ def _state(found, x) -> None:
         if base in _CONTENTS:
             found.add(_CONTENTS[base](x))
         elif not base.__flags__ & _HEAP or not is_in_python(base):
-            raise UnknownError(
+            raise NotCacheableError(
                 f"an object of {base.__module__}.{base.__qualname__}, which keeps its content to itself"
             )
         own = vars(base).get("__slots__", ())

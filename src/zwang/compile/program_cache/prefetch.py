@@ -1,4 +1,4 @@
-"""Programs read on another core before they are asked for: those that the same task took last time."""
+"""Programs read on another core before they are asked for: those that the same task used last time."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ TASK = "task "
 """What names of lists of keys begin with in the folder of programs."""
 
 
-class Early:
-    """What a task is expected to take; it is known under its keys, so that a wrong guess costs time
-    on an idle core and nothing else.
+class Prefetch:
+    """Reads what a task is expected to use; it is filed under its keys, so that a wrong guess costs
+    time on an idle core and nothing else.
 
     Args:
         store: where programs are kept.
-        task: names the task; what it took is written down when the process ends.
-        load: key → what is wanted. It runs in a thread beside imports, so that it must import
-            nothing itself.
-        taken: the keys that were taken by then.
+        task: names the task; what it used is written down when the process ends.
+        load: key → program. It runs in a thread beside imports, so that it must import nothing
+            itself.
+        used: the keys that were used by then.
     """
 
-    def __init__(self, store: Store, task: str, load: Callable[[str], Any], taken: Iterable[str]):
+    def __init__(self, store: Store, task: str, load: Callable[[str], Any], used: Iterable[str]):
         self._name = TASK + hashlib.sha256(task.encode()).hexdigest()[:32]
-        self._store, self._taken = store, taken
+        self._store, self._used = store, used
         self._expected = store.read(self._name) or []
         thread = ThreadPoolExecutor(1, thread_name_prefix="zwang programs")
-        self._coming: dict[str, Future] = {key: thread.submit(load, key) for key in self._expected}
+        self._pending: dict[str, Future] = {key: thread.submit(load, key) for key in self._expected}
         thread.shutdown(wait=False)  # it ends after the last one
-        atexit.register(self._ends)
+        atexit.register(self._write_list)
 
     def take(self, key: str) -> Any:
-        """What was loaded under a key, when it is there; None if it was not expected, or is quicker
-        loaded here and now.
+        """What was read for a key; None if it was not expected, or its reading has not begun, which
+        is then quicker here and now.
         """
-        coming = self._coming.pop(key, None)
-        return None if coming is None or coming.cancel() else coming.result()
+        pending = self._pending.pop(key, None)
+        return None if pending is None or pending.cancel() else pending.result()
 
-    def _ends(self) -> None:
-        if (taken := list(self._taken)) != self._expected:
-            self._store.write(self._name, taken)
+    def _write_list(self) -> None:
+        if (used := list(self._used)) != self._expected:
+            self._store.write(self._name, used)

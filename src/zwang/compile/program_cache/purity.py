@@ -1,6 +1,7 @@
-"""What a function may lean on without being read to the end: libraries known by version, zwang
-known by its sources, and what
-Python itself does. Anything that could reach beyond them, to files, devices or state, is refused.
+"""Purity of functions: what they may use and still be known without being read to the end.
+
+That is libraries, known by version, zwang, known by its sources, and what Python itself computes.
+Anything that could reach beyond them, to files, devices or state, is refused.
 """
 
 from __future__ import annotations
@@ -11,128 +12,43 @@ import sys
 import types
 from typing import Any
 
+from zwang.compile.flat import NotCacheableError
+
 OWN = "zwang"
 LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "equinox", "jaxtyping"})
 """Packages known by their versions."""
 STANDARD = frozenset(
-    {
-        "__future__",
-        "abc",
-        "builtins",
-        "cmath",
-        "collections",
-        "dataclasses",
-        "enum",
-        "functools",
-        "itertools",
-        "math",
-        "numbers",
-        "operator",
-        "types",
-        "typing",
-    }
+    (
+        "__future__ abc builtins cmath collections dataclasses enum functools itertools math "
+        "numbers operator types typing"
+    ).split()
 )
 """Modules of Python's own library that do nothing but compute, known by Python's version."""
 BUILTINS = frozenset(
-    {
-        "abs",
-        "all",
-        "any",
-        "bool",
-        "bytes",
-        "complex",
-        "dict",
-        "divmod",
-        "enumerate",
-        "filter",
-        "float",
-        "frozenset",
-        "int",
-        "isinstance",
-        "issubclass",
-        "iter",
-        "len",
-        "list",
-        "map",
-        "max",
-        "min",
-        "next",
-        "object",
-        "pow",
-        "property",
-        "range",
-        "reversed",
-        "round",
-        "set",
-        "slice",
-        "sorted",
-        "staticmethod",
-        "str",
-        "sum",
-        "super",
-        "tuple",
-        "type",
-        "zip",
-        "NotImplemented",
-        "Ellipsis",
-        "__name__",
-    }
+    (
+        "abs all any bool bytes complex dict divmod enumerate filter float frozenset int "
+        "isinstance issubclass iter len list map max min next object pow property range reversed "
+        "round set slice sorted staticmethod str sum super tuple type zip NotImplemented Ellipsis "
+        "__name__"
+    ).split()
 )
-"""Built-in functions that depend on their arguments only; exceptions besides."""
+"""Built-in functions that depend on their arguments only; exceptions are added to them."""
 IMPURE = frozenset(
-    {
-        "load",
-        "loadtxt",
-        "genfromtxt",
-        "fromfile",
-        "fromregex",
-        "memmap",
-        "open_memmap",
-        "DataSource",
-        "random",
-        "lib",
-        "ctypeslib",
-        "f2py",
-        "testing",
-        "io_callback",
-        "pure_callback",
-        "callback",
-        "debug",
-        "config",
-        "read",
-        "robot",
-        "gallery",
-        "robots",
-        "environ",
-        "_src",
-        "experimental",
-        "monitoring",
-        "profiler",
-        "devices",
-        "util",
-        "sys",
-        "os",
-        "__dict__",
-        "__globals__",
-        "__builtins__",
-        "__loader__",
-        "__closure__",
-        "__code__",
-        "__subclasses__",
-        "__getattribute__",
-        "__import__",
-    }
+    (
+        "load loadtxt genfromtxt fromfile fromregex memmap open_memmap DataSource random lib "
+        "ctypeslib f2py testing io_callback pure_callback callback debug config read robot gallery "
+        "robots environ _src experimental monitoring profiler devices util sys os __dict__ "
+        "__globals__ __builtins__ __loader__ __closure__ __code__ __subclasses__ __getattribute__ "
+        "__import__"
+    ).split()
 )
 """Attributes by which a function may reach files, devices or anything else that no fingerprint
 holds.
 """
 
 
-class UnknownError(Exception):
-    """Something whose content cannot be known for certain."""
-
-
 def root(module: str | None) -> str:
+    """The package that a module belongs to."""
     return (module or "").partition(".")[0]
 
 
@@ -155,12 +71,12 @@ def is_known(x) -> bool:
     if not trusted or not _resolves(x):
         return False
     if name.rpartition(".")[2] in IMPURE and root(module) != OWN:
-        raise UnknownError(f"{module}.{name}")
+        raise NotCacheableError(f"{module}.{name}")
     return True
 
 
 def is_written_in_package(f: types.FunctionType) -> bool:
-    """Whether a function's code stands in the file of a module of zwang's or of a library's."""
+    """Whether a function's code stands in the file of a module of zwang or of a library."""
     name = f.__globals__.get("__name__", "")
     if root(name) != OWN and root(name) not in LIBRARIES and name not in STANDARD:
         return False
@@ -188,7 +104,7 @@ def is_in_python(kind: type) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def global_names(code: types.CodeType, free: frozenset[str]) -> frozenset[str]:
-    """Names that a function looks up globally; raises `UnknownError` for what may reach beyond
+    """Names that a function looks up globally; raises `NotCacheableError` for what may reach beyond
     them.
     """
     found = set()
@@ -201,13 +117,15 @@ def global_names(code: types.CodeType, free: frozenset[str]) -> frozenset[str]:
                 and root(step.argval) != OWN
                 and step.argval not in STANDARD
             ):
-                raise UnknownError(f"a function that imports {step.argval}")
+                raise NotCacheableError(f"a function that imports {step.argval}")
         elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
             step.opname == "STORE_DEREF" and step.argval in free
         ):
-            raise UnknownError(f"a function that assigns to {step.argval}, which is not its own")
+            raise NotCacheableError(
+                f"a function that assigns to {step.argval}, which is not its own"
+            )
         elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and step.argval in IMPURE:
-            raise UnknownError(f"a function that uses .{step.argval}")
+            raise NotCacheableError(f"a function that uses .{step.argval}")
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= global_names(constant, free)
