@@ -174,12 +174,12 @@ def test_one_kernel():
 
 
 def test_what_calls_the_runtime_is_no_kernel():
-    told = []
+    heard = []
     jax.monitoring.register_event_listener(
-        listener := lambda event, **about: told.append((event, about))
+        listener := lambda event, **about: heard.append((event, about))
     )
     try:
         assert lowering.compile_batch_kernel(vmap_last(jnp.linalg.svd, (0,)), (x,)) is None
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert [about["reason"] for event, about in told if event == NOT_FUSED]
+    assert [about["reason"] for event, about in heard if event == NOT_FUSED]

@@ -138,29 +138,31 @@ def test_arguments_that_nothing_uses_and_empty_ones():
     ],
     ids=["SVD", "LAPACK", "callback", "large", "large product", "batched scatter"],
 )
-def test_what_does_not_fit_is_compiled_as_ever(function):
+def test_what_does_not_fit_is_compiled_operation_by_operation(function):
     traced, _, compiled = compile_flat(lambda x: [function(x)], [x])
     assert not fits(traced.jaxpr)
     assert "xla_cpu_small_call" not in compiled.as_text()
     np.testing.assert_allclose(compiled(x)[0], jax.jit(function)(x), rtol=1e-13, atol=1e-13)
 
 
-def test_what_runs_often_may_be_larger():
+def test_larger_limits_allow_larger_kernels():
     product = lambda x: [x + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5)]
     small = lambda x: [product(x[:1, :1])[0].sum()]
-    _, _, once = compile_flat(small, [x], fusion.SMALL)
-    _, _, often = compile_flat(small, [x], fusion.LARGE)
-    assert "xla_cpu_small_call" not in once.as_text() and "xla_cpu_small_call" in often.as_text()
-    np.testing.assert_allclose(often(x)[0], once(x)[0], rtol=1e-13)
+    _, _, small_only = compile_flat(small, [x], fusion.SMALL)
+    _, _, large = compile_flat(small, [x], fusion.LARGE)
+    assert (
+        "xla_cpu_small_call" not in small_only.as_text() and "xla_cpu_small_call" in large.as_text()
+    )
+    np.testing.assert_allclose(large(x)[0], small_only(x)[0], rtol=1e-13)
     for f in (program(small), program(small, compiler=zw.Fused())):
-        np.testing.assert_allclose(f(x)[0], once(x)[0], rtol=1e-13)
+        np.testing.assert_allclose(f(x)[0], small_only(x)[0], rtol=1e-13)
 
 
-def test_what_cannot_be_emitted_is_told_and_compiled_as_ever(monkeypatch):
-    told = []
+def test_what_cannot_be_emitted_is_reported_and_compiled_operation_by_operation(monkeypatch):
+    heard = []
     monkeypatch.setattr(fusion, "RUNTIME_CALLS", frozenset())
     jax.monitoring.register_event_listener(
-        listener := lambda event, **about: told.append((event, about))
+        listener := lambda event, **about: heard.append((event, about))
     )
     try:
         _, _, compiled = compile_flat(
@@ -169,4 +171,4 @@ def test_what_cannot_be_emitted_is_told_and_compiled_as_ever(monkeypatch):
     finally:
         jax.monitoring.unregister_event_listener(listener)
     assert np.allclose(compiled(x)[0], np.linalg.cholesky(x @ x.T + 5 * np.eye(5)))
-    assert any(event.endswith("/not_fused") and "reason" in about for event, about in told)
+    assert any(event.endswith("/not_fused") and "reason" in about for event, about in heard)

@@ -157,7 +157,7 @@ def test_under_transformations_the_plain_function_is_used(folder, events):
         "f = lambda x: float(open('/dev/null').read() or 1) * jnp.sum(x)",
     ],
 )
-def test_what_cannot_be_known_is_compiled_as_ever(folder, events, text):
+def test_what_cannot_be_known_is_compiled_without_the_cache(folder, events, text):
     f = users(text)
     if "h" in f.__globals__:
         f.__globals__["h"] = lambda x: jnp.sum(x) * len(open("/dev/null").read() + "1")
@@ -221,7 +221,7 @@ def test_a_task_reads_ahead_what_the_last_one_took(folder, events, monkeypatch):
     assert not prefetch._pending, "and was taken"
     np.testing.assert_equal(jax.device_get(second), jax.device_get(first))
     third = weighed(users("f = lambda x: 3.0 * jnp.sum(x)"), x)
-    assert third["sum"] == 9.0, "what was not expected is made as ever"
+    assert third["sum"] == 9.0, "what was not expected is made all the same"
     assert [kind for kind, _ in events()] == ["made", "loaded", "made"]
     ended[-1]()
     assert len(keep_programs(folder, task="weigh") or cache.current().prefetch._pending) == 2, (
@@ -251,7 +251,7 @@ def test_a_folder_holds_only_so_many(tmp_path, monkeypatch):
     assert MOST_FILES > 3
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="rights are told otherwise there")
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are heard otherwise there")
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
     tmp_path.chmod(0o777)
     assert "others may write" in keep_programs(tmp_path)

@@ -73,15 +73,17 @@ def test_members_in_one_kernel_are_the_same(some, options, compilers_as_asked):
     assert np.nanmax(np.delete(many.violation, 3, axis=0)) < least
 
 
-def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch, compilers_as_asked):
+def test_a_model_too_large_for_a_kernel_runs_operation_by_operation(
+    monkeypatch, compilers_as_asked
+):
     monkeypatch.setattr(fusion, "BATCH", fusion.Limits(100, 100, 100))
-    told = []
-    jax.monitoring.register_event_listener(listener := lambda event, **about: told.append(event))
+    heard = []
+    jax.monitoring.register_event_listener(listener := lambda event, **about: heard.append(event))
     try:
         program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, compiler=zw.Fused())
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert NOT_FUSED in told and not program.one_kernel
+    assert NOT_FUSED in heard and not program.one_kernel
 
 
 @pytest.mark.slow

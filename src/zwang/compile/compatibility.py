@@ -34,7 +34,7 @@ PRIVATE_NAMES = {
 """Every such name, and what it is needed for."""
 
 ALWAYS_NEEDED = ("jax._src.config.trace_context", "jax._src.core.trace_state_clean")
-"""Names without which no program can be told apart from its traces: all are then plain."""
+"""Names without which calls with numbers cannot be distinguished from traces: then all is plain."""
 
 
 class MissingNameError(ImportError):

@@ -1,4 +1,4 @@
-"""Where zwang keeps what it can make again."""
+"""zwang's folder for caches, and the processor that what is compiled there belongs to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Where zwang keeps what it can make again: `ZWANG_CACHE`, or the platform's folder for caches."""
+    """Folder of what can be made again: `ZWANG_CACHE`, or the platform's folder for caches."""
     if own := os.environ.get("ZWANG_CACHE"):
         return Path(own).expanduser()
     if sys.platform == "win32":
@@ -27,7 +27,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def processor() -> str:
-    """A short word for this processor's abilities: programs compiled for others may not run on it."""
+    """Digest of the processor's instruction sets: programs compiled for others may not run on it."""
     described = [platform.machine(), platform.processor()]
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

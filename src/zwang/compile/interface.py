@@ -142,7 +142,7 @@ class BatchProgram:
 
     Attributes:
         one_kernel: whether all members run in one kernel.
-        memory: bytes that a call needs besides its arguments, results included; 0 if not known.
+        memory: bytes that a call needs in addition to its arguments, results included; 0 if unknown.
     """
 
     def __init__(

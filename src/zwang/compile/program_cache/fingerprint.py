@@ -1,12 +1,12 @@
-"""What a program depends on besides the numbers that it is given, as a short text that is the same
-in every process.
+"""What a program depends on, except for the numbers that it is given, as a digest that is the same in
+every process.
 
 A function is its bytecode, its constants, its defaults, what it has closed over, and what its
 global names refer to, and so on down to the libraries that are known by version. Two rules make it
 safe to go by:
 
-- whatever cannot be known for certain raises `NotCacheableError`, and the program is compiled as if
-  nothing were kept;
+- whatever cannot be known for certain raises `NotCacheableError`, and the program is compiled
+  without the cache;
 - nothing is known by its name or its address alone, except what belongs to a library of
   `LIBRARIES`, whose versions are part of every key, and what belongs to zwang, whose sources are.
 """
@@ -83,7 +83,7 @@ class Fingerprint:
                 add_object(self, x)
 
     def structure(self, tree) -> None:
-        """The structure of a pytree: its classes and what they hold besides leaves."""
+        """The structure of a pytree: its classes and what they hold apart from leaves."""
         about = tree.node_data()
         if about is None:
             self.token("leaf")
@@ -198,15 +198,10 @@ class Fingerprint:
                 self.add(f.__globals__[name])
                 continue
             builtin = f.__builtins__.get(name)
-            if not (
-                name in BUILTINS
-                or (isinstance(builtin, type) and issubclass(builtin, BaseException))
-            ):
-                raise NotCacheableError(
-                    f"the built-in {name!r}"
-                    if builtin is not None
-                    else f"the name {name!r}, which is not defined"
-                )
+            is_exception = isinstance(builtin, type) and issubclass(builtin, BaseException)
+            if name not in BUILTINS and not is_exception:
+                undefined = "" if builtin is not None else ", which is not defined"
+                raise NotCacheableError(f"the built-in name {name!r}{undefined}")
 
     def _method(self, x: types.MethodType) -> None:
         self.token("method")
@@ -236,14 +231,12 @@ class Fingerprint:
     def _wrapper(self, x) -> None:
         """A descriptor in a class."""
         self.token(type(x).__name__)
-        for name in (
-            ("fget", "fset", "fdel")
-            if isinstance(x, property)
-            else ("func",)
-            if hasattr(x, "func")
-            else ("__func__",)
-        ):
-            self.add(getattr(x, name))
+        if isinstance(x, property):
+            functions = [x.fget, x.fset, x.fdel]
+        else:
+            functions = [x.func if hasattr(x, "func") else x.__func__]
+        for f in functions:
+            self.add(f)
 
     def _ufunc(self, x: np.ufunc) -> None:
         if getattr(np, x.__name__, None) is not x:
@@ -252,12 +245,7 @@ class Fingerprint:
 
     def _module(self, x: types.ModuleType) -> None:
         home = root(x.__name__)
-        if (
-            home in LIBRARIES
-            or home == OWN
-            or x.__name__ in STANDARD
-            or x.__name__ == "collections.abc"
-        ):
+        if home in LIBRARIES | {OWN} or x.__name__ in STANDARD | {"collections.abc"}:
             if x.__name__.rpartition(".")[2] in IMPURE:
                 raise NotCacheableError(f"the module {x.__name__}")
             self.token("library", x.__name__)

@@ -1,5 +1,5 @@
-"""The folder in which compiled programs are kept: one file each, complete or ignored, the oldest
-removed.
+"""The folder of the program cache: one file for each program, complete or ignored, the least
+recently used removed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 MARK = b"zwang program 2\n"
 MOST_BYTES, MOST_FILES = 2_000_000_000, 1000
-"""What a folder may hold; beyond it the programs that were not used for longest go."""
+"""What a folder may hold; beyond it the least recently used programs are removed."""
 
 
 class Store:
@@ -36,7 +36,7 @@ class Store:
         self.folder = folder
 
     def read(self, key: str) -> Any:
-        """What was kept under a key; None if there is nothing, or if it is damaged."""
+        """The content of a key; None if there is nothing, or if it is damaged."""
         path = self.folder / key
         try:
             data = path.read_bytes()
@@ -54,7 +54,7 @@ class Store:
             return None
 
     def write(self, key: str, content: Any) -> None:
-        """Keep something; whole or not at all, whoever else writes at the same time."""
+        """Write content atomically, whoever else writes at the same time."""
         data = pickle.dumps(content)
         with contextlib.suppress(OSError):
             handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
