@@ -4,8 +4,6 @@ A compiler is chosen for one program (`zw.program(f, compiler=zw.Fused())`), and
 `ZWANG_COMPILER` chooses one for all of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import os
