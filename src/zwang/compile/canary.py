@@ -42,8 +42,8 @@ def refusal() -> str:
     if verdict == WORKS:
         return ""
     warnings.warn(
-        f"programs are compiled operation by operation: one-kernel programs failed their trial with "
-        f"jaxlib {version} ({verdict}). ZWANG_ONE_KERNEL=1 uses them all the same; "
+        f"programs are compiled operation by operation: one-kernel programs failed their trial "
+        f"with jaxlib {version} ({verdict}). ZWANG_ONE_KERNEL=1 uses them all the same; "
         f"remove {file} to try again.",
         stacklevel=2,
     )

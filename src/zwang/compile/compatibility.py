@@ -2,7 +2,7 @@
 
 A name is imported when it is first needed, so that importing zwang and making a model touches none.
 Where one is missing, in another version, `MissingNameError` is raised by its first use and the
-caller falls back to what public names can do: `ZWANG_COMPILER=plain` takes that path for everything.
+caller falls back to what public names can do; `ZWANG_COMPILER=plain` does so for everything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ other pair is tried first, in a process of its own (`zwang.compile.canary`).
 """
 
 PRIVATE_NAMES = {
-    "equinox.internal.while_loop": "reverse-mode derivatives through a loop; buffers without copies",
+    "equinox.internal.while_loop": "reverse-mode derivatives through a loop, buffers in place",
     "jax._src.config.persistent_cache_min_compile_time_secs": "bypassing JAX's own compile cache",
     "jax._src.config.trace_context": "JAX's settings that a traced program depends on",
     "jax._src.core.trace_state_clean": "whether a call is part of a trace",

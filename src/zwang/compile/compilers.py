@@ -95,10 +95,12 @@ def requested(compiler: AbstractCompiler | None, often: bool | None, what: str) 
     if often is not None:
         if compiler is not None:
             raise ModelError(
-                f"{what} got both compiler and often; give compiler=zw.Fused() instead of often=True."
+                f"{what} got both compiler and often; "
+                "give compiler=zw.Fused() instead of often=True."
             )
         warnings.warn(
-            f"{what}(often=True) is now {what}(compiler=zw.Fused()); often= goes with the next version.",
+            f"{what}(often=True) is now {what}(compiler=zw.Fused()); "
+            "often= goes with the next version.",
             DeprecationWarning,
             stacklevel=3,
         )

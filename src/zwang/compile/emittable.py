@@ -48,9 +48,10 @@ class EmittableInterpreter(JaxprInterpreter):
 
 
 def _computed_once(xs: list) -> list:
-    """Arrays as they are, each computed once. The compiler forgets barriers before it moves
-    operations into those that use them, but
-    not a loop of one turn if it cannot know that it is one, nor that its factor is 1.
+    """Arrays as they are, each computed once.
+
+    The compiler removes barriers before it moves operations into those that use them, but not a
+    loop of one turn if it cannot know that it is one, nor that its factor is 1.
     """
     real = [i for i, x in enumerate(xs) if jnp.issubdtype(x.dtype, jnp.floating) and x.size]
     if not real:

@@ -1,4 +1,4 @@
-"""Functions of pytrees as functions of flat lists of arrays, which is what a compiled program is."""
+"""Functions of pytrees as functions of flat lists of arrays, as compiled programs are."""
 
 from __future__ import annotations
 

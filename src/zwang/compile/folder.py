@@ -27,7 +27,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def processor() -> str:
-    """Digest of the processor's instruction sets: programs compiled for others may not run on it."""
+    """Digest of the processor's instruction sets, which compiled programs depend on."""
     described = [platform.machine(), platform.processor()]
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

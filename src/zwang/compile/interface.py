@@ -4,7 +4,7 @@
 |---|---|
 | `program` | a function of pytrees, compiled when it is called with numbers |
 | `over_members`, `BatchProgram` | the same function for many members at once |
-| `zwang.compile.hints` | what a computation tells the compiler, and loops: without effect on results |
+| `zwang.compile.hints` | what a computation may state for the compiler, without effect on results |
 """
 
 from __future__ import annotations
@@ -98,9 +98,13 @@ def _filter_jit(function: Callable) -> Callable[[], Callable]:
     """`equinox.filter_jit` of a function, made when it is first called: before that, JAX need not
     know where it runs.
     """
-    return functools.cache(
-        lambda: eqx.filter_jit(function, compiler_options=compiler_options())  # type: ignore[call-overload]
-    )
+
+    @functools.cache
+    def jitted() -> Callable:
+        options: Any = {"compiler_options": compiler_options()}  # handed to `jax.jit`
+        return eqx.filter_jit(function, **options)
+
+    return jitted
 
 
 def _plain_jit(function: Callable) -> Callable[[], Callable]:
@@ -142,7 +146,7 @@ class BatchProgram:
 
     Attributes:
         one_kernel: whether all members run in one kernel.
-        memory: bytes that a call needs in addition to its arguments, results included; 0 if unknown.
+        memory: bytes that a call needs for results and in between; 0 if unknown.
     """
 
     def __init__(

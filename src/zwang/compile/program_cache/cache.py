@@ -189,8 +189,8 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: st
     JAX's own cache.
 
     Args:
-        folder: where; by default `programs` in zwang's folder for caches (`ZWANG_CACHE`). Made if it
-            does not exist. Compiled programs are run as they are found there, so that nobody but
+        folder: where; by default `programs` in zwang's folder for caches (`ZWANG_CACHE`). Made if
+            it does not exist. Compiled programs are run as they are found there, so that nobody but
             you may be able to write to it.
         on: False stops it. The variables `ZWANG_KEEP=0` and `ZWANG_COMPILER=plain` have the last
             word.

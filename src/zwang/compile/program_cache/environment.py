@@ -1,4 +1,4 @@
-"""Versions, processor and settings: what a compiled program depends on in addition to its function."""
+"""Versions, processor and settings: what a program depends on in addition to its function."""
 
 from __future__ import annotations
 

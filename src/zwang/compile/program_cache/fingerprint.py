@@ -1,5 +1,5 @@
-"""What a program depends on, except for the numbers that it is given, as a digest that is the same in
-every process.
+"""What a program depends on, except for the numbers that it is given, as a digest that is the same
+in every process.
 
 A function is its bytecode, its constants, its defaults, what it has closed over, and what its
 global names refer to, and so on down to the libraries that are known by version. Two rules make it

@@ -99,7 +99,8 @@ def _state(found, x) -> None:
             found.add(_CONTENTS[base](x))
         elif not base.__flags__ & _HEAP or not is_in_python(base):
             raise NotCacheableError(
-                f"an object of {base.__module__}.{base.__qualname__}, which keeps its content to itself"
+                f"an object of {base.__module__}.{base.__qualname__}, "
+                "which keeps its content to itself"
             )
         own = vars(base).get("__slots__", ())
         slots += [own] if isinstance(own, str) else list(own)

@@ -1,4 +1,4 @@
-"""Programs read on another core before they are asked for: those that the same task used last time."""
+"""Programs read on another core before they are needed: those that the same task used last time."""
 
 from __future__ import annotations
 
