@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from zwang.compile import program
-from zwang.dynamics import Dynamics
+from zwang.dynamics.equation_of_motion import Dynamics
 
 
 def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.compile.test_fusion import OPERATIONS
-from zwang import factor
+from zwang.algebra import cholesky
 from zwang.compile import lowering
 from zwang.compile.batch_last import vmap_last
 from zwang.compile.events import NOT_FUSED
@@ -100,14 +100,14 @@ FUNCTIONS = {
         jax.random.uniform(jax.random.fold_in(jax.random.key(1), k)),
     ),
     "a choice for all entries": lambda x, k: L.select(k > 1, x, -x) + L.clamp(0.0, x, 1.0),
-    "a Cholesky factor": lambda x, k: factor.inverse_factor(x @ x.T + jnp.eye(5)),
-    "a factor that is none": lambda x, k: factor.inverse_factor(x @ x.T - 9 * jnp.eye(5)),
-    "C Cᵀ": lambda x, k: factor.gram(x),
-    "C Cᵀ of known entries": lambda x, k: factor.gram(
-        jnp.where(SPARSE, x, 0), factor.pairs(SPARSE) or ((), (), ())
+    "a Cholesky factor": lambda x, k: cholesky.inverse_factor(x @ x.T + jnp.eye(5)),
+    "a factor that is none": lambda x, k: cholesky.inverse_factor(x @ x.T - 9 * jnp.eye(5)),
+    "C Cᵀ": lambda x, k: cholesky.gram(x),
+    "C Cᵀ of known entries": lambda x, k: cholesky.gram(
+        jnp.where(SPARSE, x, 0), cholesky.pairs(SPARSE) or ((), (), ())
     ),
     "a derivative of the factor": lambda x, k: jax.jacfwd(
-        lambda s: factor.inverse_factor(s * x @ x.T + jnp.eye(5))
+        lambda s: cholesky.inverse_factor(s * x @ x.T + jnp.eye(5))
     )(2.0),
 }
 
@@ -151,7 +151,7 @@ def test_a_factor_that_all_share_takes_nothing_from_outside():
     """
     shared = lambda y, z: (
         jnp.sin(y[0, 0])
-        + factor.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
+        + cholesky.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
     )
     run = lowering.compile_batch_kernel(vmap_last(shared, (None, 0)), (x[0], x))
     assert run is not None
@@ -161,13 +161,13 @@ def test_a_factor_that_all_share_takes_nothing_from_outside():
 def test_one_kernel():
     run = lowering.compile_batch_kernel(
         vmap_last(
-            lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)
+            lambda x, k: (looped(x, k)[1], cholesky.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)
         ),
         (x, k),
     )
     assert run is not None
     expected = jax.vmap(
-        lambda x, k: (looped(x, k)[1], factor.inverse_factor(x @ x.T + jnp.eye(5)))
+        lambda x, k: (looped(x, k)[1], cholesky.inverse_factor(x @ x.T + jnp.eye(5)))
     )(x, k)
     for e, g in zip(expected, run(x, k)[0], strict=True):
         np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-13)

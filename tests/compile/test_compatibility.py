@@ -61,7 +61,8 @@ import zwang as zw
 for name in zw.__all__:
     getattr(zw, name)
 from zwang import gallery
-system = zw.System(2, lambda q, t, p: p["m"] * jnp.eye(2), lambda q, v, t, p: jnp.array([0.0, -p["m"]]))
+weight = lambda q, v, t, p: jnp.array([0.0, -p["m"]])
+system = zw.System(2, lambda q, t, p: p["m"] * jnp.eye(2), weight)
 zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], {"m": 1.0})
 gallery.load("five-bar")
 print("made")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.core.models import pendulum
+from tests.models import pendulum
 from zwang.compile import ALL_COMPILERS, compatibility, compilers
-from zwang.ensemble import prepare
+from zwang.simulation.batch import prepare
 
 TIMES = np.linspace(0.0, 0.5, 3)
 START, REST = np.array([0.6, -0.8]), np.zeros(2)

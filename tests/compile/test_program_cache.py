@@ -19,7 +19,7 @@ from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.prefetch import Prefetch
 from zwang.compile.program_cache.source_digest import source_digest
 from zwang.compile.program_cache.store import MOST_FILES, Store
-from zwang.model import motion_of
+from zwang.dynamics.model import motion_of
 
 RUN = """
 import os, jax, zwang as zw
@@ -31,7 +31,7 @@ zw.keep_programs(os.environ["KEPT"])
 jax.monitoring.register_event_duration_secs_listener(seen)
 found = zw.motion(model(), q=[0.6, -0.8], v=[0.0, 0.0])
 print(float(found.multipliers[0]), "motion_of" in "".join(map(str, traced)))
-"""
+"""  # noqa: E501
 MODEL = """
 import jax.numpy as jnp
 import zwang as zw
@@ -39,7 +39,7 @@ g = {g}
 def model():
     system = zw.System(nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=lambda q, v, t, p: jnp.array([0.0, -g]))
     return zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")])
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ENTRYWISE = frozenset(
     "add sub mul div rem max min pow integer_pow neg abs sign square sqrt rsqrt cbrt exp exp2 "
-    "expm1 log log1p logistic sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc "
-    "erf_inv floor ceil round is_finite nextafter not and or xor eq ne lt le gt ge select_n "
-    "convert_element_type copy".split()
+    "expm1 log log1p logistic sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
+    "erf erfc erf_inv floor ceil round is_finite nextafter not and or xor eq ne lt le gt ge "
+    "select_n convert_element_type copy".split()
 )
 """Operations entry by entry."""
 ALONG_AXES = frozenset(
