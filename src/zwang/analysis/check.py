@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.compile import program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import metric_of
@@ -28,7 +29,6 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
-from zwang.programs import program
 
 RANK_THRESHOLD = 1e-8
 """Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""

@@ -19,6 +19,7 @@ from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.arrays import as_parameters, is_concrete, on_device, require_float64, vector
+from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.drift.consistent import measure
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
@@ -29,7 +30,6 @@ from zwang.equations.constraint.equation import first_line
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 
 
 class Model(eqx.Module):
