@@ -9,9 +9,9 @@ import pytest
 
 import zwang as zw
 from tests.cli.command_line import zwang
+from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.gallery.index.mechanisms import FOLDER
 from zwang.mechanism import read
-from zwang.programs.fingerprint import Fingerprint
 
 GOOD = """\
     [parameters]
