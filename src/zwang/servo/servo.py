@@ -17,7 +17,7 @@ from zwang.errors import ModelError
 from zwang.law import AbstractControlLaw
 from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import Controller
-from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.gains import AbstractGain, as_gain, require_decay
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.servo.prolonged import NATURAL_DEGREE
@@ -38,7 +38,8 @@ class Servo(AbstractControlLaw):
         actuator_units: unit of each control, such as "N m", for axes; empty unless given.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k
             [1/s] for poles at −k. A constraint without a gain keeps its error (‖φ̈‖ = 0 only),
-            which is right for a start without error.
+            which is right for a start without error. A gain whose error dynamics have a pole with
+            a real part that is not negative is refused.
         null_space: the choice among all controls that work, `LeastNorm()` unless given; see
             `zwang.servo.null_space`.
         limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo
@@ -140,7 +141,7 @@ class Servo(AbstractControlLaw):
                 )
         checked = {name: as_gain(gain) for name, gain in gains.items()}
         for name, gain in checked.items():
-            gain.coefficients(self.degrees[name])
+            require_decay(name, gain, self.degrees[name])
         return checked
 
     def actuation_matrix(self, q, t, p) -> jax.Array:
