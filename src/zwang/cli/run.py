@@ -221,7 +221,7 @@ def _write(
     from zwang.report import summarize, write_report
 
     summary = summarize(run, target.exact)
-    warnings += [summary.unmet, summary.energy.warning]
+    warnings += run.warnings
     run.save(folder / "run.nc")
     wall.ends("results")
     if wanted:

@@ -30,7 +30,6 @@ from jaxtyping import Array, Complex, Float
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 
-
 MARGINAL = 1e-12
 """A pole whose real part is smaller than this part of the largest pole counts as undamped: the
 roots of a polynomial are known to round-off only.
@@ -276,18 +275,19 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
     if not is_concrete(gain):
         return
     poles = gain.error_poles(order)
+    real, size = np.real(poles), float(np.max(np.abs(poles), initial=0.0))
     of = f"Servo: the gain of {name!r}, {type(gain).__name__},"
     if not np.all(np.isfinite(poles)):
         raise ModelError(f"{of} holds NaN or inf, expected finite numbers.")
-    if not len(poles) or np.max(poles.real) < -MARGINAL * np.max(np.abs(poles)):
+    if not len(poles) or np.max(real) < -MARGINAL * size:
         return
-    if not np.any(poles):
+    if size == 0:
         raise ModelError(
             f"{of} has all poles at 0: an error would stay, or grow if it has a rate. Give a positive "
             "gain, or leave the gain out for a start without error."
         )
-    grows = np.max(poles.real) > MARGINAL * np.max(np.abs(poles))
-    listed = ", ".join(f"{_shown(s)}" for s in poles[np.argsort(-poles.real)][:6])
+    grows = np.max(real) > MARGINAL * size
+    listed = ", ".join(_shown(s) for s in poles[np.argsort(-real)][:6])
     behavior = "grow without bound" if grows else "oscillate or stay and never decay"
     raise ModelError(
         f"{of} makes an error {behavior}: the poles of the error dynamics are {listed} 1/s, expected "

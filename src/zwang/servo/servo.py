@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zwang.arrays import require_float64
 from zwang.constraint import AbstractConstraint, Constraints
@@ -224,6 +225,9 @@ class Servo(AbstractControlLaw):
             self.constraints, passive.system, passive.p
         )  # evaluates the shapes of their functions
         return shape[1]
+
+    def saturated(self, u):
+        return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)
 
     def refuse_continuous(self) -> None:
         """Raise if the rate is limited, which takes a controller with a memory."""
