@@ -93,6 +93,10 @@ class AbstractControlLaw(eqx.Module):
         diagnosis.
         """
 
+    def residual_units(self) -> dict[str, tuple[str, str]]:
+        """Units of φ and ψ of each servo constraint, where it states them."""
+        return {}
+
     def saturated(self, u: np.ndarray) -> np.ndarray:
         """Which controls are at a limit of their actuator, of the shape of u, (..., nu)."""
         return np.zeros(np.shape(u), bool)

@@ -116,8 +116,8 @@ def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tm
         for text in ("Tracking error", "Control u of each actuator", "could not be met at", "u5")
     )
     assert [axes.get_ylabel() for axes in run.plot().axes][-2:] == [
-        "control [SI]",
-        "servo violation [SI]",
+        "control [model units]",
+        "servo violation [model units]",
     ]
 
 

@@ -46,6 +46,10 @@ class Placed(AbstractConstraint):
         return self.constraint.level
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
     def parts(self) -> tuple[str, ...]:
         return tuple(
             below(prefix, part) for prefix in self.places.prefixes for part in self.constraint.parts

@@ -14,6 +14,8 @@ from zwang.mechanism.joints import KINDS, Kind
 from zwang.mechanism.layout import Layout, meant
 from zwang.mechanism.pairs import ANGULAR, COORDINATES, Frames, along, frames, pair, wrapped
 from zwang.mechanism.parts import Drive, Joint, PartError
+from zwang.mechanism.row_units import RATES as RATE_UNITS
+from zwang.mechanism.row_units import coordinate_unit, row_units
 
 RATES = " rolling"
 """Ending of the name of a joint's rows of velocities where it has rows of positions, too."""
@@ -223,6 +225,7 @@ class Joints:
                     lambda q, t, p: jax.vmap(rule)(*(x(q, p) for x in pairs), size(p)).ravel(),
                     name=kind_name,
                     parts=names,
+                    unit=row_units(kind_name, self.layout.d),
                 )
             )
         if rates is not None:
@@ -232,7 +235,7 @@ class Joints:
                 return jax.vmap(rates)(here, moving, size(p)).ravel()
 
             labels = [f"{n}{RATES}" for n in names] if rule is not None else names
-            made.append(Nonholonomic(psi, name=f"{kind_name} rates", parts=labels))
+            made.append(Nonholonomic(psi, name=f"{kind_name} rates", parts=labels, unit=RATE_UNITS))
         return made
 
     def _formula_joint(self, name: str, kind: Kind) -> AbstractConstraint:
@@ -243,18 +246,20 @@ class Joints:
         formula = Expression(str(getattr(joint, kind.formula)))  # type: ignore[arg-type]
         if kind.couples:
             first = COORDINATES["angle"]
-            second = COORDINATES[KINDS[self.joints[joint.joints[1]].kind].coordinate or "slide"]  # type: ignore[index]
+            follower = KINDS[self.joints[joint.joints[1]].kind].coordinate or "slide"  # type: ignore[index]
+            second, unit = COORDINATES[follower], (coordinate_unit(follower),)
 
             def phi(q, t, p):  # type: ignore
                 a, b = (jax.tree.map(lambda x: x[0], x(q, p)) for x in pairs)
                 return second(b) - formula.traced({**p["parameters"], "angle": first(a)})
         else:
+            unit = ()
 
             def phi(q, t, p):
                 gap = pairs[0](q, p).gap[0]
                 return formula.traced({**p["parameters"], **dict(zip("xyz", gap, strict=False))})
 
-        return Holonomic(phi, name=name)
+        return Holonomic(phi, name=name, unit=unit)
 
     # --- prescribed motion
     # ---------------------------------------------------------------------------------------
@@ -284,7 +289,10 @@ class Joints:
                 {**p["parameters"], "t": t}
             )
 
-        return Holonomic(phi, name=name) if which == "value" else Nonholonomic(psi, name=name)
+        unit = coordinate_unit(ends.coordinate)
+        if which == "value":
+            return Holonomic(phi, name=name, unit=unit)
+        return Nonholonomic(psi, name=name, unit=f"{unit}/s")
 
     def start_value(self, name: str, ends: Ends, value: float) -> AbstractConstraint:
         """A coordinate held at a value, for an assembly."""

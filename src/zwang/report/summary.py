@@ -93,7 +93,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         every if len(constraints.velocity_rows) else (),
     )
     relative = worst(data, "relative_violation", position)
-    ranks = [int(r) for r in data["rank"].values] + [c.rank for c in run.crossings]
+    ranks = [int(r) for r in data["constraint_rank"].values] + [c.rank for c in run.crossings]
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
     return Summary(
         model=run.model.name,

@@ -13,6 +13,7 @@ import numpy as np
 from zwang.arrays import require_float64
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.constraint.equation import first_line
+from zwang.constraint.units import residual_units
 from zwang.dynamics import Dynamics
 from zwang.errors import ModelError
 from zwang.law import AbstractControlLaw
@@ -225,6 +226,9 @@ class Servo(AbstractControlLaw):
             self.constraints, passive.system, passive.p
         )  # evaluates the shapes of their functions
         return shape[1]
+
+    def residual_units(self):
+        return {c.name: residual_units(c) for c in self.constraints}
 
     def saturated(self, u):
         return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)
