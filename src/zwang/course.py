@@ -4,11 +4,12 @@ where a switch is due.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import numpy as np
 
+from zwang.conditions import refuse_undefined
 from zwang.errors import Result
 from zwang.flow import Events, MotionFlow
 from zwang.integrate import AbstractIntegrator
@@ -41,6 +42,7 @@ class Course:
         switching: the switches, or None.
         instants: sample times [s].
         progress: called with the fraction done, or None.
+        conditions: what each function of `events` is called in messages.
 
     Attributes:
         parts: every accepted step.
@@ -58,6 +60,7 @@ class Course:
         tolerances: Tolerances,
         limit,
         progress: Callable[[float], None] | None,
+        conditions: Sequence[str] = (),
     ):
         self.flow, self.integrator, self.events, self.switching = (
             flow,
@@ -71,6 +74,7 @@ class Course:
             limit,
             progress,
         )
+        self.conditions = tuple(conditions)
         self.parts: list[Steps] = []
         self.turned: list[Switched] = []
         self.detail: str | None = None
@@ -103,7 +107,12 @@ class Course:
                 )
                 self.parts.append(Steps.of(history, done).without_samples_from(until))
                 done += self.parts[-1].samples
-                refuse_missed(self.flow, self.parts[-1].t, self.parts[-1].y)
+                first, last = self.parts[0], self.parts[-1]
+                refuse_missed(self.flow, last.t, last.y)
+                self.integrator.watch(
+                    self.flow, np.append(first.t[0], last.t), np.vstack([first.y[:1], last.y])
+                )
+                refuse_undefined(here, self.conditions)
                 if self.progress is not None:
                     self.progress((float(here.t) - t0) / (instants[-1] - t0))
                 stopped = int(here.result)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.arrays import vector
+from zwang.conditions import check_conditions, conditions_of, refuse_undefined
 from zwang.course import Course
 from zwang.drift import AbstractDrift, Projection
 from zwang.dynamics import Dynamics
@@ -160,6 +161,9 @@ def simulate(
     tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))
     events = Events(tuple(s.function for s in stop), () if switching is None else switching.turns)
 
+    conditions = conditions_of(events, [s.name for s in stop], [s.constraint for s in switches])
+    check_conditions(events, flow, conditions)
+
     y0 = _number(np.concatenate([state.q, state.v]))
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
     memory = (
@@ -185,8 +189,17 @@ def simulate(
         cast(Array, np.zeros(len(values), bool)),
         memory,
     )
+    refuse_undefined(here, conditions)
     course = Course(
-        flow, integrator, events, switching, instants, tolerances, _count(max_steps), progress
+        flow,
+        integrator,
+        events,
+        switching,
+        instants,
+        tolerances,
+        _count(max_steps),
+        progress,
+        conditions,
     )
     result, here = course.follow(here)
 
