@@ -72,7 +72,7 @@ def observe(flow: MotionFlow, s: State) -> Observation:
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
-    force = jnp.asarray(system.force(s.q, s.v, s.t, p))
+    force, moving = jnp.asarray(system.force(s.q, s.v, s.t, p)), system.mechanical(s.v)
     motion = dataclasses.replace(
         motion, matrix=jnp.zeros((0, 0))
     )  # large, and known from q, v and t
@@ -83,10 +83,10 @@ def observe(flow: MotionFlow, s: State) -> Observation:
         phi * row_scale(scales.row_length) * scales.curvature,
         kinetic,
         potential,
-        s.v @ force + drift,
-        s.v @ motion.ideal_force,
-        s.v @ motion.nonideal_force,
-        jnp.zeros(()) if control is None else s.v @ control.actuator_force,
+        moving @ force + drift,
+        moving @ motion.ideal_force,
+        moving @ motion.nonideal_force,
+        jnp.zeros(()) if control is None else moving @ control.actuator_force,
         control,
     )
 
