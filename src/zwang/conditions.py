@@ -85,16 +85,17 @@ def _check_answer(found, name: str) -> None:
 
 
 def refuse_undefined(here: Progress, names: Sequence[str]) -> None:
-    """Raise if a condition has no value where a run is: it would never be met.
+    """Raise if a condition had no value where a run has been: it may have been missed there.
 
     Raises:
         ModelError: then.
     """
-    values = np.asarray(here.events)
-    # A condition that has just been spent is set to +inf, which waits for its next passage.
-    bad = np.flatnonzero(np.isnan(values))
+    # The loop keeps the largest value of each condition so far, in which a NaN stays.
+    bad = np.flatnonzero(np.isnan(np.asarray(here.largest)))
     if len(bad):
+        now = np.isnan(np.asarray(here.events)[bad[0]])
+        when = "is NaN at" if now else "was NaN on the way to"
         raise ModelError(
-            f"{names[bad[0]]} is NaN at t = {float(here.t):.6g} s, {EXPECTED}; make it defined "
+            f"{names[bad[0]]} {when} t = {float(here.t):.6g} s, {EXPECTED}; make it defined "
             "at every state of the run."
         )

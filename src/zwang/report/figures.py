@@ -187,7 +187,7 @@ def forces(run: Run) -> Chart:
         values, own = data[name].values, np.isfinite(data[name].values).all(axis=0)
         known |= own
         label = f"{name.replace('_', ' ')} [{data[name].attrs['units']}]"
-        shown = [n for n, yes in zip(names, own, strict=True) if yes]
+        shown = [names[i] for i in np.flatnonzero(own)]
         panels.append(lines(t, values[:, own], shown, label))
     norms, columns = _generalized_norms(data, names)
     for kind in dict.fromkeys(unit for _, unit in columns) if not known.all() else ():

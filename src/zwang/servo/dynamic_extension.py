@@ -244,8 +244,8 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
             )
     a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
     held = np.linalg.lstsq(reaction, -a0, rcond=THRESHOLD)[0]
-    given = dict(inputs or {})
-    return np.array([float(given.get(n, x)) for n, x in zip(names, held.tolist(), strict=True)])
+    given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **(inputs or {})}
+    return np.array([given[name] for name in names], float)
 
 
 @program
