@@ -77,7 +77,7 @@ def test_a_rod_between_two_masses_transmits_its_tension_and_not_root_two_of_it()
 
 
 def test_the_report_shows_the_tension_and_names_the_norm_of_the_generalized_force():
-    from zwang.report.figures import forces
+    from zwang.output.report.figures import forces
 
     stated, plain = forces(rods(unit="m")), forces(rods())
     assert list(stated.tables)[:2] == ["transmitted_force", "generalized_force_norm"]

@@ -10,13 +10,13 @@ systems.
 | `control.py` | `control`: all that at one state |
 | `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
 | `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
-| `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
+| `lie_derivative.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
 | `dynamic_extension.py`, `input_chain.py` | integrators before actuators that reach a constraint too early |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
-"""
+"""  # noqa: E501
 
-from zwang.law import Control as Control
+from zwang.dynamics.control_law import Control as Control
 from zwang.servo.control import control as control
 from zwang.servo.dynamic_extension import DynamicExtension as DynamicExtension
 from zwang.servo.dynamic_extension import dynamic_extension as dynamic_extension

@@ -1,9 +1,9 @@
 """Integrators before actuators that reach the servo constraints too early.
 
 A planar quadrotor that is to follow a path in x and y: thrust appears in both accelerations and the
-torque in neither, so that of the two rows at degree 2 one alone can be met. If the thrust is a state
-that is reached through two integrators, both rows have degree 4, where thrust'' and torque meet
-them together. The algorithm:
+torque in neither, so that of the two rows at degree 2 one alone can be met. If the thrust is a
+state that is reached through two integrators, both rows have degree 4, where thrust'' and torque
+meet them together. The algorithm:
 
     1. differentiate every row until an input appears in it, at a state in general position;
     2. if the decoupling matrix has full rank, end;
@@ -24,18 +24,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.model import Model
 from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.input_chain import Chains, extended_model
+from zwang.servo.lie_derivative import passive_acceleration
 from zwang.servo.null_space import THRESHOLD
-from zwang.servo.prolonged import passive_acceleration
 from zwang.servo.relative_degree import HIGHEST, Decoupling, decoupling, relative_degree
 from zwang.servo.servo import Servo
-from zwang.start import consistent_state
-from zwang.state import State
 
 GENERAL = 0.1
 """How far a state in general position is from the given one, in model units: what vanishes at the
@@ -120,9 +120,11 @@ def dynamic_extension(
     lengths = _lengths(passive, given, bound, state, highest)
     if lengths is None:
         raise ModelError(
-            f"{model.name}: {_without(bound, state, highest)}, and dynamic extension does not help: integrators before the "
-            f"actuators that appear first ({', '.join(given.names(_nu(bound, state)))}) leave the rest without authority. Combine "
-            "actuators that act alike (the sum and the difference of two forces), or take fewer servo constraints."
+            f"{model.name}: {_without(bound, state, highest)}, and dynamic extension does not "
+            "help: integrators before the actuators that appear first "
+            f"({', '.join(given.names(_nu(bound, state)))}) leave the rest without authority. "
+            "Combine actuators that act alike (the sum and the difference of two forces), or "
+            "take fewer servo constraints."
         )
     held = _held(bound, state, inputs)
     chains = Chains(passive.system, lengths)
@@ -132,8 +134,9 @@ def dynamic_extension(
     general = _generic(passive, given, lengths, bound, state, highest)
     if there.degrees != general.degrees or not there.is_regular:
         raise ModelError(
-            f"{model.name}: with {_before(_integrators(given, lengths)) or 'no integrators'} the servo constraints can be met "
-            "together in general, but not at this state: start elsewhere, or with other inputs (inputs={...})."
+            f"{model.name}: with {_before(_integrators(given, lengths)) or 'no integrators'} "
+            "the servo constraints can be met together in general, but not at this state: start "
+            "elsewhere, or with other inputs (inputs={...})."
         )
     degrees = {name: int(degree or 0) for name, degree in there.degrees.items()}
     closed = extended_model(passive, given, lengths, gains=given.gains, degrees=degrees)
@@ -170,8 +173,9 @@ def with_found_degrees(
         if any(lengths):
             integrators = _before(_integrators(servo, lengths))
             raise ModelError(
-                f"{model.name}: {found.sentence}. Dynamic extension does: {integrators} let the actuators meet all servo constraints "
-                "together; zw.dynamic_extension(model, servo, q, v) gives the model with these states, its servo and its start."
+                f"{model.name}: {found.sentence}. Dynamic extension does: {integrators} let the "
+                "actuators meet all servo constraints together; zw.dynamic_extension(model, "
+                "servo, q, v) gives the model with these states, its servo and its start."
             )
         raise ModelError(f"{model.name}: {found.sentence}; at a state beside it all can be met.")
     return Servo(
@@ -240,7 +244,8 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
     for name in inputs or {}:
         if name not in names:
             raise ModelError(
-                f"dynamic extension: inputs names {name!r}, but the actuators are {', '.join(names)}."
+                f"dynamic extension: inputs names {name!r}, but the actuators are "
+                f"{', '.join(names)}."
             )
     a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
     held = np.linalg.lstsq(reaction, -a0, rcond=THRESHOLD)[0]

@@ -15,7 +15,7 @@ for ψ, more for flexible joints) is made to obey
 
 A gain makes the error decay if all roots of its characteristic polynomial (`error_poles`) have a
 negative real part; `require_decay` refuses any other.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -283,15 +283,16 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
         return
     if size == 0:
         raise ModelError(
-            f"{of} has all poles at 0: an error would stay, or grow if it has a rate. Give a positive "
-            "gain, or leave the gain out for a start without error."
+            f"{of} has all poles at 0: an error would stay, or grow if it has a rate. Give a "
+            "positive gain, or leave the gain out for a start without error."
         )
     grows = np.max(real) > MARGINAL * size
     listed = ", ".join(_shown(s) for s in poles[np.argsort(-real)][:6])
     behavior = "grow without bound" if grows else "oscillate or stay and never decay"
     raise ModelError(
-        f"{of} makes an error {behavior}: the poles of the error dynamics are {listed} 1/s, expected "
-        "negative real parts; zw.Rate(k) and zw.Poles(p1, ...) take the decay rates as positive numbers."
+        f"{of} makes an error {behavior}: the poles of the error dynamics are {listed} 1/s, "
+        "expected negative real parts; zw.Rate(k) and zw.Poles(p1, ...) take the decay rates "
+        "as positive numbers."
     )
 
 
@@ -305,6 +306,7 @@ def _shown(pole: complex) -> str:
 def _fits(gain: AbstractGain, own: int, order: int) -> None:
     if own != order:
         raise ModelError(
-            f"gain {type(gain).__name__} is of order {own}, but the error dynamics of its constraint are of order {order} "
-            "(2 at position level, 1 at velocity level, the relative degree if it is higher); use Rate(k) or Poles(...)."
+            f"gain {type(gain).__name__} is of order {own}, but the error dynamics of its "
+            f"constraint are of order {order} (2 at position level, 1 at velocity level, the "
+            "relative degree if it is higher); use Rate(k) or Poles(...)."
         )

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.model import Model
 from zwang.servo.servo import Servo
-from zwang.system import System
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,207 @@
+"""RATTLE: steps of one length that keep the structure of a conservative motion, for long runs."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from zwang.errors import ModelError
+from zwang.programs import program
+from zwang.stepping.base import AbstractIntegrator, Flow, Step
+
+ITERATIONS = 50
+"""Most corrections of q in one step; each gains a factor of about the angle that the motion turns
+by in the step.
+"""
+DIVIDES = 1e-6
+"""Distances of samples may differ from a multiple of the step by this part of a step."""
+TURNED = 0.5
+"""Part of the velocity, besides that of two free steps, that constraints may turn aside in one
+step. More is no motion of one branch:
+where rows lose rank, normals of the step's start say nothing about its end.
+"""
+BLOCK, PROBES = 64, 9
+"""Instants looked at in one call for what the method cannot do; and how many before a run, spread
+over its duration, at several velocities.
+"""
+UNSUITED = "zw.Rattle keeps the energy of models with a constant mass matrix and forces of position"
+_THIRD = 1 / (4 - 4 ** (1 / 3))
+_SIXTH = (
+    0.39216144400731413928,
+    0.33259913678935943860,
+    -0.70624617255763935981,
+    0.08221359629355080023,
+    0.79854399093482996340,
+)
+PARTS = {
+    2: (1.0,),
+    4: (_THIRD, _THIRD, 1 - 4 * _THIRD, _THIRD, _THIRD),
+    6: (*_SIXTH, *_SIXTH[-2::-1]),
+}
+"""Lengths of the steps of order 2 that make up one of order 4 (Suzuki) or 6 (Kahan and Li)."""
+
+
+class Rattle(AbstractIntegrator):
+    """The Störmer-Verlet method on the constraints, for a constant mass matrix and forces that
+    depend on q and t alone:
+
+        v½ = v + ½h (a(q) − M⁻¹Aᵀ(q) λ),    q₁ = q + h v½    with λ such that φ(q₁) = 0,
+        v₁ = v½ + ½h a(q₁),    v₁ ← v₁ − A⊕ψ
+
+    It is symmetric and symplectic: where energy is kept, its error stays within bounds of order
+    h^order for a time that is longer than any run, where that of another method grows. Steps are of
+    one length, `simulate(..., step=...)`, which must divide the distance of samples. λ comes from
+    repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse. A run ends where the step is
+    too long to follow the constraints, which may be at a singular configuration; `zw.Dopri8()`
+    crosses them all.
+
+    Attributes:
+        order: 2; 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below some 1e-6.
+
+    Reference: Andersen (1983), J. Comput. Phys. 52, 24-34; Hairer, Lubich and Wanner, Geometric
+        Numerical Integration (2006),
+    sections VII.1.4 and V.3.2.
+    """
+
+    order: int = eqx.field(static=True, default=2)
+    estimates = False
+
+    def __check_init__(self):
+        if self.order not in PARTS:
+            raise ModelError(
+                f"zw.Rattle got order = {self.order}; expected one of {', '.join(map(str, PARTS))}."
+            )
+
+    def step(self, flow: Flow, t, y, h, weight):
+        parts = jnp.asarray(PARTS[self.order])
+
+        def part(i, carry):
+            t, q, v, kick, solved = carry
+            length, normals, a = parts[i] * h, flow.normals(t, q), flow.free_acceleration(t, q)
+            v = v + kick * a  # the end of the part before, which shares a and A⊕
+            v = v - normals(flow.velocity_residual(t, q, v)) + 0.5 * length * a
+            moved, ok = _onto(flow, normals, t + length, q + length * v)
+            aside = (moved - q) / length - v
+            size = lambda w: flow.speed(t, q, w)
+            ok = ok & (size(aside) <= TURNED * size(v) + 2 * jnp.abs(length) * size(a))
+            return t + length, moved, v + aside, 0.5 * length, solved & ok
+
+        start = (t, *flow.split(y), jnp.zeros(()), jnp.asarray(True))
+        _, q, v, kick, solved = jax.lax.fori_loop(0, len(parts), part, start)
+        v = v + kick * flow.free_acceleration(
+            t + h, q
+        )  # the projection after the step makes it tangent
+        return Step(jnp.concatenate([q, v]), jnp.zeros_like(y), solved, jnp.zeros(()))
+
+    def refuse(self, model, flow, state, instants, step):
+        dynamics, system, c = flow.dynamics, model.system, model.constraints
+        along = _direction(system.nv)
+        for wrong, why in (
+            (step is None, "takes steps of one length: give zw.simulate step= (--step) in seconds"),
+            (
+                system.velocity_map is not None or system.offset is not None,
+                "needs velocities that are the rates of coordinates",
+            ),
+            (dynamics.singular_mass, "needs a mass matrix that is not singular"),
+            (len(c.position_rows) < c.m, "takes position constraints alone"),
+            (any(x.nonideal is not None for x in c.members), "takes ideal constraints alone"),
+            (dynamics.law is not None or flow.sampler is not None, "takes no control"),
+            (dynamics.formulation is not None, "takes no formulation="),
+            (
+                not flow.drift.projects or flow.drift.stabilization is not None,
+                "needs zw.Projection() without a stabilization",
+            ),
+        ):
+            if wrong:
+                raise ModelError(f"{model.name}: zw.Rattle {why}; zw.Dopri8() takes any model.")
+        t = np.linspace(float(state.t), instants[-1], PROBES)
+        v = np.stack([state.v + size * along for size in np.resize([1.0, 0.0, 100.0], PROBES)])
+        y = np.concatenate([np.tile(state.q, (PROBES, 1)), v], axis=1)
+        for what in _found_dependence(flow, t, y)[:1]:
+            raise ModelError(f"{model.name}: {UNSUITED}, but {what[1]}; take zw.Dopri8().")
+        apart = np.diff(np.concatenate([[float(state.t)], instants]))
+        count = apart / step
+        if np.any(np.abs(count - np.round(count)) > DIVIDES):
+            raise ModelError(
+                f"{model.name}: step = {step:g} s does not divide the distances of samples, "
+                f"{np.max(apart):g} s, and steps of other lengths would cost zw.Rattle what it "
+                f"is for; take for example step = {np.max(apart) / np.ceil(np.max(count)):g}."
+            )
+
+    def watch(self, flow, t, y):
+        for instant, what in _found_dependence(flow, t, y)[:1]:
+            raise ModelError(
+                f"at t = {instant:.6g} s {what}, which it did not at the start, and {UNSUITED}: "
+                "take zw.Dopri8(), or end the run before."
+            )
+
+
+def _direction(nv: int) -> np.ndarray:
+    """A direction of velocities in general position."""
+    return np.random.default_rng(1983).standard_normal(nv)
+
+
+def _found_dependence(flow: Flow, t: np.ndarray, y: np.ndarray) -> list[tuple[float, str]]:
+    """Where M is not what it is at the first instant, or F depends on v: instants [s] and words."""
+    changes = []
+    for i in range(0, len(t), BLOCK):
+        # One compiled size: each block begins with the first instant, the last block is padded.
+        index = np.concatenate([[0], np.minimum(np.arange(i, i + BLOCK), len(t) - 1)])
+        block = _dependence(flow, t[index], y[index], _direction(len(flow.split(y[0])[1])))
+        changes.append(np.asarray(block)[:, 1 : 1 + min(BLOCK, len(t) - i)])
+    changed = np.concatenate(changes, axis=1)
+    found = []
+    for values, what in zip(
+        changed, ("mass_matrix depends on q or t", "force depends on velocities"), strict=True
+    ):
+        # What is not finite there is left to the step itself, which refuses it.
+        at = np.flatnonzero(np.isfinite(values) & (values > 0))
+        found += [(float(t[at[0]]), what)] if len(at) else []
+    return sorted(found)
+
+
+@program
+def _dependence(flow, t, y, along):
+    """Changes of M, along a direction of (q, t) and since the first instant, and of F along a
+    direction of v, at v and away from it, shape (2, instants).
+    """
+    dynamics = flow.dynamics
+    system, p = dynamics.system, dynamics.p
+    first, _ = flow.split(y[0])
+    M0 = jnp.asarray(system.mass_matrix(first, t[0], p))
+
+    def at(x):
+        t, y = x
+        q, v = flow.split(y)
+        M, M_rate = jax.jvp(
+            lambda q, t: jnp.asarray(system.mass_matrix(q, t, p)),
+            (q, t),
+            (along, jnp.ones_like(t)),
+        )
+        force = lambda v: jnp.asarray(system.force(q, v, t, p))
+        F_rates = [jax.jvp(force, (w,), (along,))[1] for w in (v, v + along)]
+        largest = lambda *xs: sum(jnp.max(jnp.abs(x)) for x in xs)
+        return jnp.stack([largest(M_rate, M - M0), largest(*F_rates)])
+
+    return jax.lax.map(at, (jnp.asarray(t), jnp.asarray(y))).T
+
+
+def _onto(flow: Flow, normals, t: Array, q: Array):
+    """q moved along fixed normals until φ is round-off, once at least, and whether that came to an
+    end.
+    """
+
+    def correct(carry):
+        q, before, i, _ = carry
+        phi, size = flow.position_residual(t, q)
+        done = (i > 0) & (~(size > flow.target) | ((i > 2) & (size > 0.5 * before)))
+        return jnp.where(done, q, q - normals(phi)), size, i + 1, done
+
+    start = (q, jnp.asarray(jnp.inf), 0, jnp.asarray(False))
+    q, size, _, done = jax.lax.while_loop(
+        lambda carry: ~carry[3] & (carry[2] < ITERATIONS), correct, start
+    )
+    return q, done & jnp.isfinite(size)
