@@ -2,6 +2,7 @@
 
 import json
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -80,3 +81,33 @@ def test_a_warning_known_when_the_run_is_made_comes_first(limited):
         warnings=["the accuracy is 1e-3, above rtol."],
     )
     assert run.warnings == ("the accuracy is 1e-3, above rtol.", *limited.warnings)
+
+
+def test_rows_that_nearly_repeat_each_other_are_warned_of_with_the_accuracy_that_is_left():
+    circle = lambda q: q[0] ** 2 + q[1] ** 2 - 1.0
+    rod = zw.Holonomic(lambda q, t, p: circle(q), name="rod")
+    twin = zw.Holonomic(lambda q, t, p: circle(q) + 1e-6 * (q[2] - 0.3 * q[0]), name="twin")
+    system = zw.System(3, lambda q, t, p: np.ones(3), lambda q, v, t, p: jnp.array([0, -9.81, 0.0]))
+    model = zw.Model(system, [rod, twin], name="twins")
+    run = zw.simulate(model, [0.6, -0.8, 0.18], [0, 0, 0], duration=1.0, samples=6)
+    changed, inaccurate = run.warnings
+    assert changed == f"{run.attrs['method_changes'][0]}."
+    assert "nearly parallel at the start" in changed
+    accuracy = run.variables["accuracy"]
+    assert accuracy.attrs["units"] == "1" and "relative error" in accuracy.attrs["long_name"]
+    assert np.max(accuracy.values) > 1e-8
+    assert inaccurate.startswith(
+        f"accelerations are accurate to {np.max(accuracy.values):.1e} only (ill-conditioned "
+    )
+    assert "rtol asks for 1e-08" in inaccurate
+
+
+def test_the_round_off_of_a_vanishing_acceleration_is_not_warned_of():
+    edge = zw.Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]))
+    system = zw.System(3, lambda q, t, p: np.ones(3), lambda q, v, t, p: np.zeros(3))
+    along = [np.cos(0.3), np.sin(0.3), 0.0]
+    model = zw.Model(system, [edge], name="sleigh")
+    run = zw.simulate(model, [0, 0, 0.3], along, duration=1.0, samples=6)
+    assert run.warnings == () and np.all(np.abs(run.observation.motion.acceleration) < 1e-12)
+    hanging = pendulum_from([0.0, -1.0])
+    assert hanging.warnings == () and np.max(hanging.variables["accuracy"].values) < 1e-14

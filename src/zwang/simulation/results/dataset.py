@@ -144,6 +144,12 @@ def variables_of(
         ),
         "constraint_rank": (("time",), motion.rank, "1", "rank of the constraint matrix"),
         "residual": (("time",), motion.residual, "1", "relative residual of A vdot = b"),
+        "accuracy": (
+            ("time",),
+            motion.accuracy,
+            "1",
+            "estimate of the relative error of the acceleration",
+        ),
         "kinetic_energy": (("time",), seen.kinetic, energy_unit, "kinetic energy"),
         "potential_energy": (("time",), seen.potential, energy_unit, "potential energy"),
         "energy": (("time",), energy, energy_unit, "energy"),

@@ -112,7 +112,10 @@ def with_accuracy_of_stages(
     # a mechanism in equilibrium has no acceleration to be relative to: the free one then serves
     beside = jnp.where(apart > 0, apart / jnp.maximum(size(motion.free_acceleration), apart), 0.0)
     rest = size(motion.acceleration) < AT_REST * size(motion.free_acceleration)
-    accuracy = jnp.maximum(motion.accuracy, jnp.where(rest, beside, relative))
+    own = motion.accuracy * jnp.where(
+        rest, size(motion.acceleration) / jnp.where(rest, size(motion.free_acceleration), 1.0), 1.0
+    )
+    accuracy = jnp.maximum(own, jnp.where(rest, beside, relative))
     return dataclasses.replace(motion, accuracy=accuracy)
 
 

@@ -11,7 +11,7 @@ from zwang.errors import ModelError
 from zwang.plots import Curve, Panel, Picture
 from zwang.simulation.results.variables import Variable, Variables
 
-LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
+LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual", "accuracy") + (
     "servo_violation",
     "servo_velocity_violation",
     "missed",

@@ -139,7 +139,8 @@ class Run:
         dataset: the same as an xarray dataset.
         warnings: sentences about what went differently than a user may expect: a servo constraint
             that could not be met, actuators at their limits, energy that was lost, a start that was
-            moved; computed with `variables`.
+            moved, nearly parallel rows, accelerations less accurate than `rtol` asks for; computed
+            with `variables`.
     """
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.errors import Result
 from zwang.simulation.results.energy import energy_of
+from zwang.simulation.results.observe import AT_REST
 from zwang.simulation.results.variables import Variables
 
 if TYPE_CHECKING:
@@ -69,7 +70,43 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
     yield energy_of(run, data).warning
 
 
-WARNINGS = (_start_moved, _unmet, _saturated, _energy)
+def _method_changed(run: Run, data: Variables) -> Iterator[str]:
+    """Rows that became nearly parallel, for which another method for A⊕ was taken."""
+    yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
+
+
+def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
+    """Accelerations whose estimated error is larger than the error that the integration may
+    make.
+    """
+    asked = float(run.attrs.get("rtol", np.inf))
+    accuracy = np.where(_accelerated(run), run.observation.motion.accuracy, 0.0)
+    beyond = accuracy > asked
+    if not beyond.any():
+        return
+    worst = int(np.nanargmax(accuracy))
+    t = float(data["time"].values[worst])
+    yield (
+        f"accelerations are accurate to {accuracy[worst]:.1e} only (ill-conditioned constraints: "
+        f"{beyond.sum()} of {len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for "
+        f"{asked:.0e}: remove rows that nearly repeat others, or expect no more than this."
+    )
+
+
+def _accelerated(run: Run) -> np.ndarray:
+    """Samples that have an acceleration, or an equilibrium of forces, to which an error is
+    relative; uniform motion without forces has neither, and its acceleration is all round-off.
+    """
+    motion = run.observation.motion
+    a, free, v = (
+        np.linalg.norm(x, axis=1) for x in (motion.acceleration, motion.free_acceleration, run.v)
+    )
+    duration = float(run.t[-1] - run.t[0])
+    largest = max(np.max(a), np.max(v) / duration if duration else 0.0)
+    return (a > AT_REST * largest) | (a < AT_REST * free)
+
+
+WARNINGS = (_start_moved, _method_changed, _inaccurate, _unmet, _saturated, _energy)
 """Functions `(run, variables)` → sentences; an empty one counts as none."""
 
 
