@@ -226,7 +226,7 @@ def _write(
     from zwang.output.report import summarize, write_report
 
     summary = summarize(run, target.exact)
-    warnings += [summary.unmet, summary.energy.warning]
+    warnings += run.warnings
     run.save(folder / "run.nc")
     wall.ends("results")
     if wanted:
