@@ -8,6 +8,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.arguments import host_only, instance
 from zwang.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
 from zwang.drift.metric import dense_mass, mass_blocks, metric_of, rows_of
 from zwang.dynamics import CONSISTENT, ROUND_OFF, Dynamics, Scales
@@ -20,6 +21,12 @@ from zwang.state import State
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
 takes without being told to.
+"""
+
+
+SYMMETRIC = 1e-8
+"""Largest difference between M and its transpose, relative to the entry or to the masses that it
+couples, that counts as round-off.
 """
 
 
@@ -95,6 +102,7 @@ def all_on(dynamics: Dynamics) -> Dynamics:
     )
 
 
+@host_only("move the start before, or give it to zw.trajectory, which moves it")
 def consistent_state(
     model: Model,
     q,
@@ -123,6 +131,7 @@ def consistent_state(
         ModelError: if no consistent state is found from this guess, with the constraint that is
             worst.
     """
+    instance(model, Model, "consistent_state: model", "a zw.Model")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     start = begin(model.dynamics(params, pseudoinverse), state)
     refuse_non_finite(model, start)
@@ -195,6 +204,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     M = np.asarray(start.at.M)
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
+    refuse_asymmetric_mass(model, M, "at the start")
     if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
         return
     M = dense_mass(M)
@@ -220,6 +230,27 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
             f"{model.name}: the mass matrix is singular along {_direction(model, vector[:, 0])}, which constraints hold: "
             "say so with zw.Model(..., singular_mass=True)."
         )
+
+
+def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
+    """Raise if M, dense or in blocks, is not symmetric: one of its triangles alone would be used."""
+    if M.ndim < 2:
+        return
+    blocks = mass_blocks(M) if M.ndim == 3 else M[None]
+    diagonal = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
+    size = np.maximum(np.abs(blocks), np.abs(np.swapaxes(blocks, 1, 2)))
+    size = np.maximum(size, diagonal[:, :, None] * diagonal[:, None, :])
+    off = np.abs(blocks - np.swapaxes(blocks, 1, 2)) > SYMMETRIC * size
+    if not np.any(off):
+        return
+    b, i, j = (int(x) for x in np.argwhere(off)[0])
+    first = b * blocks.shape[1]
+    names = [model.system.velocities[first + x] for x in (i, j)]
+    raise ModelError(
+        f"{model.name}: mass_matrix is not symmetric {where}: the entry of {names[0]!r} and "
+        f"{names[1]!r} is {blocks[b, i, j]:.6g}, that of {names[1]!r} and {names[0]!r} "
+        f"{blocks[b, j, i]:.6g}; give both the same value, for example (M + M.T) / 2."
+    )
 
 
 def _is_positive(blocks: np.ndarray) -> bool:

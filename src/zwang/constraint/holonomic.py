@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from zwang.constraint.base import AbstractConstraint
+from zwang.arguments import function, label, labels, optional_function
+from zwang.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.tracing import returned
 
 
 class Holonomic(AbstractConstraint):
@@ -40,7 +42,10 @@ class Holonomic(AbstractConstraint):
         nonideal: Callable | None = None,
         parts: Sequence[str] = (),
     ):
-        self.phi, self.name, self.nonideal, self.labels = phi, name, nonideal, tuple(parts)
+        self.name = label(name, "Holonomic: name")
+        self.phi = function(phi, f"constraint {name!r}: phi", "(q, t, p) → residual")
+        self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
+        self.labels = labels(parts, f"constraint {name!r}: parts")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -51,7 +56,8 @@ class Holonomic(AbstractConstraint):
         return "position"
 
     def position_residual(self, system, q, t, p):
-        return jnp.atleast_1d(self.phi(q, t, p))
+        phi = returned(self.phi(q, t, p), f"constraint {self.name!r}: phi(q, t, p)")
+        return jnp.atleast_1d(phi)
 
     def velocity_residual(self, system, q, v, t, p):
         along = (system.rate(q, v, t, p), jnp.ones_like(t))

@@ -23,11 +23,13 @@ import numpy as np
 from equinox.internal import while_loop
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.arguments import choice, count, instance, number, real_array, strategy
 from zwang.arrays import is_concrete
 from zwang.drift import AbstractDrift, Projection
 from zwang.drift.base import corrections
 from zwang.drift.consistent import directions_of, scales_of
 from zwang.dynamics import Dynamics, Scales
+from zwang.ensemble.reverse import FORWARD, forward_only
 from zwang.errors import ModelError, Result
 from zwang.flow import MotionFlow
 from zwang.integrate import AbstractIntegrator, Dopri8
@@ -132,9 +134,19 @@ def trajectory(
 
     Returns:
         A `Trajectory`. Nothing is raised inside compiled programs: read `.result`.
+
+    Raises:
+        ModelError: for a wrong argument, and where the motion is differentiated in a mode that
+            `gradient` does not name.
     """
-    if gradient not in (None, "forward", "reverse"):
-        raise ModelError(f"gradient is {gradient!r}, expected 'forward', 'reverse' or None.")
+    instance(model, Model, "trajectory: model", "a zw.Model")
+    choice(gradient, "gradient", ("forward", "reverse", None))
+    strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
+    strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
+    rtol = number(rtol, "rtol", above=0)
+    atol = rtol if atol is None else number(atol, "atol", above=0)
+    start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)
+    max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     if integrator is not None and not integrator.estimates:
         raise ModelError(
             f"zw.trajectory takes no zw.{type(integrator).__name__}, whose steps have no error estimate: zw.simulate does."
@@ -150,13 +162,19 @@ def trajectory(
         drift,
         jnp.asarray(TARGET),
     )
-    tolerances = tuple(
-        jnp.asarray(x, jnp.float64) for x in (rtol, rtol if atol is None else atol, start_tolerance)
-    )
+    tolerances = tuple(jnp.asarray(x, jnp.float64) for x in (rtol, atol, start_tolerance))
     grid = None if step is None else _grid(instants, step)
-    return _trajectory(
-        flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
-    )
+    try:
+        answer = _trajectory(
+            flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
+        )
+    except TypeError as error:
+        if gradient == "reverse" and "custom_vjp" in str(error):
+            raise ModelError(FORWARD) from error
+        raise
+    # of a step of fixed length the number is known, so that both modes are possible
+    backward = grid is not None or gradient == "reverse" or is_concrete(answer)
+    return answer if backward else forward_only(answer)
 
 
 @program
@@ -240,12 +258,11 @@ def _grid(times, step) -> tuple[np.ndarray, np.ndarray]:
     """Begin and length of each step, shape (intervals, steps of the longest); a shorter interval
     ends with steps of no length.
     """
+    step = number(step, "step", above=0, unit="s")
     if not (is_concrete(times) and is_concrete(step)):
         raise ModelError(
             "a fixed step needs times and step that are known when the program is compiled, not traced ones."
         )
-    if not float(step) > 0:
-        raise ModelError(f"step is {step}, expected a positive number of seconds.")
     spans = np.diff(times)
     counts = np.maximum(np.ceil(spans * (1 - 1e-12) / float(step)).astype(int), 1)[:, None]
     parts, length = np.arange(counts.max())[None, :], spans[:, None] / counts
@@ -396,7 +413,8 @@ def _held(tree):
 
 def _checked_times(times) -> Any:
     """Sample times, as they are if traced and as NumPy's if known, which a fixed step needs."""
-    times = times if not is_concrete(times) else np.asarray(times, float)
+    times = real_array(times, "times", "instants [s]")
+    times = np.asarray(times) if is_concrete(times) else times
     if times.ndim != 1 or len(times) < 2:
         raise ModelError(
             f"times has shape {times.shape}, expected at least two instants: the start and a sample."

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.arguments import instance, mapping
 from zwang.arrays import is_concrete
 from zwang.constraint import AbstractConstraint, Constraints
 from zwang.dynamics import CONSISTENT
@@ -231,8 +232,10 @@ def enforce(
         >>> top = zw.enforce(model, q, v)
         >>> [level.rank for level in top.levels], top.conflicts
     """
+    instance(model, Model, "enforce: model", "a zw.Model or a zw.Hierarchy")
     chosen = chosen_levels(model, levels)
-    roots = roots_of(model, chosen, clearance or {})
+    clearance = {} if clearance is None else mapping(clearance, "clearance", "name -> R")
+    roots = roots_of(model, chosen, clearance)
     nonideal = any(
         c.nonideal is not None
         for c in owners(model.constraints.members, [n for level in chosen for n in level])
@@ -280,6 +283,8 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
         >>> held = zw.impose(top, zw.Holonomic(lambda q, t, p: q["platform.x"], name="brake"))
         >>> held.conflicts, held.below is top
     """
+    instance(enforced, Enforced, "impose: enforced", "what zw.enforce(model, q, v) returns")
+    instance(constraint, AbstractConstraint, "impose: constraint", "a zw.Holonomic or another one")
     if any(constraint.name in level.names for level in enforced.levels):
         raise ModelError(
             f"constraint name {constraint.name!r} is in use; give the new one its own name=."

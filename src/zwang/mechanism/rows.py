@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 import jax
 import numpy as np
 
+from zwang.arguments import number
 from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.joints import KINDS, Kind
@@ -126,8 +127,14 @@ class Joints:
         if beyond := sorted(given - needed - ({"phase"} if kind.phase else set())):
             raise PartError((*where, beyond[0]), f"a {joint.kind} joint has no {beyond[0]}.")
         for size in ("length", "radius", "pitch"):
-            if size in given and not getattr(joint, size) != 0:
+            if size not in given:
+                continue
+            number(getattr(joint, size), ".".join((*where, size)))
+            if getattr(joint, size) == 0:
                 raise PartError((*where, size), "is zero.")
+            # a negative radius or pitch turns the other way; a length has no other way
+            if size == "length" and getattr(joint, size) < 0:
+                raise PartError((*where, size), f"is {joint.length:g}, expected a positive number.")
         if joint.ratio is not None and (
             0.0 in joint.ratio or (self.layout.d == 3 and any(x != round(x) for x in joint.ratio))
         ):

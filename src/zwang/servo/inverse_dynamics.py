@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from zwang.arguments import instance
 from zwang.arrays import is_concrete, vector
 from zwang.constraint import AccelerationConstraint
 from zwang.dynamics import CONSISTENT
@@ -69,6 +70,7 @@ def inverse_dynamics(
         ModelError: if a contradicts the passive constraints, with their names, or if the actuators
             cannot produce it, with the names of the velocities concerned.
     """
+    instance(model, Model, "inverse_dynamics: model", "a zw.Model")
     nv = model.system.nv
     a = vector(a, nv, "a", model.system.velocities)
     servo = Servo(

@@ -19,13 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.arguments import count, host_only, instance
 from zwang.constraint import AbstractConstraint
 from zwang.dynamics import Dynamics
 from zwang.errors import ModelError
 from zwang.kernel import row_lengths
 from zwang.model import Model
 from zwang.programs import program
-from zwang.servo.control import controller
+from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged
 from zwang.servo.servo import Servo
@@ -72,6 +73,7 @@ class RelativeDegree:
         return f"relative degree {found}; {self.internal} of the states stay internal"
 
 
+@host_only("find the degrees before, at the numbers of one state")
 def relative_degree(
     model: Model,
     servo: Servo | None = None,
@@ -101,7 +103,10 @@ def relative_degree(
         higher differentiation: Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11,
         343-364.
     """
-    bound, state = controller(model, servo, params), model.state(q, v, t)
+    highest = count(highest, "highest", least=1, most=20)
+    bound = controller(model, servo, params)
+    refuse_no_state("relative_degree", q, v)
+    state = model.state(q, v, t)
     dynamics, servo = bound.dynamics, bound.servo
     degrees, authority, rows = {}, {}, []
     for c in servo.constraints:
@@ -149,6 +154,7 @@ def with_found_degrees(
         ModelError: if a constraint has no relative degree up to `highest`, or the constraints
             compete for actuators.
     """
+    instance(servo, Servo, "with_found_degrees: servo", "zw.Servo(constraints, actuation, ...)")
     found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
     degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
