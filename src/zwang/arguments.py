@@ -171,6 +171,8 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
     for leaf in jax.tree_util.tree_leaves(value):
         if isinstance(leaf, (bool, int, Tracer)) or callable(leaf):
             continue
+        if type(leaf) is float and leaf == leaf:
+            continue
         numbers = real_array(leaf, f"a number of {name}")
         if np.any(np.isnan(numbers)):
             refuse(f"a number of {name}", leaf, "no NaN")
@@ -202,7 +204,8 @@ def items(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str)
     One object that stands alone, a text and a dictionary are refused, also where they could be
     iterated over.
     """
-    if isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
+    alone = isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind))
+    if alone and type(value) not in (list, tuple):
         raise ModelError(
             f"{name} is one {_class_name(value)}, expected a list: {name.split()[-1]}=[...]."
         )
@@ -218,6 +221,8 @@ def items(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str)
 
 def listed(value: Any, name: str, expected: str) -> tuple:
     """Any iterable as a tuple, read once, except a text and a dictionary."""
+    if type(value) in (list, tuple):
+        return tuple(value)
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         refuse(name, value, expected)
     return tuple(value)

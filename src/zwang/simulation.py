@@ -146,7 +146,8 @@ def simulate(
     instance(model, Model, "simulate: model", "a zw.Model")
     strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
     strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
-    strategy(loop, AbstractLoop, "loop", "zw.Loop(...)")
+    if loop is not None:
+        instance(loop, AbstractLoop, "loop", "zw.Loop(...)")
     optional_function(progress, "progress", "(fraction)")
     start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)
     max_steps, t0 = count(max_steps, "max_steps", least=1, most=2**62), number(t0, "t0", unit="s")

@@ -10,10 +10,12 @@ serves all topologies.
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -112,9 +114,21 @@ class Switch:
         return self.off if off else self.on  # type: ignore[return-value]
 
 
+_CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
+"""Conditions that were found right, by the shapes that they were called with: a millisecond each."""
+
+
 def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:
     """Raise unless a condition of a stop or switch returns one real number; compiles nothing."""
     system = model.system
+    leaves, tree = jax.tree_util.tree_flatten((p, further))
+    key = (system.nq, system.nv, tree, tuple(jnp.shape(x) for x in leaves))
+    try:
+        known = _CHECKED.setdefault(function, set())
+    except TypeError:  # an object that cannot be a key is looked at every time
+        known = set()
+    if key in known:
+        return
     q, v = np.zeros(system.nq), np.zeros(system.nv)
     one = lambda q, v, t, p, *x: jnp.asarray(returned(function(q, v, t, p, *x), what))
     shape = outcome(one, what, q, v, np.zeros(()), p, *further).shape
@@ -123,6 +137,7 @@ def check_condition(function: Callable, what: str, model: Model, p, *further) ->
             f"{what} returns shape {shape}, expected one number that crosses zero: "
             "jnp.min or jnp.max of them, or a condition for each."
         )
+    known.add(key)
 
 
 class RefusedSwitchError(Exception):
