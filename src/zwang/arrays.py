@@ -18,7 +18,8 @@ def require_float64() -> None:
     if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         raise ModelError(
             "JAX is in float32, but zwang keeps constraints in float64: "
-            'call jax.config.update("jax_enable_x64", True) before you use it (the command line does it for you).'
+            'call jax.config.update("jax_enable_x64", True) before you use it (the command line '
+            "does it for you)."
         )
 
 

@@ -15,8 +15,8 @@ from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
 from zwang.cli.progress import Bar
 from zwang.cli.target import Target, load_target, locate
+from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
-from zwang.cli.wall import WallTime
 
 METHODS, OUTPUT = "Methods", "Output"
 UNITS = {"duration": " s", "step": " s"}
@@ -28,7 +28,8 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot (URDF, MJCF, SDF).",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+            "(URDF, MJCF, SDF).",
         ),
     ],
     set_: Annotated[
@@ -50,7 +51,8 @@ def command(
     atol: Annotated[
         str | None,
         typer.Option(
-            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. Default: rtol.",
+            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. "
+            "Default: rtol.",
             metavar="A",
         ),
     ] = None,
@@ -67,7 +69,8 @@ def command(
     integrator: Annotated[
         Integrator | None,
         typer.Option(
-            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle for long runs (with --step).",
+            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
+            "for long runs (with --step).",
             rich_help_panel=METHODS,
         ),
     ] = None,
@@ -162,7 +165,8 @@ def command(
         }
         if "duration" not in options:
             raise UserError(
-                f"{target.name} does not say how long to run: give --duration S, or define duration in the file."
+                f"{target.name} does not say how long to run: give --duration S, or define "
+                "duration in the file."
             )
         folder = _folder(out, target.name)
         phases = [_known_coordinate(target, name) for name in phase or ()]
@@ -175,14 +179,15 @@ def command(
         return 0
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
     print(
-        f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in {folder}.",
+        f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in "
+        f"{folder}.",
         file=sys.stderr,
     )
     return INTERRUPTED if run.result.name == "INTERRUPTED" else RUN_FAILED
 
 
 def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime):
-    from zwang.simulation import simulate
+    from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
     bar.says("compiling")
@@ -218,7 +223,7 @@ def _write(
 ):
     """Write run.nc and, if wanted, the report and the view."""
     bar.says("writing results")
-    from zwang.report import summarize, write_report
+    from zwang.output.report import summarize, write_report
 
     summary = summarize(run, target.exact)
     warnings += [summary.unmet, summary.energy.warning]
@@ -249,7 +254,7 @@ def _write(
         )
         wall.ends("report")
         if target.scene is not None:
-            from zwang.viewer import write_view
+            from zwang.output.viewer import write_view
 
             write_view(
                 run,
@@ -266,7 +271,8 @@ def _known_coordinate(target: Target, name: str) -> str:
     coordinates = target.model.system.coordinates
     if name not in coordinates:
         raise UserError(
-            f"--phase {name}: {target.name} has no such coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
+            f"--phase {name}: {target.name} has no such "
+            f"coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
         )
     return name
 
@@ -278,7 +284,7 @@ def _say(
         print(f"zwang: warning: {warning}", file=sys.stderr)
     if quiet:
         return
-    from zwang.cli.closing import print_closing
+    from zwang.cli.summary_table import print_closing
 
     print_closing(summary, wall)
     written = [

@@ -40,7 +40,7 @@ def command(
     [cyan]zwang view results/four-bar --port 0 --no-open[/]
     """
     folder = _folder(run)
-    from zwang.viewer.server import serving
+    from zwang.output.viewer.server import serving
 
     try:
         with serving(folder, port) as (server, address):
@@ -56,7 +56,10 @@ def command(
             except KeyboardInterrupt:
                 print("ended")
     except OSError as error:
-        taken = f"port {port} cannot be used: {error.strerror}; give another one with --port, or --port 0 for any that is free."
+        taken = (
+            f"port {port} cannot be used: {error.strerror}; give another one with --port, or "
+            "--port 0 for any that is free."
+        )
         raise UserError(taken) from None
     return 0
 
@@ -65,12 +68,14 @@ def _folder(run: Path) -> Path:
     folder = run.parent if run.is_file() else run
     if not folder.is_dir():
         raise UserError(
-            f"there is no run {run}; expected the folder that `zwang run MODEL` has written, such as results/{run.name}."
+            f"there is no run {run}; expected the folder that `zwang run MODEL` has written, "
+            f"such as results/{run.name}."
         )
     if not (folder / PAGE).is_file():
         written = (folder / "run.nc").is_file()
         why = (
-            "its model says nothing of what there is to see: define scene, a zw.Scene, beside model, q0 and v0, and run it again"
+            "its model says nothing of what there is to see: define scene, a zw.Scene, beside "
+            "model, q0 and v0, and run it again"
             if written
             else "expected the folder that `zwang run MODEL` has written"
         )

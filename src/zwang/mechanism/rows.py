@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from zwang.arguments import number
-from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.joints import KINDS, Kind
 from zwang.mechanism.layout import Layout, meant

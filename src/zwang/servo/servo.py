@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import (
     count,
     function,
@@ -21,16 +22,15 @@ from zwang.arguments import (
     texts,
 )
 from zwang.arrays import require_float64
-from zwang.constraint import AbstractConstraint, Constraints
-from zwang.dynamics import Dynamics
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.errors import ModelError
-from zwang.law import AbstractControlLaw
-from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
-from zwang.servo.prolonged import NATURAL_DEGREE
 from zwang.suggestions import did_you_mean
 from zwang.tracing import outcome, returned
 
@@ -65,7 +65,7 @@ class Servo(AbstractControlLaw):
     Example:
         >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
         >>> servo = Servo([height], actuation=jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
-    """
+    """  # noqa: E501
 
     constraints: tuple[AbstractConstraint, ...]
     actuation: Callable
@@ -99,7 +99,8 @@ class Servo(AbstractControlLaw):
         for c in constraints:
             if c.nonideal is not None:
                 raise ModelError(
-                    f"servo constraint {c.name!r} has a nonideal force; actuators have none: model it in the system."
+                    f"servo constraint {c.name!r} has a nonideal force; actuators have none: "
+                    "model it in the system."
                 )
         require_float64()
         self.constraints = constraints
@@ -141,7 +142,8 @@ class Servo(AbstractControlLaw):
             count(degree, f"Servo: degree of {name!r}")
             if degree < natural[name] or (natural[name] == 0 and degree > 0):
                 raise ModelError(
-                    f"Servo: degree {degree} of {name!r} does not fit its level; {natural[name]} is its natural one."
+                    f"Servo: degree {degree} of {name!r} does not fit its level; "
+                    f"{natural[name]} is its natural one."
                 )
         return {**natural, **degrees}
 
@@ -167,7 +169,8 @@ class Servo(AbstractControlLaw):
         B = self.actuation(q, t, p)
         if isinstance(B, Mapping):
             raise ModelError(
-                "actuation is given by name of velocity, which is for zw.Hierarchy(..., servo=servo)."
+                "actuation is given by name of velocity, which is for zw.Hierarchy(..., "
+                "servo=servo)."
             )
         B = returned(B, "actuation(q, t, p)", integers=True, lists=True)
         return jnp.asarray(B, jnp.float64)
@@ -219,18 +222,21 @@ class Servo(AbstractControlLaw):
         ):
             expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
             raise ModelError(
-                f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities."
+                f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the "
+                "force on the velocities."
             )
         if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
             raise ModelError(
-                f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each."
+                f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; "
+                "give one for each."
             )
         if self.limits is not None:
             self.limits.check(shape[1])
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(
-                f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=."
+                f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give "
+                "each its own name=."
             )
         Constraints(
             self.constraints, passive.system, passive.p

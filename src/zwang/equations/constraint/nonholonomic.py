@@ -1,0 +1,58 @@
+"""Nonholonomic constraints, ψ(q, v, t) = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax.numpy as jnp
+
+from zwang.arguments import function, label, labels, optional_function
+from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.tracing import returned
+
+
+class Nonholonomic(AbstractConstraint):
+    """A relation between velocities, linear in them (rolling, knife edges) or not (Appell-Hamel):
+
+        ψ(q, v, t, p) = 0
+
+    Args:
+        psi: `(q, v, t, p)` → residual, a scalar or shape (rows,).
+        name: name in results; "nonholonomic" unless given.
+        nonideal: see `AbstractConstraint`.
+        parts: names of like constraints whose rows `psi` returns one after another, as many each:
+            many joints cost one function, and results still know them by name; none unless given.
+
+    Example:
+        >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
+    """  # noqa: E501
+
+    psi: Callable
+    name: str
+    nonideal: Callable | None
+    labels: tuple[str, ...]
+
+    def __init__(
+        self,
+        psi: Callable,
+        *,
+        name: str = "nonholonomic",
+        nonideal: Callable | None = None,
+        parts: Sequence[str] = (),
+    ):
+        self.name = label(name, "Nonholonomic: name")
+        self.psi = function(psi, f"constraint {name!r}: psi", "(q, v, t, p) → residual")
+        self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
+        self.labels = labels(parts, f"constraint {name!r}: parts")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
+
+    @property
+    def level(self) -> str:
+        return "velocity"
+
+    def velocity_residual(self, system, q, v, t, p):
+        psi = returned(self.psi(q, v, t, p), f"constraint {self.name!r}: psi(q, v, t, p)")
+        return jnp.atleast_1d(psi)
