@@ -1,0 +1,72 @@
+"""One case of the catalogue of hostile input, and how it is run and judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from zwang.errors import ModelError, SimulationError
+
+
+@dataclass(frozen=True)
+class Case:
+    """One hostile input and what has to come of it.
+
+    Attributes:
+        name: what is given, in a few words; unique within its catalogue.
+        line: line of the list of classes in the issue that this case belongs to.
+        do: a function of an empty folder that gives the input to the library in Python; a
+            `ModelError` or `SimulationError` that it raises is its sentence; or
+        argv: words of the command line after `zwang`, run in an empty folder in which `files`
+            have been written.
+        says: regular expression that the sentence contains (raised, or printed by the command).
+        code: exit code of the command; None for a case in Python, which has to raise.
+        files: name → content, written into the folder before the case runs.
+    """
+
+    name: str
+    line: int
+    says: str
+    do: Callable[[Path], object] | None = None
+    argv: tuple[str, ...] = ()
+    code: int | None = None
+    files: dict[str, str | bytes] | None = None
+
+
+LONGEST_SENTENCE = 2000
+"""Characters [-] that a message may have: input is quoted in part, never as a whole."""
+
+
+def outcome(case: Case, folder: Path, command: Callable) -> tuple[int | None, str]:
+    """Exit code and text of a case; foreign exceptions are not caught, so that they fail the test.
+
+    Args:
+        case: the case.
+        folder: an empty folder, the working directory of the case.
+        command: `(words) -> (exit code, text)` runs the command line in this process.
+    """
+    for name, content in (case.files or {}).items():
+        data = content if isinstance(content, bytes) else content.encode()
+        (folder / name).write_bytes(data)
+    if case.do is None:
+        return command(case.argv)
+    try:
+        case.do(folder)
+    except (ModelError, SimulationError) as error:
+        return None, str(error)
+    return None, "(accepted without a word)"
+
+
+def fault(case: Case, code: int | None, text: str) -> str | None:
+    """What is wrong with the outcome of a case, or None."""
+    if code != case.code:
+        return f"{case.name}: exit code {code}, expected {case.code}: {text[-500:]}"
+    if not re.search(case.says, " ".join(text.split())):
+        return f"{case.name}: nothing of {case.says!r} in: {text[-500:]}"
+    if "Traceback" in text or len(text) > LONGEST_SENTENCE:
+        return f"{case.name}: a traceback or too long ({len(text)} characters): {text[:500]}"
+    if any(ord(x) < 32 and x not in "\n\t" for x in text):
+        return f"{case.name}: control codes reach the terminal: {text[:500]!r}"
+    return None
