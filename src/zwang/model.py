@@ -25,6 +25,7 @@ from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.sparse import MISSED, MOST_COLORS, Sparse, SparseMatrix, Sparsity, Structure
 from zwang.state import State
 from zwang.system import System
+from zwang.text import check_names, checked_name
 
 
 class Model(eqx.Module):
@@ -81,6 +82,10 @@ class Model(eqx.Module):
                 raise ModelError(
                     f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
                 )
+        # names go into files and onto the terminal after the run, so they are checked before it
+        checked_name(name, "Model: name")
+        for c in constraints:
+            check_names((c.name, *c.parts), "Model: the name of a constraint")
         self.system, self.singular_mass, self.name, self.assembly = (
             system,
             singular_mass,

@@ -118,7 +118,8 @@ def simulate(
     Raises:
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a
             singular mass matrix.
-        SimulationError: if the run stops early; its `.run` holds what was reached.
+        SimulationError: if the run stops early, also by Ctrl-C once it has begun; its `.run` holds
+            what was reached.
     """
     instants = _sample_times(duration, times, samples, t0)
     drift = Projection() if drift is None else drift
@@ -219,8 +220,9 @@ def simulate(
     )
     if throw and result.is_failure:
         detail = f": {stopped_by}" if stopped_by else ""
+        kept = "; the run so far is in `run` of this exception" * (result is Result.INTERRUPTED)
         raise SimulationError(
-            f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}{detail}.",
+            f"{model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {result.sentence}{detail}{kept}.",
             result,
             run,
         )

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.errors import ModelError
+from zwang.text import check_names
 
 
 class Names(tuple):
@@ -157,6 +158,8 @@ def _names(
     names = Names(default) if given is None else Names(given)
     if len(names) != len(default):
         raise ModelError(f"System got {len(names)} {what}, expected {len(default)}.")
+    if given is not None:
+        check_names((x for x in names if unique or x != ""), f"System: one of {what}")
     if unique and len(set(names)) != len(names):
         raise ModelError(
             f"System got {what} that repeat a name: {', '.join(names)}; give each its own."

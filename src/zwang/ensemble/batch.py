@@ -22,6 +22,7 @@ from zwang.programs import compiler_options
 from zwang.programs.abreast import abreast
 from zwang.programs.single import members_together
 from zwang.pseudoinverse import Proximal
+from zwang.run.saving import save
 
 if TYPE_CHECKING:
     import xarray
@@ -103,9 +104,13 @@ class Batch:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write the dataset as NetCDF."""
-        self.dataset.to_netcdf(path, engine="h5netcdf")
-        return Path(path)
+        """Write the dataset as NetCDF (`.nc`), all or nothing.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
+        """
+        return save(self.dataset, path, formats=(".nc",))
 
 
 Precision = Literal["double", "single"]

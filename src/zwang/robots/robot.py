@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.constraint import AbstractConstraint, Holonomic
 from zwang.errors import ModelError
+from zwang.files.reading import shown_path
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.pairs import Pair
 from zwang.model import Model
@@ -44,10 +46,10 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise ModelError(
-            f"{path} is no robot file; expected one that ends in {', '.join(FORMATS)}."
+            f"{shown_path(path)} is no robot file; expected one that ends in {', '.join(FORMATS)}."
         )
-    if not path.is_file():
-        raise ModelError(f"there is no file {path}.")
+    if not os.path.lexists(path):
+        raise ModelError(f"there is no file {shown_path(path)}.")
     if path.suffix.lower() == ".sdf":
         from zwang.robots.sdf import read as reader
     else:
