@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from zwang.cli.failure import UserError, one_line, where_in
+from zwang.cli.failure import UserError, one_line, text_of, where_in
 from zwang.cli.target import Target
 from zwang.files import read_bytes
 
@@ -82,7 +82,7 @@ def _run(path: Path) -> dict[str, Any]:
         what = (
             str(error)
             if isinstance(error, ModelError)
-            else f"{type(error).__name__}: {error}".rstrip(": ")
+            else f"{type(error).__name__}: {text_of(error)}".rstrip(": ")
         )
         raise UserError(f"{place}: {what}") from error
 

@@ -46,6 +46,8 @@ def read_bytes(path: Path | str, size: str, what: str = "") -> bytes:
             data = file.read(most + 1)
     except OSError as error:
         raise ModelError(f"cannot read {shown}: {reason(error)}.") from None
+    except ModelError:
+        raise
     except ValueError:  # NUL in a path
         raise ModelError(f"cannot read {shown}: no file can have this name.") from None
     if len(data) > most:

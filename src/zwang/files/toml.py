@@ -24,12 +24,13 @@ class TomlError(ModelError):
     """A file is no TOML, or goes beyond a limit.
 
     Attributes:
-        line: where, or None.
+        line: its line, or None.
+        where: the way to it, e.g. ("bodies", "crank", "mass"); empty where it is not known.
     """
 
-    def __init__(self, message: str, line: int | None = None):
+    def __init__(self, message: str, line: int | None = None, where: tuple[str, ...] = ()):
         super().__init__(message)
-        self.line = line
+        self.line, self.where = line, where
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
@@ -103,24 +104,23 @@ def _check_digits(word: str, line: int) -> None:
 
 
 def _check_values(content: Mapping[str, Any]) -> None:
-    """Refuse names that cannot be shown and numbers whose squares are none, without recursion."""
-    left: list[tuple[str, Any]] = [("", content)]
+    """Refuse names and texts that cannot be shown and numbers whose squares are none; without
+    recursion.
+    """
+    left: list[tuple[tuple[str, ...], Any]] = [((), content)]
     while left:
         where, value = left.pop()
         if isinstance(value, dict):
             for name, x in value.items():
-                checked_name(name, f"a name in [{where}]" if where else "a name")
-                left.append((f"{where}.{name}" if where else name, x))
+                checked_name(name, f"a name in [{'.'.join(where)}]" if where else "a name")
+                left.append(((*where, name), x))
         elif isinstance(value, list):
             left += [(where, x) for x in value]
         elif isinstance(value, str):
-            if (
-                bad := next((c for c in value if is_hidden(c) and c not in "\r\n\t"), None)
-            ) is not None:
-                raise TomlError(
-                    f"{where} is {value!r:.80} with the control character U+{ord(bad):04X}."
-                )
-        elif isinstance(value, (int, float)) and abs(value) > 10.0 ** limit("magnitude"):
-            raise TomlError(
-                f"{where} is {value:.6g}, expected a number of at most 1e{limit('magnitude')} in size."
-            )
+            hidden = [x for x in value if is_hidden(x) and x not in "\r\n\t"]
+            if hidden:
+                said = f"is {value!r:.80} with the control character U+{ord(hidden[0]):04X}."
+                raise TomlError(f"{'.'.join(where)}: {said}", where=where)
+        elif isinstance(value, (int, float)) and not abs(value) <= 10.0 ** limit("magnitude"):
+            said = f"is {value:.6g}, expected a finite number up to 1e{limit('magnitude')} in size."
+            raise TomlError(f"{'.'.join(where)}: {said}", where=where)

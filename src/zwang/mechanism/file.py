@@ -64,7 +64,9 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     try:
         content = parsed_toml(text)
     except ModelError as error:
-        line = error.line if isinstance(error, TomlError) else None
+        line = None
+        if isinstance(error, TomlError):
+            line = line_of(text, error.where) if error.line is None else error.line
         raise ModelError(f"{path}{f', line {line}' if line else ''}: {error}") from None
     try:
         values = parameter_values(content, settings)

@@ -57,13 +57,13 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     Raises:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
     """
+    _, root = parsed(path)
+    urdf = root.tag == "robot"
+    _refuse_many_copies(root, 1, shown_path(path))
     try:
         mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
         raise ModelError(EXTRA) from None
-    _, root = parsed(path)
-    urdf = root.tag == "robot"
-    _refuse_many_copies(root, 1, shown_path(path))
     model = _compiled(mujoco, path, "urdf" if urdf else "mjcf", bool(floating))
     made = _Reading(mujoco, model, path).description
     made.name = _model_name(model) or path.stem
