@@ -14,7 +14,6 @@ import zwang as zw
 from tests.cli.command_line import PENDULUM, write, zwang
 from zwang.errors import Result
 
-
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell in the background ignores
