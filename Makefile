@@ -20,7 +20,7 @@ MATHJAX_VERSION := 3.2.2
 MATHJAX_SHA256 := a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6
 
 # three.js, the part of it that view.js uses, in one file beside it; committed, so that writing a page needs no npm.
-VIEWER := src/zwang/viewer
+VIEWER := src/zwang/output/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 

@@ -8,6 +8,7 @@ write `results/benchmarks.json`.
 | `python -m benchmarks acceleration startup` | some, by name |
 | `python -m benchmarks peers --problem a02 --peer exudyn` | beside other programs, a part |
 | `python -m benchmarks page` | `docs/performance.md` with its pictures from what was measured |
+| `python -m benchmarks.gallery_runs` | every motion of the gallery, recorded and compared |
 
 Each part that is measured again replaces itself in the file and leaves the others.
 """

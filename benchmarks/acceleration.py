@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.timing import called, interleaved, looped
-from zwang.pseudoinverse import ALL_PSEUDOINVERSES, Proximal
+from zwang.algebra.pseudoinverse import ALL_PSEUDOINVERSES, Proximal
 
 G, THETA = 9.81, np.pi / 4
 MASS = np.array([1, 1, 0.1] * 3 + [2, 2, 0.2])
@@ -117,7 +117,8 @@ def run() -> dict:
         seen = results[f"m = n = {size}"] = measure(copies)
         default = seen[Proximal.__name__]["median"]
         print(
-            f"acceleration at m = n = {size}      µs: median (min … max)   NumPy by hand/it   NumPy pinv alone/it"
+            f"acceleration at m = n = {size}      µs: median (min … max)   NumPy by hand/it   "
+            "NumPy pinv alone/it"
         )
         for name, x in seen.items():
             row = f"{x['median'] * 1e6:9.1f} ({x['min'] * 1e6:.1f} … {x['max'] * 1e6:.1f})"

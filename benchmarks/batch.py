@@ -18,8 +18,9 @@ import numpy as np
 
 import zwang as zw
 from zwang import gallery
-from zwang.ensemble import prepare, trajectory
 from zwang.programs import compiler_options, program
+from zwang.simulation.batch import prepare
+from zwang.simulation.trajectory import trajectory
 
 MEMBERS, SINGLE, DURATION, BUDGET = 128, 16, 2.0, 15.0
 """Members, runs of a loop, length of a motion [s], and of all calls together [s]."""
@@ -84,12 +85,16 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     }
     one = found[LOOP]
     print(
-        f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to the loop   the same per core"
+        f"{name}, {DURATION:g} s, batch of {MEMBERS:3d}                  per second   ratio to "
+        "the loop   the same per core"
     )
     for way, x in found.items():
         note = ""
         if way in programs:
-            note = f"   {results[way].memory_per_member / 1e3:.1f} kB/member, violation {np.nanmax(results[way].violation):.0e}"
+            note = (
+                f"   {results[way].memory_per_member / 1e3:.1f} kB/member, violation "
+                f"{np.nanmax(results[way].violation):.0e}"
+            )
         ratio, per_core = one["wall"] / x["wall"], one["processor"] / x["processor"]
         print(f"  {way:38s} {1 / x['wall']:12.0f} {ratio:19.2f} {per_core:19.2f}{note}")
         least = min(x[0] for x in seen[LOOP]) / min(x[0] for x in seen[way])

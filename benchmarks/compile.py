@@ -92,6 +92,7 @@ def run() -> dict:
     )
     print(f"first run {seen['first']:.1f} s (compilation), ", end="")
     print(
-        f"second {seen['second, another tolerance'] * 1e3:.0f} ms; violation {float(result.dataset.violation.max()):.0e} m"
+        f"second {seen['second, another tolerance'] * 1e3:.0f} ms; violation "
+        f"{float(result.dataset.violation.max()):.0e} m"
     )
     return seen

@@ -48,7 +48,8 @@ def run() -> dict:
     for name, x in seen.items():
         target = (SINGLE if name.startswith("one") else BATCH) * 1e6
         print(
-            f"  control, {name:36s} {x['median'] * 1e6:7.2f} µs ({x['min'] * 1e6:.2f} … {x['max'] * 1e6:.2f}), target {target:.0f}"
+            f"  control, {name:36s} {x['median'] * 1e6:7.2f} µs ({x['min'] * 1e6:.2f} … "
+            f"{x['max'] * 1e6:.2f}), target {target:.0f}"
         )
     return seen
 

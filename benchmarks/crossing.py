@@ -17,7 +17,8 @@ RTOL = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 def run() -> list[dict]:
     rows = []
     print(
-        "run            rtol    steps  rejected   ms (again)   max |phi|   energy drift   error against exact motion"
+        "run            rtol    steps  rejected   ms (again)   max |phi|   energy drift   error "
+        "against exact motion"
     )
     for name, settings in (
         ("n-four-bar", {"N": 1}),
@@ -31,8 +32,9 @@ def run() -> list[dict]:
             x = rows[-1]
             label = f"{name}{' N=' + str(settings['N']) if settings else ''}"
             print(
-                f"{label:14s} {rtol:.0e} {x['steps']:6d} {x['rejected']:8d} {x['seconds'] * 1e3:12.1f} {x['violation']:12.0e} "
-                f"{x['energy_drift']:12.1e} {x['error']:20.1e}"
+                f"{label:14s} {rtol:.0e} {x['steps']:6d} {x['rejected']:8d} "
+                f"{x['seconds'] * 1e3:12.1f} {x['violation']:12.0e} {x['energy_drift']:12.1e} "
+                f"{x['error']:20.1e}"
             )
     return rows
 

@@ -61,7 +61,8 @@ def run() -> dict:
     print(f"five-bar, 2 s, rtol 1e-10: one run {seen['run']['median'] * 1e3:.1f} ms")
     for row in rows:
         print(
-            f"  {row[0]:30s} {row[1]:>6s} runs; beside central differences {row[2]} (wanted {row[3]})"
+            f"  {row[0]:30s} {row[1]:>6s} runs; beside central differences {row[2]} (wanted "
+            f"{row[3]})"
         )
     columns = [
         "derivative of a run through singular configurations",

@@ -43,7 +43,8 @@ def run() -> dict:
     for name, x in seen.items():
         span = f"({x['min'] * 1e3:.3f} … {x['max'] * 1e3:.3f})"
         print(
-            f"  hierarchy, {name:26s} {x['median'] * 1e3:8.3f} ms {span}, {x['median'] / one:6.1f} times"
+            f"  hierarchy, {name:26s} {x['median'] * 1e3:8.3f} ms {span}, "
+            f"{x['median'] / one:6.1f} times"
         )
     print(f"  hierarchy, target {TARGET:.0f} times; accelerations differ by {difference:.1e}")
     return {**seen, "difference": float(difference)}

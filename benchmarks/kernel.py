@@ -32,7 +32,9 @@ WAYS = {"one kernel": "1", "operation by operation": "0"}
 def run() -> dict:
     rows, results = [], {}
     print(
-        f"{'the loop of a run [ms], median (least … most)':46s}{'one kernel':26s}{'operation by operation':26s} ratio   first run [s]"
+        f"{'the loop of a run [ms], median (least … most)':46s}{'one kernel':26s}"
+        f"{'operation by operation':26s} "
+        "ratio   first run [s]"
     )
     for name, duration in RUNS.items():
         seen, first = _in_turn(name, duration)
@@ -43,7 +45,8 @@ def run() -> dict:
         ]
         started = ", ".join(f"{first[way]:.1f}" for way in WAYS)
         print(
-            f"  {name + f', {duration:g} s':44s}{cells[0]:26s}{cells[1]:26s} {ratio:5.1f}   {started}"
+            f"  {name + f', {duration:g} s':44s}{cells[0]:26s}{cells[1]:26s} {ratio:5.1f}   "
+            f"{started}"
         )
         rows.append([f"{name}, {duration:g} s", *cells, f"{ratio:.1f}", started])
         results[name] = {way: x | {"first": first[way]} for way, x in seen.items()}
@@ -80,10 +83,11 @@ def _in_turn(name: str, duration: float) -> tuple[dict[str, dict[str, float]], d
 def _child(name: str, duration: float) -> None:
     import jax
 
-    from zwang import course, gallery
+    from zwang import gallery
+    from zwang.simulation import driver
 
     jax.config.update("jax_enable_x64", True)
-    advance, spent = course.advance, [0.0]
+    advance, spent = driver.advance, [0.0]
 
     def timed(*given, **options):
         begun = time.perf_counter()
@@ -91,7 +95,7 @@ def _child(name: str, duration: float) -> None:
         spent[0] += time.perf_counter() - begun
         return found
 
-    course.advance = timed
+    driver.advance = timed
     example, runs = gallery.load(name), 0
     for _ in sys.stdin:
         spent[0], begun = 0.0, time.perf_counter()

@@ -6,7 +6,7 @@ operations and bytes.
 
 Neither counts the evaluation of φ and its derivatives, so that no program can be as fast as this
 limit, and none is faster.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ SWEEPS = 3
 def run() -> dict:
     peak, small, stream = dgemm(SIDE), {n: cholesky(n) for n in (12, 60, 194)}, triad()
     print(
-        f"limits, one core: dgemm {peak['median'] / 1e9:.1f} GFLOP/s, triad {stream['median'] / 1e9:.1f} GB/s"
+        f"limits, one core: dgemm {peak['median'] / 1e9:.1f} GFLOP/s, triad "
+        f"{stream['median'] / 1e9:.1f} GB/s"
     )
     return {"dgemm": peak, "triad": stream, "cholesky": {str(n): x for n, x in small.items()}}
 

@@ -123,7 +123,9 @@ def energy_errors(run) -> dict:
 
 
 def energy_error_by_tenths(run) -> list[float]:
-    """Largest error of the energy in each tenth of a run, relative to the energy that is exchanged."""
+    """Largest error of the energy in each tenth of a run, relative to the energy that is
+    exchanged.
+    """
     kinetic, energy = run.dataset.kinetic_energy.values, run.dataset.energy.values
     error = np.abs(energy - energy[0]) / np.ptp(kinetic)
     return [float(part.max()) for part in np.array_split(error, 10)]
@@ -146,7 +148,8 @@ def long(steps: int = STEPS) -> list[dict]:
             seen |= energy_errors(seen.pop("run"))
             rows.append({"model": name, "method": method, **seen})
             print(
-                f"{name:11s} {method:14s} {seen['steps']:9d} {seen['seconds']:10.2f}   {seen['first']:.1e} {seen['last']:.1e}"
+                f"{name:11s} {method:14s} {seen['steps']:9d} {seen['seconds']:10.2f}   "
+                f"{seen['first']:.1e} {seen['last']:.1e}"
             )
     return rows
 
@@ -168,7 +171,8 @@ def bounded(steps: int = MANY_STEPS) -> dict:
     )
     wall, tenths = time.perf_counter() - start, energy_error_by_tenths(run)
     print(
-        f"{steps} steps of Rattle in {wall:.0f} s: energy error by tenths {', '.join(f'{x:.1e}' for x in tenths)}"
+        f"{steps} steps of Rattle in {wall:.0f} s: energy error by tenths "
+        f"{', '.join(f'{x:.1e}' for x in tenths)}"
     )
     taken = {
         "model": "four-bar",

@@ -45,13 +45,15 @@ def run(sizes=SIZES) -> dict:
         seen = interleaved({name: called(call, 2) for name, call in calls.items()}, repeats=5)
         rows = model.constraints.m
         print(
-            f"  modules, {modules:5d} loops, {rows} rows: model built in {built:.1f} s of processor time"
+            f"  modules, {modules:5d} loops, {rows} rows: model built in {built:.1f} s of "
+            "processor time"
         )
         for name, x in seen.items():
             span = f"{x['median'] * 1e3:9.2f} ms ({x['min'] * 1e3:.2f} … {x['max'] * 1e3:.2f})"
             apart = np.abs(answers[name] - answers["modules"]).max()
             print(
-                f"  modules, {modules:5d}: {name:12s} {span}, first call {first[name]:6.1f} s of processor time, differs by {apart:.0e}"
+                f"  modules, {modules:5d}: {name:12s} {span}, first call {first[name]:6.1f} s "
+                f"of processor time, differs by {apart:.0e}"
             )
         results[str(modules)] = {"built": built, "first": first, **seen}
     return results

@@ -91,7 +91,8 @@ def evaluation(name: str, path: Path) -> dict:
         end="; ",
     )
     print(
-        f"zwang / MuJoCo {times['zwang'] / times['MuJoCo']:.1f}, zwang / Pinocchio {times['zwang'] / times['Pinocchio']:.1f}"
+        f"zwang / MuJoCo {times['zwang'] / times['MuJoCo']:.1f}, zwang / Pinocchio "
+        f"{times['zwang'] / times['Pinocchio']:.1f}"
     )
     return times
 

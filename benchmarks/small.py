@@ -87,7 +87,8 @@ def run() -> dict:
                 assert np.allclose(out, evaluate(q), atol=1e-8), f"{name}: C disagrees"
             results[name] = interleaved(timed)
     print(
-        "acceleration, µs: median (min … max)          zwang                    the same in C        ratio   target"
+        "acceleration, µs: median (min … max)          zwang                    the same in C   "
+        "     ratio   target"
     )
     rows = []
     for name, seen in results.items():
@@ -99,7 +100,8 @@ def run() -> dict:
             f"{seen['zwang']['median'] / seen['C']['median']:.1f}" if "C" in seen else "no compiler"
         )
         print(
-            f"  {name:34s} {'   '.join(f'{cell:26s}' for cell in cells)} {ratio:>6s}   {TARGETS[name]:g}"
+            f"  {name:34s} {'   '.join(f'{cell:26s}' for cell in cells)} {ratio:>6s}   "
+            f"{TARGETS[name]:g}"
         )
         rows.append([name, *cells, *([] if "C" in seen else ["–"]), ratio, f"{TARGETS[name]:g}"])
     columns = [

@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.page.words import digits, seconds, spread
 from benchmarks.timing import accelerations, interleaved
 from zwang import gallery
-from zwang.pseudoinverse import Proximal
-from zwang.sparse import Sparse
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.pseudoinverse.sparse import Sparse
 
 SIZES = (1_000, 10_000, 100_000)
 DENSE = (10, 20, 40, 80, 160, 320)
@@ -82,8 +82,8 @@ def chain() -> list[dict]:
         N, per = row["N"], {k: x / row["N"] * 1e6 for k, x in seen[row["N"]].items()}
         row["us_per_rod"] = per
         print(
-            f"{N:7d} {row['find']:10.2f} {row['compile']:12.1f} {per['median']:14.3f} ({per['min']:.3f} … {per['max']:.3f})"
-            f"  {row['colors']:8d} {row['rounds']:7d}"
+            f"{N:7d} {row['find']:10.2f} {row['compile']:12.1f} {per['median']:14.3f} "
+            f"({per['min']:.3f} … {per['max']:.3f})  {row['colors']:8d} {row['rounds']:7d}"
         )
     grown = rows[-1]["us_per_rod"]["median"] / rows[0]["us_per_rod"]["median"]
     print(f"cost per rod from {SIZES[0]} to {SIZES[-1]} rods: {grown:.2f} times")
@@ -102,7 +102,8 @@ def crossover() -> list[dict]:
         seen = {k: x["median"] * 1e6 for k, x in interleaved(calls).items()}
         rows.append({"N": N, "us": seen})
         print(
-            f"{N:4d} {2 * N:7d} {seen['sparse']:14.1f} {seen['dense']:13.1f} {seen['dense'] / seen['sparse']:14.2f}"
+            f"{N:4d} {2 * N:7d} {seen['sparse']:14.1f} {seen['dense']:13.1f} "
+            f"{seen['dense'] / seen['sparse']:14.2f}"
         )
     return rows
 
@@ -143,7 +144,8 @@ def loops(N: int = 40, duration: float = 10.0) -> dict:
     }
     ratio = found["dense"]["again"] / found["sparse"]["again"]
     print(
-        f"{N} four-bar loops, {duration:g} s: sparse {found['sparse']}, dense {found['dense']}: {ratio:.1f} times faster"
+        f"{N} four-bar loops, {duration:g} s: sparse {found['sparse']}, dense {found['dense']}: "
+        f"{ratio:.1f} times faster"
     )
     return {"N": N, "duration": duration, **found, "ratio": ratio}
 
@@ -166,7 +168,8 @@ def long_run(N: int = 10_000, steps: int = 100) -> dict:
         "violation": float(np.max(np.abs(phi))),
     }
     print(
-        f"{N} rods: {out['steps']} steps in {wall:.1f} s with compilation, largest |phi| {out['violation']:.1e} m"
+        f"{N} rods: {out['steps']} steps in {wall:.1f} s with compilation, largest |phi| "
+        f"{out['violation']:.1e} m"
     )
     return out
 
@@ -201,7 +204,8 @@ def tables(found: dict) -> list[dict]:
     whole = found["loops"]
     first = ", ".join(f"{k} {seconds(whole[k]['first'])}" for k in ("sparse", "dense"))
     run = beside(
-        f"{whole['N']} four-bar loops, {whole['duration']:g} s, compiled whole (with compiling {first})",
+        f"{whole['N']} four-bar loops, {whole['duration']:g} s, compiled whole (with compiling "
+        f"{first})",
         *(whole[k]["again"] for k in ("sparse", "dense")),
     )
     return [

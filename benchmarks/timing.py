@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from zwang.dynamics import Dynamics
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.programs import program
 
 

@@ -13,8 +13,8 @@ from PIL import Image
 import zwang as zw
 from zwang.cli.startup import start_jax
 from zwang.gallery.index.mechanisms import MECHANISMS
-from zwang.picture import Picture
-from zwang.picture.layout import INCH, layout
+from zwang.plots import Picture
+from zwang.plots.layout import INCH, layout
 
 FOLDER = Path(__file__).parent / "_static" / "mechanisms"
 LONGEST = 6.0
@@ -41,7 +41,8 @@ def draw(name: str) -> Path:
     Image.open(drawn).convert("RGB").quantize(COLORS).save(path, optimize=True)
     if path.stat().st_size > MOST_BYTES:
         raise SystemExit(
-            f"{path} has {path.stat().st_size} bytes, expected at most {MOST_BYTES}; draw fewer shades."
+            f"{path} has {path.stat().st_size} bytes, expected at most {MOST_BYTES}; draw fewer "
+            "shades."
         )
     return path
 

@@ -95,10 +95,12 @@ def main(picture: str = "results/swing_up.png", evaluations: int = 150) -> float
         float(1 - jnp.sin(run.q[-1, 2])),
     )
     print(
-        f"cost {best.fun:.2e} after {best.nfev} runs with their gradients; at the end {miss:.1e} rad or rad/s from rest upright;"
+        f"cost {best.fun:.2e} after {best.nfev} runs with their gradients; at the end "
+        f"{miss:.1e} rad or rad/s from rest upright;"
     )
     print(
-        f"largest torque {LIMIT * np.max(np.abs(np.tanh(best.x))):.3g} of {LEVEL:.3g} N·m; violation {float(np.max(run.violation)):.1e}"
+        f"largest torque {LIMIT * np.max(np.abs(np.tanh(best.x))):.3g} of {LEVEL:.3g} N·m; "
+        f"violation {float(np.max(run.violation)):.1e}"
     )
     figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7, 5), layout="constrained")
     above.plot(times, np.degrees(np.asarray(run.q[:, 2])))

@@ -123,13 +123,14 @@ def limit(results: dict) -> str:
         return "Not measured yet: `python -m benchmarks limits`.\n"
     peak, stream = machine["dgemm"]["median"], machine["triad"]["median"]
     text = (
-        f"One core of this machine multiplies matrices at {digits(peak / 1e9)} GFLOP/s and streams {digits(stream / 1e9)} GB/s; "
-        "LAPACK's Cholesky "
+        f"One core of this machine multiplies matrices at {digits(peak / 1e9)} GFLOP/s and "
+        f"streams {digits(stream / 1e9)} GB/s; LAPACK's Cholesky "
         + ", ".join(
             f"of {n} rows runs at {digits(x['median'] / 1e9)} GFLOP/s"
             for n, x in machine["cholesky"].items()
         )
-        + ". The least time of one acceleration is the longer of its operations at the first rate and its bytes at the second.\n"
+        + ". The least time of one acceleration is the longer of its operations at the first "
+        "rate and its bytes at the second.\n"
     )
     rows = []
     for _, r in sorted(_of(found, "ladder").get("zwang", {}).items()):

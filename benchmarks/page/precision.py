@@ -44,8 +44,9 @@ def loop_in_python(found: dict) -> str:
     if not shares:
         return ""
     return (
-        "Pinocchio has no compiled loop for constrained motion, so that its Runge-Kutta steps are Python; outside its own evaluations is, "
-        f"at an error of {small(TARGET_ERROR)}, this share of its time: {', '.join(shares)}.\n\n"
+        "Pinocchio has no compiled loop for constrained motion, so that its Runge-Kutta steps "
+        f"are Python; outside its own evaluations is, at an error of {small(TARGET_ERROR)}, "
+        f"this share of its time: {', '.join(shares)}.\n\n"
     )
 
 
@@ -109,7 +110,10 @@ def _why(of: list[dict]) -> str:
     said = {"cannot": "cannot: {}", "missing": "{}", "failed": "failed: {}", "left out": "{}"}
     x = of[0]
     if x["status"] == "other motion":
-        return f"another motion at all {len([r for r in of if r['status'] == 'other motion'])} settings"
+        return (
+            f"another motion at all {len([r for r in of if r['status'] == 'other motion'])} "
+            "settings"
+        )
     return said[x["status"]].format(x["sentence"].replace("|", "/"))
 
 

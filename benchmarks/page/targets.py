@@ -57,7 +57,8 @@ def _peers(found: dict) -> Iterator[Row]:
                 for r in (mine, theirs)
             )
             yield (
-                f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least {digits(wanted)} × as fast as the best peer",
+                f"{TITLES[problem]}, error ≤ {small(TARGET_ERROR)}, warm: at least "
+                f"{digits(wanted)} × as fast as the best peer",
                 f"{ratio(times)}: {', '.join(each)}",
                 times >= wanted,
             )
@@ -104,8 +105,10 @@ def _acceleration(found: dict) -> Iterator[Row]:
 def _sparse(found: dict) -> Iterator[Row]:
     loops = found["loops"]
     yield (
-        f"{loops['N']} four-bar loops, {loops.get('duration', 1.0):g} s, compiled whole: at least {digits(DENSE)} × as fast as dense",
-        f"{ratio(loops['ratio'])}: {seconds(loops['sparse']['again'])}, dense {seconds(loops['dense']['again'])}",
+        f"{loops['N']} four-bar loops, {loops.get('duration', 1.0):g} s, compiled whole: at "
+        f"least {digits(DENSE)} × as fast as dense",
+        f"{ratio(loops['ratio'])}: {seconds(loops['sparse']['again'])}, dense "
+        f"{seconds(loops['dense']['again'])}",
         loops["ratio"] >= DENSE,
     )
     per = {row["N"]: row["us_per_rod"]["median"] * 1e-6 for row in found["chain"]}
@@ -134,7 +137,8 @@ def _batch(found: dict) -> Iterator[Row]:
         if model != "table":
             x = hows[OFTEN]["ratio"]
             yield (
-                f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of single runs",
+                f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of "
+                "single runs",
                 ratio(x),
                 x >= BATCH,
             )
@@ -143,7 +147,8 @@ def _batch(found: dict) -> Iterator[Row]:
 def _gradients(found: dict) -> Iterator[Row]:
     for mode, apart in found["apart"].items():
         yield (
-            f"{mode} mode through singular configurations: central differences to {small(DERIVATIVE)}",
+            f"{mode} mode through singular configurations: central differences to "
+            f"{small(DERIVATIVE)}",
             small(apart),
             apart <= DERIVATIVE,
         )

@@ -3,7 +3,7 @@ from it.
 
 python -m benchmarks page           results/benchmarks.json → docs/performance.json → docs/performance.md, pictures
 python -m benchmarks page --again   the page and pictures from docs/performance.json as it is
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ TOP = """# Performance
 
 Every figure of this page comes from `performance.json` beside it, which the benchmarks write; `python -m benchmarks page` makes the
 page from it. Times are medians with the smallest and largest in brackets, all of one machine: {machine}.
-"""
+"""  # noqa: E501
 
 AHEAD = """## Where others are ahead
 
@@ -133,7 +133,7 @@ At these errors, the quickest other program takes less time than zwang once both
 
 EVALUATE_AHEAD = """The quickest other program for one acceleration, where it takes less time than zwang:
 
-"""
+"""  # noqa: E501
 
 BESIDE = """## Beside other programs
 
@@ -146,7 +146,7 @@ angle of each body, Exudyn too; Pinocchio takes joint coordinates. *Natural coor
 the hinges: fewer unknowns and no sines. The three have them as a second way to write the linkages down; the time to bring their results
 back to poses of the bodies counts.
 
-"""
+"""  # noqa: E501
 
 ONE = """## One evaluation, and many bodies
 
@@ -156,7 +156,7 @@ which costs each call little; MuJoCo's constraints are soft. Exudyn and Drake of
 unknowns than the coordinates of all bodies, which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no
 constraint at all.
 
-"""
+"""  # noqa: E501
 
 LIMIT = """## The limit
 
@@ -164,11 +164,14 @@ LIMIT = """## The limit
 
 MANY = """## Choosing the path for many bodies
 
-A model is still a plain function of q. From `zwang.sparse.structure.SPARSE_ROWS` constraint rows on, zwang looks for sparsity and takes the
-sparse path where its factor is small; `pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by name. The page on architecture says how it
-works. What it costs before the first step: finding the structure, and compiling a longer program than the dense one. For one evaluation of
-a model with a few hundred rows the dense path is done sooner; a step is faster on the sparse path from about 60 rows on. In a program of
-yours that runs often (`zw.program(f, often=True)`), where it becomes a part of one kernel, it is ahead from some 20 rows on.
+A model is still a plain function of q. From `zwang.dynamics.sparse_structure.SPARSE_ROWS`
+constraint rows on, zwang looks for sparsity and takes the sparse path where its factor is small;
+`pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by name. The page on architecture says how it
+works. What it costs before the first step: finding the structure, and compiling a longer program
+than the dense one. For one evaluation of a model with a few hundred rows the dense path is done
+sooner; a step is faster on the sparse path from about 60 rows on. In a program of yours that runs
+often (`zw.program(f, often=True)`), where it becomes a part of one kernel, it is ahead from some 20
+rows on.
 
 ```python
 import zwang as zw
@@ -179,7 +182,7 @@ run = example.run(duration=0.1, rtol=1e-6)  # the sparse path, by itself
 ```
 
 Not sparse yet: dense mass matrices, the velocity map of rigid bodies in space, servo control, `zw.check`.
-"""
+"""  # noqa: E501
 
 SETTINGS = """## Settings of the programs
 
@@ -195,4 +198,4 @@ AGAIN = """## Measure again
     python -m benchmarks page
 
 A part that is measured again replaces itself and leaves the others.
-"""
+"""  # noqa: E501

@@ -15,9 +15,14 @@ SHORT_PEERS = ("zwang", "pinocchio", "exudyn-alpha", "mujoco-stiff")
 
 
 def main(arguments: list[str]) -> int:
-    """Measure all, or the problems and peers that are named; everything else in the results stays."""
+    """Measure all, or the problems and peers that are named; everything else in the results
+    stays.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks peers", description=__doc__)
-    known = f"{', '.join(PROBLEMS)}; a02 means all of them; {', '.join(evaluation.SIZES)} for one evaluation against size"
+    known = (
+        f"{', '.join(PROBLEMS)}; a02 means all of them; {', '.join(evaluation.SIZES)} for one "
+        "evaluation against size"
+    )
     parser.add_argument("--problem", action="append", help=f"one of {known}")
     parser.add_argument(
         "--peer",
@@ -35,7 +40,8 @@ def main(arguments: list[str]) -> int:
     )
     if not peers or not names:
         parser.error(
-            f"nothing is called that; problems: {known}; peers: {', '.join(p.key for p in ALL_PEERS)}"
+            f"nothing is called that; problems: {known}; peers: "
+            f"{', '.join(p.key for p in ALL_PEERS)}"
         )
     measure(names, peers, given.every)
     return 0

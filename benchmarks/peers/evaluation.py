@@ -100,6 +100,7 @@ def said(record: dict) -> str:
     x = record["seconds"]
     low, middle, high = (x[k] * 1e6 / record["bodies"] for k in ("min", "median", "max"))
     return (
-        f"{head}  {record['what']:13s} {x['median'] * 1e6:12.1f} µs, per body {middle:8.3f} ({low:.3f} … {high:.3f}), "
-        f"ready in {record['ready']:5.1f} s, {record['peak_mb']:5.0f} MB"
+        f"{head}  {record['what']:13s} {x['median'] * 1e6:12.1f} µs, per body {middle:8.3f} "
+        f"({low:.3f} … {high:.3f}), ready in {record['ready']:5.1f} s, {record['peak_mb']:5.0f} "
+        "MB"
     )

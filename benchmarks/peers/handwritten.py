@@ -38,7 +38,10 @@ def acceleration(problem: Problem, frequency: float, points: bool = False):
 
 class Dop853(Peer):
     key, title = "numpy-dop853", "NumPy by hand, DOP853"
-    how = "pinv(A M^-1/2) with rcond 1e-10, SciPy's adaptive DOP853, Baumgarte's stabilization at 20 rad/s"
+    how = (
+        "pinv(A M^-1/2) with rcond 1e-10, SciPy's adaptive DOP853, Baumgarte's stabilization at "
+        "20 rad/s"
+    )
     knob = "rtol"
     frequency = 20.0
 
@@ -78,7 +81,10 @@ class Dop853Points(Dop853):
 
 class Rk4(Peer):
     key, title = "numpy-rk4", "NumPy by hand, RK4"
-    how = "the same right-hand side, Runge-Kutta of order 4 with a fixed step, Baumgarte's stabilization at 100 rad/s"
+    how = (
+        "the same right-hand side, Runge-Kutta of order 4 with a fixed step, Baumgarte's "
+        "stabilization at 100 rad/s"
+    )
     knob = "step [s]"
     frequency = 100.0
 

@@ -28,7 +28,10 @@ DENSE = 300
 
 class Ida(Peer):
     key, title, package, module = "ida", "IDA (SUNDIALS)", "scikit-sundae", "sksundae"
-    how = "index 2 after Gear, Gupta and Leimkuhler, Jacobian by hand, residual in NumPy, ε = 1e-10 where rows may be dependent"
+    how = (
+        "index 2 after Gear, Gupta and Leimkuhler, Jacobian by hand, residual in NumPy, ε = "
+        "1e-10 where rows may be dependent"
+    )
     knob = "rtol"
 
     def settings(self, problem):

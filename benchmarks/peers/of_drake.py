@@ -17,7 +17,10 @@ never felt.
 
 class Drake(Peer):
     key, title, package, module = "drake", "Drake, SAP", "drake", "pydrake"
-    how = "MultibodyPlant in discrete time, SAP, revolute joints and ball constraints, its compiled Simulator"
+    how = (
+        "MultibodyPlant in discrete time, SAP, revolute joints and ball constraints, its "
+        "compiled Simulator"
+    )
     knob = "step [s]"
 
     def settings(self, problem):

@@ -18,7 +18,10 @@ SPARSE = 10
 
 class ExudynGeneralizedAlpha(Peer):
     key, title, package, module = "exudyn-alpha", "Exudyn, generalized-α", "exudyn", "exudyn"
-    how = "index 3, spectral radius 0.9, modified Newton, RigidBody2D with RevoluteJoint2D, no files, fast version, fixed step"
+    how = (
+        "index 3, spectral radius 0.9, modified Newton, RigidBody2D with RevoluteJoint2D, no "
+        "files, fast version, fixed step"
+    )
     knob = "step [s]"
 
     def settings(self, problem):
@@ -67,7 +70,10 @@ class ExudynExplicit(Peer):
         if isinstance(problem, Linkage) and not problem.tree()[1] and len(problem.mass) == 1:
             return ""
         if isinstance(problem, RodChain):
-            return "its explicit integrators take no algebraic constraints, and its trees have no ball joints"
+            return (
+                "its explicit integrators take no algebraic constraints, and its trees have no "
+                "ball joints"
+            )
         return "its explicit integrators take no algebraic constraints, which a closed loop needs"
 
     def settings(self, problem):

@@ -71,7 +71,10 @@ class MujocoDefault(Peer):
 
 class MujocoStiff(MujocoDefault):
     key, title = "mujoco-stiff", "MuJoCo, stiffest"
-    how = "solref (2 step, 1), solimp 0.9999, Newton to 1e-15, Runge-Kutta of order 4, its compiled rollout"
+    how = (
+        "solref (2 step, 1), solimp 0.9999, Newton to 1e-15, Runge-Kutta of order 4, its "
+        "compiled rollout"
+    )
     stiff = True
 
     def evaluation(self, problem):

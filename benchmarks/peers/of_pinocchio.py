@@ -24,7 +24,10 @@ FREQUENCY = 100.0
 
 class Pinocchio(Peer):
     key, title, package, module = "pinocchio", "Pinocchio, RK4", "pin", "pinocchio"
-    how = "constraintDynamics with μ = 1e-10 and correctors at 100 rad/s (aba for trees), Runge-Kutta of order 4 in Python, fixed step"
+    how = (
+        "constraintDynamics with μ = 1e-10 and correctors at 100 rad/s (aba for trees), "
+        "Runge-Kutta of order 4 in Python, fixed step"
+    )
     knob = "step [s]"
 
     def settings(self, problem):

@@ -16,7 +16,10 @@ where runs are few, from 120 on.
 
 class Zwang(Peer):
     key, title, package, module = "zwang", "zwang", "zwang", "zwang"
-    how = "zw.simulate with its defaults (Dopri8, projection of every stage), constraints as plain functions"
+    how = (
+        "zw.simulate with its defaults (Dopri8, projection of every stage), constraints as plain "
+        "functions"
+    )
     knob = "rtol"
     compiles = True
 
@@ -60,7 +63,10 @@ class Zwang(Peer):
 
 class ZwangCompiled(Zwang):
     key, title = "zwang-compiled", "zwang, compiled whole"
-    how = "zw.program of zw.trajectory, often=True, for many runs: start and loop in one program, the sparse path from 40 rows on"
+    how = (
+        "zw.program of zw.trajectory, often=True, for many runs: start and loop in one program, "
+        "the sparse path from 40 rows on"
+    )
 
     def settings(self, problem):
         return (1e-6, 1e-7, 1e-8, 1e-10)

@@ -54,7 +54,10 @@ class Peer(abc.ABC):
     def missing(self) -> str:
         """A sentence if it is not installed."""
         if self.module and importlib.util.find_spec(self.module) is None:
-            return f"{self.package} is not installed: make bench-all installs it, where there is a wheel for this Python"
+            return (
+                f"{self.package} is not installed: make bench-all installs it, where there is a "
+                "wheel for this Python"
+            )
         return ""
 
     def version(self) -> str:
@@ -109,7 +112,9 @@ def turned(poses: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 
 def coordinates(problem: Linkage, poses: np.ndarray, rates: np.ndarray) -> Outcome:
-    """Poses and rates of all bodies, shapes (samples, bodies, 3), as coordinates of `equations.py`."""
+    """Poses and rates of all bodies, shapes (samples, bodies, 3), as coordinates of
+    `equations.py`.
+    """
     keep = 2 if problem.point_mass else 3
     return Outcome(
         poses[:, :, :keep].reshape(len(poses), -1), rates[:, :, :keep].reshape(len(rates), -1)

@@ -64,9 +64,8 @@ def measure(
                 for key in [k for k in found if k.startswith(f"{name}/{peer.key}/")]:
                     del found[key]
                 for record in ladder(name, problem, peer, every, cache):
-                    found[
-                        f"{name}/{peer.key}/{record['setting'] if record['setting'] is not None else '-'}"
-                    ] = record
+                    setting = "-" if record["setting"] is None else record["setting"]
+                    found[f"{name}/{peer.key}/{setting}"] = record
                     save(found)
                     print(f"  {said(record)}", flush=True)
             if name in TARGET_PROBLEMS:
@@ -200,13 +199,17 @@ def spread(seconds: Sequence[float]) -> dict:
 
 def said(record: dict) -> str:
     """A line of progress."""
-    head = f"{record['problem']:9s} {record['peer']:15s} {record['setting'] if record['setting'] is not None else '':>8}"
+    head = (
+        f"{record['problem']:9s} {record['peer']:15s} "
+        f"{record['setting'] if record['setting'] is not None else '':>8}"
+    )
     if "warm" not in record:
         return f"{head}  {record['status']}: {record['sentence']}"
     x, error = record["warm"], record["error"] if np.isfinite(record["error"] or 0) else np.nan
     low, middle, high = (x[k] * 1e3 for k in ("min", "median", "max"))
     cold = record["cold"][0] if record["cold"] else np.nan
     return (
-        f"{head}  error {error:8.1e}  violation {record['violation']:7.1e}  warm {middle:9.2f} ms ({low:.2f} … {high:.2f})  "
-        f"cold {cold:6.2f} s  {record['peak_mb']:5.0f} MB{'' if record['status'] == 'ran' else '  ' + record['status']}"
+        f"{head}  error {error:8.1e}  violation {record['violation']:7.1e}  warm {middle:9.2f} "
+        f"ms ({low:.2f} … {high:.2f})  cold {cold:6.2f} s  {record['peak_mb']:5.0f} "
+        f"MB{'' if record['status'] == 'ran' else '  ' + record['status']}"
     )

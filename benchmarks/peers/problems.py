@@ -11,7 +11,7 @@ judged.
 
 A result is positions and velocities in the coordinates of `equations.py`, whoever computed it:
 error, violation and energy are then found by one code. Units: m, kg, s, rad.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -166,7 +166,9 @@ def pendulum() -> Linkage:
 
 
 def four_bars(N: int) -> Linkage:
-    """A02: N + 1 cranks upright, their tips at 1 m/s, joined by N couplers; every bar 1 m and 1 kg."""
+    """A02: N + 1 cranks upright, their tips at 1 m/s, joined by N couplers; every bar 1 m and 1
+    kg.
+    """
     i, k = np.arange(N + 1.0), np.arange(N) + 0.5
     cranks = np.stack([i, 0.5 + 0 * i, np.pi / 2 + 0 * i], axis=1)
     couplers = np.stack([k, 1 + 0 * k, 0 * k], axis=1)

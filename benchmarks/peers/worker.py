@@ -29,7 +29,9 @@ time.
 
 
 def run(peer: Peer, name: str, setting: float, folder: Path, repeats: int, seconds: float) -> None:
-    """Run once, then again, at least once and at most `repeats` times, as far as `seconds` allow."""
+    """Run once, then again, at least once and at most `repeats` times, as far as `seconds`
+    allow.
+    """
     problem = PROBLEMS[name]()
     go = peer.prepare(problem, setting)
     begun = time.perf_counter()

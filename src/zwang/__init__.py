@@ -11,55 +11,57 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from zwang import renamed as _renamed
+
 __version__ = "0.1.0"
 
 _HOME = {
-    "System": "system",
-    "Lagrangian": "lagrangian",
-    "Holonomic": "constraint",
-    "Nonholonomic": "constraint",
-    "AccelerationConstraint": "constraint",
-    "Model": "model",
-    "Motion": "model",
-    "motion": "model",
+    "System": "equations.system",
+    "Lagrangian": "equations.lagrangian",
+    "Holonomic": "equations.constraint",
+    "Nonholonomic": "equations.constraint",
+    "AccelerationConstraint": "equations.constraint",
+    "Model": "dynamics.model",
+    "Motion": "dynamics.model",
+    "motion": "dynamics.model",
     "simulate": "simulation",
     "Stop": "simulation",
-    "Switch": "switching",
-    "consistent_state": "start",
-    "check": "diagnosis",
-    "trajectory": "ensemble",
-    "Trajectory": "ensemble",
-    "batch": "ensemble",
-    "Batch": "ensemble",
-    "fit": "ensemble",
-    "Fit": "ensemble",
-    "Run": "run",
-    "Crossing": "run",
-    "Switched": "run",
-    "Projection": "drift",
-    "Baumgarte": "drift",
-    "BaumgarteRates": "drift",
-    "BaumgarteGains": "drift",
-    "Stabilized": "drift",
-    "NoStabilization": "drift",
-    "Dopri8": "integrate",
-    "Tsit5": "integrate",
-    "Kvaerno5": "integrate",
-    "Rattle": "integrate",
-    "Proximal": "pseudoinverse",
-    "CompleteOrthogonal": "pseudoinverse",
-    "SVD": "pseudoinverse",
-    "Varga": "pseudoinverse",
-    "Sparse": "sparse",
-    "Greville": "pseudoinverse",
-    "Householder": "pseudoinverse",
-    "GramSchmidt": "pseudoinverse",
-    "UdwadiaKalaba": "formulation",
-    "Campbell": "formulation",
-    "CampbellSingular": "formulation",
-    "UdwadiaPhohomsiri": "formulation",
-    "LagrangeMultipliers": "formulation",
-    "Nullspace": "formulation",
+    "Switch": "simulation.switching",
+    "consistent_state": "dynamics.initial_conditions",
+    "check": "analysis.check",
+    "trajectory": "simulation.trajectory",
+    "Trajectory": "simulation.trajectory",
+    "batch": "simulation.batch",
+    "Batch": "simulation.batch",
+    "fit": "simulation.fit",
+    "Fit": "simulation.fit",
+    "Run": "simulation.results",
+    "Crossing": "simulation.results",
+    "Switched": "simulation.results",
+    "Projection": "dynamics.drift",
+    "Baumgarte": "dynamics.drift",
+    "BaumgarteRates": "dynamics.drift",
+    "BaumgarteGains": "dynamics.drift",
+    "Stabilized": "dynamics.drift",
+    "NoStabilization": "dynamics.drift",
+    "Dopri8": "stepping",
+    "Tsit5": "stepping",
+    "Kvaerno5": "stepping",
+    "Rattle": "stepping",
+    "Proximal": "algebra.pseudoinverse",
+    "CompleteOrthogonal": "algebra.pseudoinverse",
+    "SVD": "algebra.pseudoinverse",
+    "Varga": "algebra.pseudoinverse",
+    "Sparse": "algebra.pseudoinverse",
+    "Greville": "algebra.pseudoinverse",
+    "Householder": "algebra.pseudoinverse",
+    "GramSchmidt": "algebra.pseudoinverse",
+    "UdwadiaKalaba": "dynamics.formulation",
+    "Campbell": "dynamics.formulation",
+    "CampbellSingular": "dynamics.formulation",
+    "UdwadiaPhohomsiri": "dynamics.formulation",
+    "LagrangeMultipliers": "dynamics.formulation",
+    "Nullspace": "dynamics.formulation",
     "Servo": "servo",
     "Control": "servo",
     "control": "servo",
@@ -83,8 +85,8 @@ _HOME = {
     "enforce": "hierarchy",
     "impose": "hierarchy",
     "Enforced": "hierarchy",
-    "HigherOrder": "orders",
-    "Relation": "orders",
+    "HigherOrder": "dynamics.higher_order",
+    "Relation": "dynamics.higher_order",
     "Mechanism": "mechanism",
     "AssemblyError": "mechanism",
     "Scene": "scene",
@@ -116,64 +118,56 @@ def __dir__():
     return sorted(__all__)
 
 
+_renamed.install()
+
 if TYPE_CHECKING:  # what editors and type checkers see
-    from zwang.constraint import AccelerationConstraint as AccelerationConstraint
-    from zwang.constraint import Holonomic as Holonomic
-    from zwang.constraint import Nonholonomic as Nonholonomic
-    from zwang.diagnosis import check as check
-    from zwang.drift import Baumgarte as Baumgarte
-    from zwang.drift import BaumgarteGains as BaumgarteGains
-    from zwang.drift import BaumgarteRates as BaumgarteRates
-    from zwang.drift import NoStabilization as NoStabilization
-    from zwang.drift import Projection as Projection
-    from zwang.drift import Stabilized as Stabilized
-    from zwang.ensemble import Batch as Batch
-    from zwang.ensemble import Fit as Fit
-    from zwang.ensemble import Trajectory as Trajectory
-    from zwang.ensemble import batch as batch
-    from zwang.ensemble import fit as fit
-    from zwang.ensemble import trajectory as trajectory
+    from zwang.algebra.pseudoinverse import SVD as SVD
+    from zwang.algebra.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
+    from zwang.algebra.pseudoinverse import GramSchmidt as GramSchmidt
+    from zwang.algebra.pseudoinverse import Greville as Greville
+    from zwang.algebra.pseudoinverse import Householder as Householder
+    from zwang.algebra.pseudoinverse import Proximal as Proximal
+    from zwang.algebra.pseudoinverse import Sparse as Sparse
+    from zwang.algebra.pseudoinverse import Varga as Varga
+    from zwang.analysis.check import check as check
+    from zwang.dynamics.drift import Baumgarte as Baumgarte
+    from zwang.dynamics.drift import BaumgarteGains as BaumgarteGains
+    from zwang.dynamics.drift import BaumgarteRates as BaumgarteRates
+    from zwang.dynamics.drift import NoStabilization as NoStabilization
+    from zwang.dynamics.drift import Projection as Projection
+    from zwang.dynamics.drift import Stabilized as Stabilized
+    from zwang.dynamics.formulation import Campbell as Campbell
+    from zwang.dynamics.formulation import CampbellSingular as CampbellSingular
+    from zwang.dynamics.formulation import LagrangeMultipliers as LagrangeMultipliers
+    from zwang.dynamics.formulation import Nullspace as Nullspace
+    from zwang.dynamics.formulation import UdwadiaKalaba as UdwadiaKalaba
+    from zwang.dynamics.formulation import UdwadiaPhohomsiri as UdwadiaPhohomsiri
+    from zwang.dynamics.higher_order import HigherOrder as HigherOrder
+    from zwang.dynamics.higher_order import Relation as Relation
+    from zwang.dynamics.initial_conditions import consistent_state as consistent_state
+    from zwang.dynamics.model import Model as Model
+    from zwang.dynamics.model import Motion as Motion
+    from zwang.dynamics.model import motion as motion
+    from zwang.equations.constraint import AccelerationConstraint as AccelerationConstraint
+    from zwang.equations.constraint import Holonomic as Holonomic
+    from zwang.equations.constraint import Nonholonomic as Nonholonomic
+    from zwang.equations.lagrangian import Lagrangian as Lagrangian
+    from zwang.equations.system import System as System
     from zwang.errors import ModelError as ModelError
     from zwang.errors import Result as Result
     from zwang.errors import SimulationError as SimulationError
-    from zwang.formulation import Campbell as Campbell
-    from zwang.formulation import CampbellSingular as CampbellSingular
-    from zwang.formulation import LagrangeMultipliers as LagrangeMultipliers
-    from zwang.formulation import Nullspace as Nullspace
-    from zwang.formulation import UdwadiaKalaba as UdwadiaKalaba
-    from zwang.formulation import UdwadiaPhohomsiri as UdwadiaPhohomsiri
     from zwang.hierarchy import Enforced as Enforced
     from zwang.hierarchy import Hierarchy as Hierarchy
     from zwang.hierarchy import Module as Module
     from zwang.hierarchy import enforce as enforce
     from zwang.hierarchy import impose as impose
-    from zwang.integrate import Dopri8 as Dopri8
-    from zwang.integrate import Kvaerno5 as Kvaerno5
-    from zwang.integrate import Rattle as Rattle
-    from zwang.integrate import Tsit5 as Tsit5
-    from zwang.lagrangian import Lagrangian as Lagrangian
     from zwang.mechanism import AssemblyError as AssemblyError
     from zwang.mechanism import Mechanism as Mechanism
-    from zwang.model import Model as Model
-    from zwang.model import Motion as Motion
-    from zwang.model import motion as motion
-    from zwang.orders import HigherOrder as HigherOrder
-    from zwang.orders import Relation as Relation
     from zwang.programs import compiler_options as compiler_options
     from zwang.programs import keep_programs as keep_programs
     from zwang.programs import program as program
-    from zwang.pseudoinverse import SVD as SVD
-    from zwang.pseudoinverse import CompleteOrthogonal as CompleteOrthogonal
-    from zwang.pseudoinverse import GramSchmidt as GramSchmidt
-    from zwang.pseudoinverse import Greville as Greville
-    from zwang.pseudoinverse import Householder as Householder
-    from zwang.pseudoinverse import Proximal as Proximal
-    from zwang.pseudoinverse import Varga as Varga
     from zwang.robots import Robot as Robot
     from zwang.robots import read as robot  # noqa: F401
-    from zwang.run import Crossing as Crossing
-    from zwang.run import Run as Run
-    from zwang.run import Switched as Switched
     from zwang.scene import Scene as Scene
     from zwang.servo import Control as Control
     from zwang.servo import FirstOrder as FirstOrder
@@ -195,7 +189,17 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import zero_dynamics as zero_dynamics
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
-    from zwang.sparse import Sparse as Sparse
-    from zwang.start import consistent_state as consistent_state
-    from zwang.switching import Switch as Switch
-    from zwang.system import System as System
+    from zwang.simulation.batch import Batch as Batch
+    from zwang.simulation.batch import batch as batch
+    from zwang.simulation.fit import Fit as Fit
+    from zwang.simulation.fit import fit as fit
+    from zwang.simulation.results import Crossing as Crossing
+    from zwang.simulation.results import Run as Run
+    from zwang.simulation.results import Switched as Switched
+    from zwang.simulation.switching import Switch as Switch
+    from zwang.simulation.trajectory import Trajectory as Trajectory
+    from zwang.simulation.trajectory import trajectory as trajectory
+    from zwang.stepping import Dopri8 as Dopri8
+    from zwang.stepping import Kvaerno5 as Kvaerno5
+    from zwang.stepping import Rattle as Rattle
+    from zwang.stepping import Tsit5 as Tsit5

@@ -16,7 +16,8 @@ def require_float64() -> None:
     if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         raise ModelError(
             "JAX is in float32, but zwang keeps constraints in float64: "
-            'call jax.config.update("jax_enable_x64", True) before you use it (the command line does it for you).'
+            'call jax.config.update("jax_enable_x64", True) before you use it (the command line '
+            "does it for you)."
         )
 
 
@@ -68,7 +69,8 @@ def as_parameters(params: PyTree) -> PyTree:
             leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)
         ):
             raise ModelError(
-                f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into a closure."
+                f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into "
+                "a closure."
             )
         return jnp.asarray(
             leaf if isinstance(leaf, jax.Array) else np.asarray(leaf, np.float64), jnp.float64

@@ -72,23 +72,48 @@ class Result(enum.IntEnum):
 
 _SENTENCES = {
     Result.SUCCESS: "reached the end",
-    Result.NON_FINITE: "the motion became NaN or infinite: check mass_matrix, force and the constraint functions at this state",
-    Result.SINGULAR_MASS: "the mass matrix is not positive definite: give Model(..., singular_mass=True) "
-    "if some directions have no mass but are held by constraints",
-    Result.INCONSISTENT: "the constraints contradict each other: no acceleration satisfies all of them at this state",
-    Result.NOT_CONVERGED: "the projection onto the constraints did not converge, whatever the step: the motion may have "
-    "reached a point where the constraints cannot be met",
-    Result.STEP_TOO_SMALL: "the step fell below the smallest one that time can resolve: the motion is too stiff for this "
-    "integrator or singular at this point; try zw.Kvaerno5() or a larger rtol",
-    Result.TOO_MANY_STEPS: "the step limit was reached: raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system",
+    Result.NON_FINITE: (
+        "the motion became NaN or infinite: check mass_matrix, force and the constraint functions "
+        "at this state"
+    ),
+    Result.SINGULAR_MASS: (
+        "the mass matrix is not positive definite: give Model(..., singular_mass=True) if some "
+        "directions have no mass but are held by constraints"
+    ),
+    Result.INCONSISTENT: (
+        "the constraints contradict each other: no acceleration satisfies all of them at this state"
+    ),
+    Result.NOT_CONVERGED: (
+        "the projection onto the constraints did not converge, whatever the step: the motion may "
+        "have reached a point where the constraints cannot be met"
+    ),
+    Result.STEP_TOO_SMALL: (
+        "the step fell below the smallest one that time can resolve: the motion is too stiff for "
+        "this integrator or singular at this point; try zw.Kvaerno5() or a larger rtol"
+    ),
+    Result.TOO_MANY_STEPS: (
+        "the step limit was reached: raise max_steps, loosen rtol, or use zw.Kvaerno5() for a "
+        "stiff system"
+    ),
     Result.STOPPED: "a stop condition was met",
     Result.INTERRUPTED: "interrupted by the user",
     Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
-    Result.TOO_FEW_ACTUATORS: "the actuators cannot meet all servo constraints together at this state",
-    Result.OFF_CONSTRAINTS: "the start is off its constraints by more than start_tolerance: move it with zw.consistent_state",
-    Result.AT_LIMIT: "the servo constraints ask for more than the limits of the actuators allow at this state",
+    Result.TOO_FEW_ACTUATORS: (
+        "the actuators cannot meet all servo constraints together at this state"
+    ),
+    Result.OFF_CONSTRAINTS: (
+        "the start is off its constraints by more than start_tolerance: move it with "
+        "zw.consistent_state"
+    ),
+    Result.AT_LIMIT: (
+        "the servo constraints ask for more than the limits of the actuators allow at this state"
+    ),
     Result.NOT_MET: "a constraint was to be switched on where it is not met",
-    Result.CHATTERING: "constraints are switched on and off again and again, ever faster, which no step gets past",
-    Result.OUTSIDE_STRUCTURE: "a constraint depends on a velocity that it did not depend on where its sparsity was looked for "
-    "(a condition in its function?): give pseudoinverse=zw.Proximal()",
+    Result.CHATTERING: (
+        "constraints are switched on and off again and again, ever faster, which no step gets past"
+    ),
+    Result.OUTSIDE_STRUCTURE: (
+        "a constraint depends on a velocity that it did not depend on where its sparsity was "
+        "looked for (a condition in its function?): give pseudoinverse=zw.Proximal()"
+    ),
 }

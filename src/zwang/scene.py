@@ -41,7 +41,9 @@ class Seen(NamedTuple):
 
 
 class Everything(NamedTuple):
-    """`Seen` in three dimensions with nothing left out: places, axes, and poses with quaternions."""
+    """`Seen` in three dimensions with nothing left out: places, axes, and poses with
+    quaternions.
+    """
 
     places: np.ndarray
     axes: np.ndarray
@@ -128,7 +130,8 @@ class Scene:
     def __post_init__(self):
         if len(set(self.points)) < len(self.points):
             raise ModelError(
-                f"Scene: two points have one name among {', '.join(self.points)}; give each its own."
+                f"Scene: two points have one name among {', '.join(self.points)}; give each its "
+                "own."
             )
         used = [
             *((f"bar {i}", x) for i, bar in enumerate(self.bars) for x in bar.ends),
@@ -139,7 +142,8 @@ class Scene:
         for part, point in used:
             if point not in self.points:
                 raise ModelError(
-                    f"Scene: {part} is at {point!r}, which is no point; there are: {', '.join(self.points)}."
+                    f"Scene: {part} is at {point!r}, which is no point; there are: "
+                    f"{', '.join(self.points)}."
                 )
 
     def at(self, q: np.ndarray) -> Everything:
@@ -165,7 +169,8 @@ class Scene:
             got = np.shape(getattr(found, name)) if getattr(found, name) is not None else shape
             if d not in sizes or got != shape:
                 raise ModelError(
-                    f"Scene: seen returned {name} of shape {got}, expected {shape} with 2 or 3 for places."
+                    f"Scene: seen returned {name} of shape {got}, expected {shape} with 2 or 3 "
+                    "for places."
                 )
         if found.poses is None and self.bodies:
             raise ModelError(

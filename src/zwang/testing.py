@@ -15,15 +15,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.drift import AbstractDrift
-from zwang.formulation import AbstractFormulation
-from zwang.integrate import AbstractIntegrator
-from zwang.mass import factor_mass
-from zwang.model import Model, motion
-from zwang.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
-from zwang.simulation import simulate
-from zwang.state import State
-from zwang.system import System
+from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.formulation import AbstractFormulation
+from zwang.dynamics.model import Model, motion
+from zwang.equations.state import State
+from zwang.equations.system import System
+from zwang.simulation.simulate import simulate
+from zwang.stepping import AbstractIntegrator
 
 DIFFERENCE_STEP = 1e-6
 """Step of central differences; with float64 they are good to about 1e-9 of the function's scale."""
@@ -103,7 +103,8 @@ def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
         )
         if int(rank) != np.linalg.matrix_rank(C):
             raise AssertionError(
-                f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of shape {C.shape}"
+                f"rank is {int(rank)}, expected {np.linalg.matrix_rank(C)} for a matrix of "
+                f"shape {C.shape}"
             )
     _check_pseudoinverse_derivative(method, jnp.asarray(full[0]), jnp.asarray(deficient[0]))
 
@@ -155,7 +156,8 @@ def check_integrator(integrator: AbstractIntegrator) -> None:
     order = np.log2(error(coarse) / error(coarse / 2**halvings)) / halvings
     if order < integrator.order - 0.5:
         raise AssertionError(
-            f"{type(integrator).__name__} converges at order {order:.2f}, expected {integrator.order}"
+            f"{type(integrator).__name__} converges at order {order:.2f}, expected "
+            f"{integrator.order}"
         )
 
 
@@ -238,7 +240,7 @@ def _check_pseudoinverse_derivative(method, C, deficient) -> None:
 
 
 def _pendulum() -> Model:
-    from zwang.constraint import Holonomic
+    from zwang.equations.constraint import Holonomic
 
     system = System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
     return Model(system, [Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")])

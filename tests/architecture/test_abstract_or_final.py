@@ -18,7 +18,9 @@ def module_names():
 
 @pytest.fixture(scope="module")
 def classes():
-    """Every `equinox.Module` defined in zwang; a module that does not import fails the tests here."""
+    """Every `equinox.Module` defined in zwang; a module that does not import fails the tests
+    here.
+    """
     found = set()
     for name in module_names():
         module = importlib.import_module(name)
@@ -36,7 +38,9 @@ def full_name(cls):
 
 
 def is_abstract(cls):
-    """True if a method or a field (`eqx.AbstractVar`, `eqx.AbstractClassVar`) is still to be given."""
+    """True if a method or a field (`eqx.AbstractVar`, `eqx.AbstractClassVar`) is still to be
+    given.
+    """
     return bool(cls.__abstractmethods__ or cls.__abstractvars__ or cls.__abstractclassvars__)
 
 

@@ -20,7 +20,7 @@ except SystemExit as stop:
     code = stop.code or 0
 print()
 print(json.dumps({{"code": code, "loaded": [name for name in {SLOW_TO_IMPORT!r} if name in sys.modules]}}))
-"""
+"""  # noqa: E501
 
 
 def test_help_imports_neither_jax_nor_anything_else_that_is_slow():

@@ -7,11 +7,10 @@ import pytest
 import scipy.linalg
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.bodies import Link, OpenChain, prismatic, revolute
 from zwang.bodies.rotation import from_axis_angle, rotation_matrix
 from zwang.bodies.screws import adjoint, bracket, exponential, inverse
-
-from ..pseudoinverse.matrices import QUICK
 
 RANDOM = np.random.default_rng(7)
 LENGTHS, LONGEST = (3, 4, 5, 6), 6

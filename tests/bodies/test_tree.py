@@ -7,10 +7,9 @@ import pytest
 import scipy.spatial.transform
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.screws.twist import motion
-
-from ..pseudoinverse.matrices import QUICK
 
 RANDOM = np.random.default_rng(11)
 

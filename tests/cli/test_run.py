@@ -143,10 +143,10 @@ def test_a_folder_without_permission_for_the_cache_costs_a_warning_only(tmp_path
 
 
 def test_crossings_are_listed_until_there_are_too_many():
-    from zwang.cli.closing import MOST_CROSSINGS, closing_lines
-    from zwang.cli.wall import WallTime
-    from zwang.report import Summary
-    from zwang.run import Crossing
+    from zwang.cli.summary_table import MOST_CROSSINGS, closing_lines
+    from zwang.cli.timing import WallTime
+    from zwang.output.report import Summary
+    from zwang.simulation.results import Crossing
 
     crossing = Crossing(0.71425, 14, 12, 14, ("pins[0]",), ("pins", "joints"), 1e-8)
     fields = {f.name: None for f in dataclasses.fields(Summary)}

@@ -3,8 +3,8 @@
 import pytest
 
 from zwang.cli.failure import UserError
+from zwang.cli.timing import covered
 from zwang.cli.values import assignments, did_you_mean, like, number_or_list
-from zwang.cli.wall import covered
 
 
 @pytest.mark.parametrize(

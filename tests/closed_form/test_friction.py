@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-
-from ..gallery.examples import example, run
+from tests.gallery.examples import example, run
 
 
 def test_incline_meets_its_closed_form_downhill():
@@ -100,7 +99,7 @@ def test_friction_works_against_the_motion_and_the_ideal_force_does_not():
 
 @pytest.mark.parametrize("rest_speed", [0.0, 1e-3])
 def test_friction_is_zero_and_finite_at_rest(rest_speed):
-    from zwang.constraint.nonideal import coulomb
+    from zwang.equations.constraint.nonideal import coulomb
 
     member = example("rough-incline")
     friction = coulomb("mu", rest_speed=rest_speed)
@@ -109,7 +108,7 @@ def test_friction_is_zero_and_finite_at_rest(rest_speed):
 
 
 def test_friction_of_one_particle_leaves_the_others_alone():
-    from zwang.constraint.nonideal import coulomb
+    from zwang.equations.constraint.nonideal import coulomb
 
     friction = coulomb(0.5, particle=slice(2, 4))
     c = friction(None, np.array([1.0, 1.0, 3.0, 4.0]), 0.0, None, np.array([9.0, 9.0, 0.0, 2.0]))

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-
-from ..gallery.examples import example, run
+from tests.gallery.examples import example, run
 
 
 def test_motion_is_the_closed_form():

@@ -5,8 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import zwang as zw
-
-from ..gallery.examples import example, run
+from tests.gallery.examples import example, run
 
 
 def test_chaplygin_sleigh_meets_its_closed_form():
@@ -48,7 +47,9 @@ def test_sleigh_keeps_its_energy():
 
 @pytest.mark.parametrize("spin", [1.5, 0.0])
 def test_knife_edge_on_a_slope_meets_its_closed_form(spin):
-    """With spin a cycloid that stays at its height; without, uniform acceleration along the edge."""
+    """With spin a cycloid that stays at its height; without, uniform acceleration along the
+    edge.
+    """
     member = example("knife-edge", offset=0.0, slope=20.0, spin=spin)
     assert member.error(run("knife-edge", offset=0.0, slope=20.0, spin=spin)) < 1e-9
 

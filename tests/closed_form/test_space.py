@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from tests.gallery.examples import example, run
 from zwang.bodies.rotation import rotation_matrix
 from zwang.gallery.free_body import angular_velocity
-
-from ..gallery.examples import example, run
 
 
 def test_torque_free_body_meets_its_elliptic_functions():

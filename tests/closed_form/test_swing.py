@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from tests.gallery.examples import example, run
 from zwang.gallery.swing import swing
-
-from ..gallery.examples import example, run
 
 
 @pytest.mark.parametrize(

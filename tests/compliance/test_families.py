@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import SOME_SLOW
+from tests.models import every_kind, pendulum
 from zwang import testing
-from zwang.drift import ALL_DRIFTS
-from zwang.formulation import ALL_FORMULATIONS
-from zwang.integrate import ALL_INTEGRATORS
-from zwang.pseudoinverse import SVD
-
-from ..core.models import every_kind, pendulum
-from ..pseudoinverse.matrices import SOME_SLOW
+from zwang.algebra.pseudoinverse import SVD
+from zwang.dynamics.drift import ALL_DRIFTS
+from zwang.dynamics.formulation import ALL_FORMULATIONS
+from zwang.stepping import ALL_INTEGRATORS
 
 
 def made(member):

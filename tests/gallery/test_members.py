@@ -11,7 +11,7 @@ import pytest
 import zwang as zw
 from zwang.gallery import ENTRIES
 from zwang.gallery import NAMES as ALL
-from zwang.picture import Picture
+from zwang.plots import Picture
 
 from .examples import example, run
 
@@ -168,7 +168,10 @@ def test_a_wrong_name_or_setting_is_told_in_a_sentence(call, says):
 
 def test_the_list_of_models_imports_neither_jax_nor_anything_else_that_is_slow():
     slow = ("jax", "equinox", "scipy", "xarray", "matplotlib", "numpy")
-    program = f"import sys, zwang.gallery.index; print([name for name in {slow!r} if name in sys.modules])"
+    program = (
+        f"import sys, zwang.gallery.index; print([name for name in {slow!r} if name in "
+        "sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -115,7 +115,8 @@ def test_a_start_is_accepted_as_it_is(name):
         (
             "scara",
             {"radius": 0.2},
-            "the path is 0.15 to 0.55 m from the first axis, but the arm reaches from 0.05 to 0.45 m",
+            "the path is 0.15 to 0.55 m from the first axis, but the arm reaches from 0.05 to "
+            "0.45 m",
         ),
         ("scara", {"stiffness": 0.0}, "damping = 0.5 with stiffness 0"),
         ("scara", {"elbow": "up"}, "elbow is 'up', expected 'right' or 'left'"),

@@ -1,4 +1,6 @@
-"""The two-mass-spring system of the servo paper, section IV, from starts on and off its constraint."""
+"""The two-mass-spring system of the servo paper, section IV, from starts on and off its
+constraint.
+"""
 
 import numpy as np
 import pytest

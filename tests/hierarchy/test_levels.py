@@ -142,7 +142,9 @@ def carts(servo=None):
 
 
 def test_a_servo_is_given_by_name_and_closes_the_loop():
-    """Two carts on a rope, the right one driven: (m₁ + m₂) ẍ = u − 4 ẋ, which follows ẍ = −cos t."""
+    """Two carts on a rope, the right one driven: (m₁ + m₂) ẍ = u − 4 ẋ, which follows ẍ = −cos
+    t.
+    """
     path = zw.Holonomic(lambda q, t, p: q["left.x"] - jnp.cos(t), name="path")
     model = carts(zw.Servo([path], {"motor": {"right.x": 2.0}}, gains=3.0))
     found = zw.control(model.passive, model.servo, [1.0, 2.0], [0.0, 0.0], 0.0)

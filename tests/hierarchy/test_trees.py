@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zwang as zw
-from zwang.mass import factor_mass
+from zwang.algebra.mass_matrix import factor_mass
 
 
 def part(size: int) -> zw.System:

@@ -1,4 +1,4 @@
-"""Hostile files, names, words of the command line and places to write to: input → sentence."""
+"""Hostile files, and things that are no regular files: input → sentence."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-import jax.numpy as jnp
-import numpy as np
-
 import zwang as zw
-from zwang.files import make_folder, read_bytes, write_bytes
+from zwang.files import read_bytes
 from zwang.files.limits import limit
 from zwang.mechanism import read
-from zwang.picture import Curve, Panel, Picture
-from zwang.run import Variables
-from zwang.run.saving import save
 
 from .case import Case
 
@@ -34,10 +28,6 @@ def toml(name: str, line: int, text: str | bytes, says: str) -> Case:
 def robot(name: str, line: int, text: str | bytes, says: str, ending: str = "sdf") -> Case:
     file = f"r.{ending}"
     return Case(name, line, says, argv=("check", file), code=2, files={file: text})
-
-
-def script(name: str, text: str | bytes, says: str, line: int = 12) -> Case:
-    return Case(name, line, says, argv=("check", "s.py"), code=2, files={"s.py": text})
 
 
 def words(name: str, line: int, argv: tuple[str, ...], says: str, code: int = 2) -> Case:
@@ -58,7 +48,8 @@ UNKNOWN_KEYS = {
     "a shape": f'{BODY}[[bodies.a.shapes]]\nkind = "sphere"\nsize = [1.0]\nodd = 1\n',
     "a drive": f'{MACHINE}[drives.d]\njoint = "A"\nrate = "t"\nodd = 1\n',
     "a spring": f'{MACHINE}[springs.s]\nbetween = ["ground", "a.end"]\nstiffness = 1.0\nodd = 1\n',
-    "a bushing": f'{MACHINE}[bushings.s]\nbetween = ["ground", "a.end"]\nstiffness = [1.0, 1.0, 1.0]\nodd = 1\n',
+    "a bushing": f'{MACHINE}[bushings.s]\nbetween = ["ground", "a.end"]\n'
+    "stiffness = [1.0, 1.0, 1.0]\nodd = 1\n",
     "a force": f'{MACHINE}[forces.f]\non = "a.end"\neffort = [1.0, 0.0]\nodd = 1\n',
     "a start": f"{MACHINE}[start.A]\nrate = 1.0\nodd = 1\n",
     "an actuator": f'{MACHINE}[actuators.u]\njoint = "A"\nodd = 1\n',
@@ -173,22 +164,27 @@ def sdf_joint(name: str, parent: str, child: str, kind: str = "revolute") -> str
 ARM = LINKS + sdf_joint("j", "world", "a", "fixed")
 BODY_MJCF = '<body><joint/><geom size="1"/></body>'
 ROBOTS = [
-    robot("two joints of one name", 6, sdf(ARM + sdf_joint("j", "a", "b")), "two joints are named 'j'"),
+    robot("two joints of one name", 6, sdf(ARM + sdf_joint("j", "a", "b")),
+          "two joints are named 'j'"),
     robot("two links of one name", 6, sdf(f'{ARM}<link name="a"/>'), "two links are named 'a'"),
     robot("a joint named like a part of another", 6,
           sdf(LINKS + sdf_joint("j", "world", "a", "universal") + sdf_joint("j.first", "a", "b")),
           "two joints move by a coordinate 'j.first'"),
     robot("a joint of a link with itself", 6, sdf(LINKS + sdf_joint("j", "a", "a")), "to itself"),
-    robot("a joint of the world with itself", 6, sdf(LINKS + sdf_joint("j", "world", "world")), "itself"),
+    robot("a joint of the world with itself", 6, sdf(LINKS + sdf_joint("j", "world", "world")),
+          "itself"),
     robot("a link without a name", 6, sdf("<link/>"), "a link has no name"),
     robot("two models", 6, f'<sdf>{"<model/>" * 2}</sdf>', "has 2 models"),
-    robot("a pose of 1e200", 12, sdf('<link name="a"><pose>1e200 0 0 0 0 0</pose></link>'), "1e100"),
-    robot("a pose that is no number", 12, sdf('<link name="a"><pose>nan 0 0 0 0 0</pose></link>'), "nan"),
+    robot("a pose of 1e200", 12, sdf('<link name="a"><pose>1e200 0 0 0 0 0</pose></link>'),
+          "1e100"),
+    robot("a pose that is no number", 12, sdf('<link name="a"><pose>nan 0 0 0 0 0</pose></link>'),
+          "nan"),
     robot("an infinite mass of a link", 12,
           sdf('<link name="a"><inertial><mass>inf</mass></inertial></link>'), "inf"),
     robot("a mass of zero", 6, sdf('<link name="a"><inertial><mass>0</mass></inertial></link>'),
           "not positive"),
-    robot("3000 links", 10, sdf("".join(f'<link name="l{i}"/>' for i in range(3000))), "at most 2000"),
+    robot("3000 links", 10, sdf("".join(f'<link name="l{i}"/>' for i in range(3000))),
+          "at most 2000"),
     robot("a version of 4400 digits", 12, sdf(LINKS, "9" * 4400), "expected 1 number"),
     *(
         case
@@ -205,8 +201,10 @@ ROBOTS = [
             robot(f"UTF-7 in {ending}", 12, f'<?xml version="1.0" encoding="utf-7"?><{root}/>',
                   "declares the encoding 'utf-7'", ending),
             robot(f"an unknown encoding in {ending}", 12,
-                  f'<?xml version="1.0" encoding="{"q" * 500}"?><{root}/>', "expected UTF-8", ending),
-            robot(f"UTF-16 in {ending}", 12, f"<{root}/>".encode("utf-16"), "not a text file", ending),
+                  f'<?xml version="1.0" encoding="{"q" * 500}"?><{root}/>', "expected UTF-8",
+                  ending),
+            robot(f"UTF-16 in {ending}", 12, f"<{root}/>".encode("utf-16"), "not a text file",
+                  ending),
             robot(f"NUL in {ending}", 12, f"<{root}>\0</{root}>", "no XML", ending),
             robot(f"an empty {ending} file", 12, "", "no XML: no element", ending),
             robot(f"half of an {ending} file", 12, f"<{root}><link name=", "no XML", ending),
@@ -222,7 +220,8 @@ ROBOTS = [
         )
     ),
     robot("replicate 1e7 times", 10,
-          f'<mujoco><worldbody><replicate count="10000000">{BODY_MJCF}</replicate></worldbody></mujoco>',
+          f'<mujoco><worldbody><replicate count="10000000">{BODY_MJCF}'
+          "</replicate></worldbody></mujoco>",
           "replicate makes 10000000 copies", "xml"),
     robot("replicate 1000 times in replicate 1000 times", 10,
           f'<mujoco><worldbody><replicate count="1000"><replicate count="1000">{BODY_MJCF}'
@@ -231,7 +230,8 @@ ROBOTS = [
 if importlib.util.find_spec("mujoco"):  # read in a process of its own, which takes most of a second
     ROBOTS += [
         robot("a texture of 60000 x 60000", 10,
-              '<mujoco><asset><texture name="t" type="2d" builtin="flat" width="60000" height="60000"/>'
+              '<mujoco><asset><texture name="t" type="2d" builtin="flat" width="60000" '
+              'height="60000"/>'
               f"</asset><worldbody>{BODY_MJCF}</worldbody></mujoco>", "memory|allocate", "xml"),
         robot("a field of 40000 x 40000 heights", 10,
               '<mujoco><asset><hfield name="h" nrow="40000" ncol="40000" size="1 1 1 1"/></asset>'
@@ -246,25 +246,25 @@ if importlib.util.find_spec("mujoco"):  # read in a process of its own, which ta
 # --- things that are no regular files
 
 
-def _fifo(folder: Path, ending: str) -> Path:
+def fifo(folder: Path, ending: str) -> Path:
     path = folder / f"pipe{ending}"
     os.mkfifo(path)
     return path
 
 
-def _device(folder: Path, ending: str) -> Path:
+def device(folder: Path, ending: str) -> Path:
     path = folder / f"device{ending}"
     path.symlink_to("/dev/zero")
     return path
 
 
-def _folder(folder: Path, ending: str) -> Path:
+def subfolder(folder: Path, ending: str) -> Path:
     path = folder / f"folder{ending}"
     path.mkdir()
     return path
 
 
-def _socket(folder: Path, ending: str) -> Path:
+def socket_file(folder: Path, ending: str) -> Path:
     path = folder / f"socket{ending}"
     here = os.getcwd()
     os.chdir(folder)  # the address of a socket is at most 108 characters long
@@ -275,18 +275,18 @@ def _socket(folder: Path, ending: str) -> Path:
     return path
 
 
-def _loop(folder: Path, ending: str) -> Path:
+def loop(folder: Path, ending: str) -> Path:
     path = folder / f"loop{ending}"
     path.symlink_to(path)
     return path
 
 
 KINDS = {
-    "a pipe": (_fifo, r"is a pipe \(FIFO\), expected a regular file"),
-    "a device": (_device, "is a device, expected a regular file"),
-    "a folder": (_folder, "is a folder, expected a regular file"),
-    "a socket": (_socket, "is a socket, expected a regular file"),
-    "a link to itself": (_loop, "cannot read"),
+    "a pipe": (fifo, r"is a pipe \(FIFO\), expected a regular file"),
+    "a device": (device, "is a device, expected a regular file"),
+    "a folder": (subfolder, "is a folder, expected a regular file"),
+    "a socket": (socket_file, "is a socket, expected a regular file"),
+    "a link to itself": (loop, "cannot read"),
     "a name of 5000 characters": (lambda folder, e: folder / f"{LONG}{e}", "cannot read|no file"),
     "a name with NUL": (lambda folder, e: folder / f"a\0{e}", "no file can have this name|no file"),
     "a missing file": (lambda folder, e: folder / f"a{e}", "no such file|no file"),
@@ -301,7 +301,7 @@ NO_FILES = [
     call(
         "a pipe as mesh",
         10,
-        lambda f: read_bytes(_fifo(f, ".stl"), "mesh_size", "the mesh"),
+        lambda f: read_bytes(fifo(f, ".stl"), "mesh_size", "the mesh"),
         "pipe",
     ),
     words("a folder as a model", 10, ("check", "."), "unknown model"),
@@ -313,128 +313,4 @@ NO_FILES = [
     words("a script with a surrogate in its name", 12, ("check", "\udcff.py"), r"\\udcff"),
 ]
 
-# --- scripts, which are trusted, but not to end well
-SCRIPTS = [
-    script("a script that exits with 0", "raise SystemExit(0)", "line 1: SystemExit"),
-    script("a script that calls exit", "import sys\nsys.exit('no')", "line 2: SystemExit: no"),
-    script("a BaseException of a script", "class X(BaseException): pass\nraise X('y')", "line 2: X: y"),
-    script("a GeneratorExit", "raise GeneratorExit", "GeneratorExit"),
-    script("a cancelled task", "import asyncio\nraise asyncio.CancelledError", "CancelledError"),
-    script("a group of exceptions", "raise ExceptionGroup('g', [ValueError(1)])", "ExceptionGroup"),
-    script("an exception that cannot be shown",
-           "class X(Exception):\n def __str__(self): raise ValueError\nraise X", "line 3: X"),
-    script("an endless recursion", "def f(): f()\nf()", "RecursionError"),
-    script("a script without memory", "raise MemoryError", "MemoryError"),
-    script("control codes in an error", "raise ValueError('\\x1b[31mred\\x07')", r"\\x1b\[31mred\\x07"),
-    script("an error of 1e5 characters", "raise ValueError('y' * 10**5)", "ValueError: y+ …"),
-    script("NUL in a script", b"a = 1\0", "null bytes"),
-    script("an unknown encoding of a script", "# coding: nonsense\nx = 1", "nonsense"),
-    script("a script in Latin-1", "x = 'é'".encode("latin-1"), "syntax error|utf-8"),
-    script("1000 brackets in a script", "(" * 1000 + ")" * 1000, "too many nested|s_push|line"),
-    script("an integer of 10000 digits", "x = " + "9" * 10_000, "digits"),
-    script("a model that exits in its function",
-           "import zwang as zw, sys\nimport jax.numpy as jnp\n"
-           "def force(q, v, t, p): sys.exit(3)\n"
-           "system = zw.System(1, lambda q, t, p: jnp.ones(1), force)\n"
-           "model = zw.Model(system)\nq0 = v0 = [0.0]", "SystemExit|exit|force"),
-]  # fmt: skip
-
-# --- names in Python
-
-
-def system(**options) -> zw.System:
-    return zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: jnp.zeros(1), **options)
-
-
-def model(name: str = "model", rod: str = "rod") -> zw.Model:
-    return zw.Model(system(), [zw.Holonomic(lambda q, t, p: q[0], name=rod)], name=name)
-
-
-BAD_NAMES = {
-    "NUL": ("a\0", r"U\+0000"),
-    "an escape code": ("\x1b[31m", r"U\+001B"),
-    "a surrogate": ("\ud800", r"U\+D800"),
-    "a line break": ("a\nb", r"U\+000A"),
-    "a reversed text": ("\u202etxet", r"U\+202E"),
-    "5000 characters": (LONG, "5000 characters"),
-    "nothing": ("", "is empty"),
-    "a number": (3, "expected text"),
-}
-NAMES = [
-    case
-    for what, (bad, says) in BAD_NAMES.items()
-    for case in (
-        call(f"{what} as a coordinate's name", 12, lambda _, x=bad: system(coordinates=[x]), says),
-        call(f"{what} as a model's name", 12, lambda _, x=bad: model(name=x), says),
-        call(f"{what} as a constraint's name", 12, lambda _, x=bad: model(rod=x), says),
-    )
-]
-
-# --- words of the command line
-WORDS = [
-    words("a setting of 5000 brackets", 12, ("check", "pendulum", "--set", "mass=" + "[" * 5000), "mass is"),
-    words("a setting of 4400 digits", 12, ("check", "pendulum", "--set", "mass=" + "9" * 4400), "mass is"),
-    words("a setting of 1e400", 12, ("check", "pendulum", "--set", "mass=1e400"), "finite number"),
-    words("a setting that is no number", 12, ("check", "pendulum", "--set", "mass=nan"), "finite number"),
-    words("a setting with a long name", 12, ("check", "pendulum", "--set", f"{LONG}=1"), "unknown setting"),
-    words("a setting with an escape code", 12, ("check", "pendulum", "--set", "\x1b[2J=1"), r"\\x1b"),
-    words("a whole number of 4400 digits", 12, ("check", "n-four-bar", "--set", "N=" + "9" * 4400),
-          "whole number"),
-    words("a model with an escape code", 12, ("check", "\x1b[2J"), r"\\x1b\[2J"),
-    words("a model with a long name", 12, ("check", LONG), "unknown model|no file"),
-    words("a word to look for with NUL", 12, ("list", "\0\x1b"), r"\\x00\\x1b"),
-    words("a command with an escape code", 12, ("\x1b[2J",), r"\\x1b"),
-    words("an option with an escape code", 12, ("run", "pendulum", "--\x1b[2J"), r"\\x1b"),
-    words("no step at all", 13, ("run", "pendulum", "--max-steps", "0"), "--max-steps"),
-    words("half a step", 13, ("run", "pendulum", "--max-steps", "2.5"), "--max-steps"),
-    words("a page with NUL in its name", 12, ("view", "a\0b"), "null byte|there is no run"),
-    words("a page with a long name", 12, ("view", LONG), "there is no run"),
-    words("a page with an escape code", 12, ("view", "\x1b[2J"), r"no run \\x1b"),
-    words("a paper with an escape code", 12, ("reproduce", "\x1b[2J"), r"\\x1b"),
-    words("papers into a file", 9, ("reproduce", "scara", "--out", "/dev/null/x"), "cannot make the folder"),
-    words("papers into NUL", 12, ("reproduce", "scara", "--out", "a\0b"), "null byte|no folder can have this name"),
-    words("papers into a long name", 12, ("reproduce", "scara", "--out", LONG), "cannot make the folder"),
-]  # fmt: skip
-
-# --- places to write to
-
-
-def results() -> Variables:
-    return Variables(
-        {"q": (("time",), np.zeros(2), {})}, {"time": (("time",), np.arange(2), {})}, {}
-    )
-
-
-def picture() -> Picture:
-    return Picture([Panel([Curve([0.0, 1.0], [0.0, 1.0])], "y")])
-
-
-def _taken(folder: Path, name: str) -> Path:
-    (folder / name).mkdir()
-    return folder / name
-
-
-UNKNOWN_ENDING = "names no format; expected .nc .*, .csv"
-OUTPUT = [
-    *(
-        call(f"results as {ending or 'nothing'}", 6,
-             lambda f, e=ending: save(results(), f / f"a{e}"), UNKNOWN_ENDING)
-        for ending in (".txt", ".h5", ".mat", ".npz", "", ".nc.gz", ".json")
-    ),
-    call("a picture as .xyz", 6, lambda f: picture().save(f / "a.xyz"), "names no format"),
-    call("a picture as nothing", 6, lambda f: picture().save(f / "a"), "names no format"),
-    call("results into no folder", 9, lambda f: save(results(), f / "b" / "a.nc"), "does not exist"),
-    call("results onto a folder", 9, lambda f: save(results(), _taken(f, "a.nc")), "it is a folder"),
-    call("a table onto a folder", 9, lambda f: save(results(), _taken(f, "a.csv")), "it is a folder"),
-    call("a picture onto a folder", 9, lambda f: picture().save(_taken(f, "a.svg")), "it is a folder"),
-    call("results onto a pipe", 9, lambda f: save(results(), _fifo(f, ".nc")), "no regular file"),
-    call("results onto a device", 9, lambda f: save(results(), _device(f, ".nc")), "no regular file"),
-    call("results under a long name", 9, lambda f: save(results(), f / f"{LONG}.nc"), "name too long"),
-    call("results under a name with NUL", 12, lambda f: save(results(), f / "a\0.nc"), "this name"),
-    call("results onto a link to itself", 9, lambda f: save(results(), _loop(f, ".nc")), "cannot write"),
-    call("a folder under a file", 9, lambda f: make_folder(Path("/dev/null") / "a"), "cannot make"),
-    call("a folder with a long name", 9, lambda f: make_folder(f / LONG), "name too long"),
-    call("a file in no folder", 9, lambda f: write_bytes(f / "b" / "c", b""), "no such file"),
-]  # fmt: skip
-
-CASES = (*TOML, *ROBOTS, *NO_FILES, *SCRIPTS, *NAMES, *WORDS, *OUTPUT)
+CASES = (*TOML, *ROBOTS, *NO_FILES)

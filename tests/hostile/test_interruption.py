@@ -58,10 +58,10 @@ def test_the_exception_of_an_interrupted_run_holds_what_was_reached():
 
 
 def test_an_interruption_while_the_run_is_observed_ends_saved(tmp_path, monkeypatch):
-    from zwang.report import summary
+    from zwang.output.report import summary
 
     real = summary.summarize
-    monkeypatch.setattr("zwang.report.summarize", lambda *given: (press(), real(*given))[1])
+    monkeypatch.setattr("zwang.output.report.summarize", lambda *given: (press(), real(*given))[1])
     answer = zwang("run", write(tmp_path, PENDULUM), "--out", tmp_path / "out")
     assert answer.code == 130
     assert "the run is being saved" in answer.err and "the run is saved in" in answer.err
@@ -75,7 +75,7 @@ def test_an_interruption_while_the_report_is_written_leaves_the_earlier_one(tmp_
     out = tmp_path / "out"
     out.mkdir()
     (out / "report.html").write_text("of an earlier run")
-    monkeypatch.setattr("zwang.report.write_report", press)
+    monkeypatch.setattr("zwang.output.report.write_report", press)
     answer = zwang("run", write(tmp_path, PENDULUM), "--out", out)
     assert answer.code == 130 and "report.html there may be of an earlier run" in answer.err
     assert (out / "run.nc").is_file()
@@ -83,7 +83,7 @@ def test_an_interruption_while_the_report_is_written_leaves_the_earlier_one(tmp_
 
 
 def test_a_second_interruption_leaves_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("zwang.report.summarize", lambda *_: (press(), press()))
+    monkeypatch.setattr("zwang.output.report.summarize", lambda *_: (press(), press()))
     answer = zwang("run", write(tmp_path, PENDULUM), "--out", tmp_path / "out")
     assert answer.code == 130 and "Traceback" not in answer.err
     assert not (tmp_path / "out" / "run.nc").exists()

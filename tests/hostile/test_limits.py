@@ -1,4 +1,4 @@
-"""The limits are those that SECURITY.md states, good files keep them, and the server its silence."""
+"""The limits are those that SECURITY.md states, good files keep them; the server is silent."""
 
 import http.client
 import re
@@ -13,8 +13,8 @@ from zwang.errors import Result
 from zwang.files import LIMITS
 from zwang.files.toml import parsed_toml
 from zwang.gallery.index.mechanisms import FOLDER
+from zwang.output.viewer import serving
 from zwang.text import escaped
-from zwang.viewer import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,14 +12,14 @@ import pytest
 
 from zwang.errors import OutputError
 from zwang.files import make_folder, write_bytes, writing
-from zwang.run import Variables
-from zwang.run.saving import csv_text, save
+from zwang.simulation.results import Variables
+from zwang.simulation.results.saving import csv_text, save
 
 SAVING = """
 import sys
 import numpy as np
-from zwang.run import Variables
-from zwang.run.saving import save
+from zwang.simulation.results import Variables
+from zwang.simulation.results.saving import save
 from zwang.errors import OutputError
 
 n = int(sys.argv[2])

@@ -183,7 +183,8 @@ def test_a_mechanism_that_cannot_be_put_together_names_the_open_joint(tmp_path):
     path.write_text(
         textwrap.dedent(GOOD).replace(
             "[joints]",
-            '[ground]\nfar = [9, 0]\n[joints]\nC = { kind = "revolute", between = ["ground.far", "rocker.start"] }',
+            '[ground]\nfar = [9, 0]\n[joints]\nC = { kind = "revolute", between = '
+            '["ground.far", "rocker.start"] }',
         )
     )
     with pytest.raises(

@@ -8,8 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from zwang.drift.consistent import pieces
-from zwang.drift.metric import dense_mass
+from zwang.dynamics.drift.consistent import pieces
+from zwang.dynamics.drift.metric import dense_mass
+from zwang.equations.state import State
 from zwang.mechanism import (
     KINDS,
     Drive,
@@ -22,7 +23,6 @@ from zwang.mechanism import (
     reaction,
     shares,
 )
-from zwang.state import State
 
 SPACE = ("revolute", "prismatic", "cylindrical", "universal", "spherical", "planar", "fixed")
 BODIES, DURATION = 5, 2.0
@@ -50,7 +50,9 @@ def random_tree(seed: int, world: str) -> Mechanism:
     ground: dict = {}
 
     def mark(body: int, name: str, place, turn=np.zeros(3)) -> str:
-        """A point at a place in space with axes that are turned in space, in the body's own axes."""
+        """A point at a place in space with axes that are turned in space, in the body's own
+        axes.
+        """
         own = np.eye(3)
         own[:d, :d] = R[body] if body >= 0 else np.eye(d)
         axes = own.T @ Rotation.from_rotvec(turn).as_matrix()
@@ -105,7 +107,9 @@ def random_tree(seed: int, world: str) -> Mechanism:
 
 
 def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-13) -> float:
-    """The largest difference between the bodies' places, quaternions up to their sign, at the end."""
+    """The largest difference between the bodies' places, quaternions up to their sign, at the
+    end.
+    """
     joint = dataclasses.replace(mechanism, coordinates="joint")
     ends = []
     for m in (mechanism, joint):

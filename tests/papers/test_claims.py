@@ -1,4 +1,6 @@
-"""Claims, pages and the command, on a paper made up for it; and the cheap parts of the real ones."""
+"""Claims, pages and the command, on a paper made up for it; and the cheap parts of the real
+ones.
+"""
 
 import subprocess
 import sys
@@ -6,11 +8,10 @@ import sys
 import pytest
 
 import zwang as zw
+from tests.cli.command_line import zwang
 from zwang import papers
 from zwang.papers.claim import Claim, Grid, Page, Verdict, compared
 from zwang.papers.page import write_page
-
-from ..cli.command_line import zwang
 
 
 def page_of(*claims):
@@ -47,8 +48,8 @@ def test_a_changed_verdict_fails_the_command_and_names_the_row(tmp_path, monkeyp
     answer = zwang("reproduce", "review", "--out", str(tmp_path))
     assert answer.code == 4
     assert (
-        "review, Table 9, a <changed> value: not reproducible, expected: reproduced (printed 1, ours 2)"
-        in answer.err
+        "review, Table 9, a <changed> value: not reproducible, expected: reproduced (printed 1, "
+        "ours 2)" in answer.err
     )
     assert (tmp_path / "review.html").exists()
 

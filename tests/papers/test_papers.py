@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import pytest
 
 from zwang import papers
+from zwang.algebra.pseudoinverse import SVD
 from zwang.papers.pseudoinverse import counts
 from zwang.papers.review import basics
-from zwang.pseudoinverse import SVD
 
 
 def test_operation_counts_have_their_expected_verdicts():

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.papers import Verdict, reproduce
 from zwang.papers.page import write_page
 from zwang.papers.scara import claims, robot
 from zwang.papers.scara.misprints import Q, Screws, misprints
 from zwang.papers.scara.runs import ODE45
-
-from ..pseudoinverse.matrices import QUICK
 
 VALUES = json.loads((Path(__file__).parent / "reference" / "scara.json").read_text())
 TIMES = (0.0, 20.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.programs.test_single import OPERATIONS
-from zwang import factor
+from zwang.algebra import cholesky as factor
 from zwang.programs import single
 from zwang.programs.abreast import abreast
 

@@ -58,8 +58,14 @@ def module(text: str):
 
 
 DATACLASS = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = {}\nf = S"
-MAKING = "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def __init__(self):\n        self.k = {}\nf = S"
-COUNTER = "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return n * q\n    return f\nf = outer()"
+MAKING = (
+    "import dataclasses\n@dataclasses.dataclass\nclass S:\n    k: int = 1\n    def "
+    "__init__(self):\n        self.k = {}\nf = S"
+)
+COUNTER = (
+    "def outer():\n    n = 0\n    def f(q):\n        nonlocal n\n        n += 1\n        return "
+    "n * q\n    return f\nf = outer()"
+)
 MODULE = """
 class S(eqx.Module):
     k: float
@@ -239,30 +245,32 @@ def test_what_cannot_be_known_is_refused(name):
 
 
 def test_numbers_of_zwang_that_somebody_has_set_are_seen(monkeypatch):
-    import zwang.kernel
-    import zwang.model
+    import zwang.algebra.kernel
+    import zwang.dynamics.model
 
     modules = OwnModules()
-    before = modules.numbers({"zwang.model"})
-    name = next(n for n, x in vars(zwang.kernel).items() if n.isupper() and isinstance(x, float))
+    before = modules.numbers({"zwang.dynamics.model"})
+    name = next(
+        n for n, x in vars(zwang.algebra.kernel).items() if n.isupper() and isinstance(x, float)
+    )
     with monkeypatch.context() as patch:
-        patch.setattr(zwang.kernel, name, 0.125)
-        assert modules.numbers({"zwang.model"}) != before
-    assert modules.numbers({"zwang.model"}) == before
+        patch.setattr(zwang.algebra.kernel, name, 0.125)
+        assert modules.numbers({"zwang.dynamics.model"}) != before
+    assert modules.numbers({"zwang.dynamics.model"}) == before
 
 
 def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
-    import zwang.kernel
-    import zwang.model
+    import zwang.algebra.kernel
+    import zwang.dynamics.model
 
     modules = OwnModules()
-    modules.numbers({"zwang.model"})
+    modules.numbers({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(UnknownError, match="replaced"):
-        patch.setattr(zwang.kernel, "row_scale", lambda length: 1 / length)
-        modules.numbers({"zwang.model"})
+        patch.setattr(zwang.algebra.kernel, "row_scale", lambda length: 1 / length)
+        modules.numbers({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(UnknownError, match="replaced"):
         patch.setattr(zw.Proximal, "relaxed", lambda self, violation: self)
-        modules.numbers({"zwang.model"})
+        modules.numbers({"zwang.dynamics.model"})
 
 
 def test_a_module_of_a_users_own_class_is_known_by_its_code():

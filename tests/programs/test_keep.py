@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.model import motion_of
+from zwang.dynamics.model import motion_of
 from zwang.programs import keep, keep_programs
 from zwang.programs.own import sources
 from zwang.programs.store import MOST_FILES, Store
@@ -27,7 +27,7 @@ zw.keep_programs(os.environ["KEPT"])
 jax.monitoring.register_event_duration_secs_listener(seen)
 found = zw.motion(model(), q=[0.6, -0.8], v=[0.0, 0.0])
 print(float(found.multipliers[0]), "motion_of" in "".join(map(str, traced)))
-"""
+"""  # noqa: E501
 MODEL = """
 import jax.numpy as jnp
 import zwang as zw
@@ -35,7 +35,7 @@ g = {g}
 def model():
     system = zw.System(nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=lambda q, v, t, p: jnp.array([0.0, -g]))
     return zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")])
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.cli import target
 from zwang.robots import FORMATS
-
-from ..pseudoinverse.matrices import QUICK
 
 mujoco = pytest.importorskip(
     "mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'"
@@ -27,7 +26,7 @@ TREE = f"""<mujoco model="tree"><option gravity="0.3 -1 -9"/><worldbody>
       <body name="fixed" pos="0 0.2 0">{INERTIA}</body></body>
   </body></body></worldbody>
   <actuator><motor name="m" joint="last" gear="3"/><motor name="n" joint="turn"/><position name="s" joint="push" kp="5"/></actuator>
-</mujoco>"""
+</mujoco>"""  # noqa: E501
 LOOPS = f"""<mujoco><worldbody>
 <body name="a"><freejoint/>{INERTIA}<site name="s" pos="0.1 0 0"/></body>
 <body name="b" pos="1 0 0"><freejoint/>{INERTIA}</body>
@@ -51,7 +50,7 @@ URDF = f"""<robot name="arm"><link name="base"><inertial><mass value="2"/>{ROUND
 <joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 1"/><axis xyz="0 0 1"/>
 <limit lower="-1" upper="1" effort="3" velocity="2"/><dynamics damping="0.1" friction="0.2"/></joint>
 <joint name="j2" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
-<mimic joint="j1" multiplier="-2" offset="0.1"/></joint><transmission name="drive"/></robot>"""
+<mimic joint="j1" multiplier="-2" offset="0.1"/></joint><transmission name="drive"/></robot>"""  # noqa: E501
 
 
 def sdf_link(name: str, pose: str) -> str:
@@ -66,7 +65,7 @@ FOUR_BAR = f"""<sdf version="1.7"><model name="four-bar"><static>true</static>
 <joint name="D" type="revolute"><parent>world</parent><child>rocker</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name="C" type="revolute"><pose>3 0 0 0 0 0</pose><parent>rocker</parent><child>coupler</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name="strange" type="gearbox"><parent>rocker</parent><child>coupler</child></joint>
-</model></sdf>"""
+</model></sdf>"""  # noqa: E501
 
 
 def saved(folder, text: str, name: str):
@@ -216,7 +215,8 @@ def test_loops_of_an_sdf_are_closed_by_joints(tmp_path):
             "expected 6 numbers",
         ),
         (
-            "<sdf><model name='m'><link name='a'/><joint name='j' type='ball'><parent>b</parent><child>a</child></joint></model></sdf>",
+            "<sdf><model name='m'><link name='a'/><joint name='j' "
+            "type='ball'><parent>b</parent><child>a</child></joint></model></sdf>",
             "bad.sdf",
             "there is no parent link 'b'",
         ),

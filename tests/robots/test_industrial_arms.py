@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 
-from ..pseudoinverse.matrices import QUICK
 from .files import example_robot
 
 mujoco = pytest.importorskip(

@@ -19,7 +19,7 @@ ARM = """<robot name="arm">
   <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/></joint>
   <joint name="slide" type="prismatic"><parent link="upper"/><child link="lower"/><origin xyz="0 0 -1"/><axis xyz="1 0 0"/>
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-</robot>"""
+</robot>"""  # noqa: E501
 
 
 def test_bodies_and_joints_are_where_they_are(tmp_path):

@@ -1,4 +1,6 @@
-"""Inverse dynamics of closed chains, and passive constraints that answer to control with friction."""
+"""Inverse dynamics of closed chains, and passive constraints that answer to control with
+friction.
+"""
 
 import jax.numpy as jnp
 import numpy as np

@@ -9,12 +9,12 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import zwang as zw
-from tests.pseudoinverse.matrices import QUICK
+from tests.algebra.pseudoinverse.matrices import QUICK
 from tests.servo.models import closed, distance_servo, object_servo, robots, two_masses
 from tests.servo.test_paper import EXACT
+from zwang.algebra.pseudoinverse import Proximal
 from zwang.errors import ModelError, Result
-from zwang.pseudoinverse import Proximal
-from zwang.report import summarize, write_report
+from zwang.output.report import summarize, write_report
 from zwang.servo.limits import limited
 
 METHOD = Proximal(sweeps=5, rank_threshold=1e-9)

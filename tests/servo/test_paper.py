@@ -186,7 +186,9 @@ def test_control_works_inside_vmap_and_has_the_right_derivatives_in_gain_and_par
 
 
 def test_control_knows_the_stabilization_of_the_hinges_it_relies_on():
-    """Off its hinge the passive system accelerates back to it; the servo rows are met nevertheless."""
+    """Off its hinge the passive system accelerates back to it; the servo rows are met
+    nevertheless.
+    """
     model = closed(robots(), object_servo())
     q = np.array(EXACT[1.0][0]) + 1e-2 * np.array([1.0, -0.5, 0.3, 0.2, -0.4])
     s = model.state(q, np.array(EXACT[1.0][1]), 1.0)

@@ -1,4 +1,6 @@
-"""Bars in the plane, pinned to each other and to the ground, as a plain function of a list of pins."""
+"""Bars in the plane, pinned to each other and to the ground, as a plain function of a list of
+pins.
+"""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang import gallery
-from zwang.model import motion_of
+from zwang.dynamics.model import motion_of
 
-from ..pseudoinverse.matrices import QUICK
 from .models import bars
 
 METHODS = (zw.Sparse(), zw.Proximal())

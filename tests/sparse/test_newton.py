@@ -10,16 +10,15 @@ import pytest
 from benchmarks.long import stiff_chain
 
 import zwang as zw
-from zwang.flow import MotionFlow
-
-from ..pseudoinverse.matrices import QUICK
+from tests.algebra.pseudoinverse.matrices import QUICK
+from zwang.dynamics.vector_field import ConstrainedVectorField
 
 RODS, STEP = 30, 1e-2
 
 
 def newton_step(chain, method, params, r):
     model, q, v = chain
-    flow = MotionFlow(
+    flow = ConstrainedVectorField(
         model.dynamics(params, method, implicit=True), zw.Projection(), jnp.asarray(1e-15)
     )
     y = jnp.asarray(

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.constraint.pattern import colors
-from zwang.sparse.order import Blocks, eliminate, independent
-from zwang.sparse.pattern import detect
+from zwang.algebra.elimination.order import Blocks, eliminate, independent
+from zwang.algebra.elimination.pattern import detect
+from zwang.algebra.sparsity_pattern import colors
 
 from .models import bars
 

@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
+from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang import gallery
-from zwang.sparse.weighted import BESIDE
-
-from ..pseudoinverse.matrices import QUICK
+from zwang.algebra.operator.sparse import BESIDE
 
 
 def test_sweeps_end_at_round_off():

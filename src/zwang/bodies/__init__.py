@@ -12,7 +12,7 @@ written once.
 what a body looks like, `rotation.py` holds the algebra of unit quaternions, `screws/` that of
 twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`,
 …) that make a constraint one line.
-"""
+"""  # noqa: E501
 
 from zwang.bodies.body import Body as Body
 from zwang.bodies.planar import PlanarBodies as PlanarBodies

@@ -53,7 +53,8 @@ def by_name(bodies: Sequence[Massive]) -> dict[str, int]:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ModelError(
-            f"body name {repeated[0]!r} is used {names.count(repeated[0])} times; give each body its own."
+            f"body name {repeated[0]!r} is used {names.count(repeated[0])} times; give each "
+            "body its own."
         )
     return {name: i for i, name in enumerate(names)}
 

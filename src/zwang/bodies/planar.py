@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.bodies.body import Body, by_name, entry, stacked
-from zwang.system import System
+from zwang.equations.system import System
 
 
 class PlanarBodies:
@@ -41,7 +41,7 @@ class PlanarBodies:
         >>> bars = PlanarBodies([Body("crank", 1.0, 0.1), Body("coupler", 2.0, 0.2)])
         >>> pin = zw.Holonomic(lambda q, t, p: bars.point(q, "crank", (0.5, 0.0)) - bars.point(q, "coupler", (-1.0, 0.0)))
         >>> model = zw.Model(bars.system, [pin], bars.params)
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -89,7 +89,9 @@ class PlanarBodies:
     def velocity(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0)
     ) -> Float[Array, "... 2"]:
-        """Velocity [m/s] of the point at `offset` [m] in the body's own axes; `body` as in `pose`."""
+        """Velocity [m/s] of the point at `offset` [m] in the body's own axes; `body` as in
+        `pose`.
+        """
         twist, arm = self.pose(v, body), self.point(q, body, offset) - self.pose(q, body)[..., :2]
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
 

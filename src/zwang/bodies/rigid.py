@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies.body import Body, by_name, entry, stacked
 from zwang.bodies.rotation import moved, rate_map, rotation_matrix
-from zwang.system import System
+from zwang.equations.system import System
 
 COORDINATES = ("x", "y", "z", "qw", "qx", "qy", "qz")
 VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")

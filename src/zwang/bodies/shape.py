@@ -66,7 +66,8 @@ class Shape:
             or (self.kind != "mesh" and np.any(size <= 0))
         ):
             raise ModelError(
-                f"a {self.kind} has size {self.size!r}, expected positive numbers: {', '.join(expected)}."
+                f"a {self.kind} has size {self.size!r}, expected positive numbers: "
+                f"{', '.join(expected)}."
             )
         for name, length in (("position", 3), ("orientation", 4)):
             if np.shape(getattr(self, name)) != (length,) or not np.all(
@@ -77,14 +78,16 @@ class Shape:
                 )
         if abs(np.linalg.norm(np.asarray(self.orientation, float)) - 1.0) > UNIT:
             raise ModelError(
-                f"a {self.kind} has orientation {self.orientation!r}, expected a unit quaternion (w, x, y, z)."
+                f"a {self.kind} has orientation {self.orientation!r}, expected a unit "
+                "quaternion (w, x, y, z)."
             )
         color = self.color
         if color is not None and (
             len(color) != 4 or not all(0.0 <= float(x) <= 1.0 for x in color)
         ):
             raise ModelError(
-                f"a {self.kind} has color {color!r}, expected red, green, blue and opacity between 0 and 1."
+                f"a {self.kind} has color {color!r}, expected red, green, blue and opacity "
+                "between 0 and 1."
             )
 
 

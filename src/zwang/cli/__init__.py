@@ -8,11 +8,11 @@ it.
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
 | `startup.py` | float64 and the compile cache |
-| `progress.py`, `wall.py`, `closing.py` | progress bar, where the time goes, closing table |
+| `progress.py`, `timing.py`, `summary_table.py` | progress bar, where the time goes, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: [bold]zwang list[/], then [bold]zwang run five-bar[/] and open results/five-bar/report.html",
+    epilog="Start with: [bold]zwang list[/], then [bold]zwang run five-bar[/] and open "
+    "results/five-bar/report.html",
 )
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

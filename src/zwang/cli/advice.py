@@ -6,7 +6,8 @@ OPTIONS = {
     "zw.consistent_state(model, q0, v0).state, or raise start_tolerance": (
         "zw.consistent_state in a .py file, or raise --start-tolerance to project it"
     ),
-    "the start is off its constraints by more than start_tolerance: move it with zw.consistent_state": (
+    "the start is off its constraints by more than start_tolerance: move it with "
+    "zw.consistent_state": (
         "the start is off its constraints by more than --start-tolerance: raise it"
     ),
     "raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system": (

@@ -18,7 +18,8 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot (URDF, MJCF, SDF).",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+            "(URDF, MJCF, SDF).",
         ),
     ],
     set_: Annotated[
@@ -45,7 +46,7 @@ def command(
 
     start_jax()
     target = load_target(model, given)
-    from zwang.diagnosis import check
+    from zwang.analysis.check import check
 
     diagnosis = check(target.model, target.q0, target.v0, params=target.params or None)
     say(fitted(str(diagnosis)))

@@ -38,7 +38,8 @@ def explain(error: BaseException) -> tuple[str, int]:
     where = traceback.extract_tb(error.__traceback__)
     place = f" at {where[-1].filename}, line {where[-1].lineno}" if where else ""
     return (
-        f"unexpected {type(error).__name__}{place}: {one_line(text_of(error))} (--debug shows the trace)",
+        f"unexpected {type(error).__name__}{place}: {one_line(text_of(error))} (--debug shows the "
+        "trace)",
         FAULT,
     )
 

@@ -64,7 +64,8 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
     """
     if (alpha is None) != (beta is None):
         raise UserError(
-            f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is missing."
+            f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is "
+            "missing."
         )
     if choice is Drift.none and alpha is not None:
         raise UserError("--drift none takes no --alpha and --beta.")
@@ -72,7 +73,7 @@ def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | Non
         raise UserError("--drift baumgarte needs its rates, for example --alpha 5 --beta 5 [1/s].")
     if choice is None and alpha is None:
         return None
-    from zwang.drift import Baumgarte, BaumgarteRates, NoStabilization, Projection
+    from zwang.dynamics.drift import Baumgarte, BaumgarteRates, NoStabilization, Projection
 
     if choice is Drift.none:
         return NoStabilization()

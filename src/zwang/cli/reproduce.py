@@ -46,7 +46,8 @@ def command(
     """
     if paper != "all" and paper not in PAPERS:
         raise UserError(
-            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)} There are: {', '.join(PAPERS)}, all."
+            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)} There are: "
+            f"{', '.join(PAPERS)}, all."
         )
     names = list(PAPERS) if paper == "all" else [paper]
     made_folder(out)
@@ -62,7 +63,10 @@ def command(
         warn(warning)
     for page in pages:
         for claim in page.changed:
-            said = f"{page.paper}, {claim.place}, {claim.what}: {claim.verdict}, expected: {claim.expected}"
+            said = (
+                f"{page.paper}, {claim.place}, {claim.what}: {claim.verdict}, expected: "
+                f"{claim.expected}"
+            )
             complain(f"{said} (printed {claim.printed}, ours {claim.ours})")
     if not quiet:
         _say(pages, out)

@@ -17,8 +17,8 @@ from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment,
 from zwang.cli.progress import Bar
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
+from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
-from zwang.cli.wall import WallTime
 from zwang.files import is_file
 
 METHODS, OUTPUT = "Methods", "Output"
@@ -31,7 +31,8 @@ def command(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot (URDF, MJCF, SDF).",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+            "(URDF, MJCF, SDF).",
         ),
     ],
     set_: Annotated[
@@ -53,7 +54,8 @@ def command(
     atol: Annotated[
         str | None,
         typer.Option(
-            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. Default: rtol.",
+            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. "
+            "Default: rtol.",
             metavar="A",
         ),
     ] = None,
@@ -70,7 +72,8 @@ def command(
     integrator: Annotated[
         Integrator | None,
         typer.Option(
-            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle for long runs (with --step).",
+            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
+            "for long runs (with --step).",
             rich_help_panel=METHODS,
         ),
     ] = None,
@@ -176,7 +179,8 @@ def command(
         }
         if "duration" not in options:
             raise UserError(
-                f"{target.name} does not say how long to run: give --duration S, or define duration in the file."
+                f"{target.name} does not say how long to run: give --duration S, or define "
+                "duration in the file."
             )
         folder = made_folder(_folder(out, target.name))
         phases = [_known_coordinate(target, name) for name in phase or ()]
@@ -217,7 +221,7 @@ def _left_out(folder: Path) -> str:
 def _simulated(
     target: Target, options: dict[str, Any], bar: Bar, wall: WallTime, interruption: Interruption
 ):
-    from zwang.simulation import simulate
+    from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
     bar.says("compiling")
@@ -246,7 +250,7 @@ def _simulated(
 def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings: list[str]):
     """Write run.nc, and summarize the run."""
     bar.says("writing results")
-    from zwang.report import summarize
+    from zwang.output.report import summarize
 
     summary = summarize(run, target.exact)
     warnings += [summary.unmet, summary.energy.warning]
@@ -259,10 +263,10 @@ def _write_pages(
     run, summary, target: Target, options, folder: Path, phases, bar, wall: WallTime, warnings
 ) -> None:
     """Write the view and the report; the report last, since it names all other files."""
-    from zwang.report import write_report
+    from zwang.output.report import write_report
 
     if target.scene is not None:
-        from zwang.viewer import write_view
+        from zwang.output.viewer import write_view
 
         write_view(
             run,
@@ -297,7 +301,8 @@ def _known_coordinate(target: Target, name: str) -> str:
     coordinates = target.model.system.coordinates
     if name not in coordinates:
         raise UserError(
-            f"--phase {name}: {target.name} has no such coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
+            f"--phase {name}: {target.name} has no such "
+            f"coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
         )
     return name
 
@@ -309,7 +314,7 @@ def _say(
         warn(warning)
     if quiet:
         return
-    from zwang.cli.closing import print_closing
+    from zwang.cli.summary_table import print_closing
 
     print_closing(summary, wall)
     written = [

@@ -34,9 +34,9 @@ def load_script(path: Path) -> Target:
             raise UserError(
                 f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}."
             )
-    from zwang.model import Model
+    from zwang.dynamics.model import Model
     from zwang.scene import Scene
-    from zwang.switching import Switch
+    from zwang.simulation.switching import Switch
 
     model = names["model"]
     if not isinstance(model, Model):

@@ -27,7 +27,10 @@ def start_jax(task: str = "") -> str:
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "not writable")
     except OSError as error:
-        return f"no compile cache at {folder} ({error.strerror}), so every run compiles anew; ZWANG_CACHE names another folder."
+        return (
+            f"no compile cache at {folder} ({error.strerror}), so every run compiles anew; "
+            "ZWANG_CACHE names another folder."
+        )
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

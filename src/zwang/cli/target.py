@@ -36,7 +36,7 @@ class Target:
         params: parameters set on the command line.
         settings: all that was set, by name; units: of those that have one.
         description: a sentence or two.
-        figures, exact: as in `zwang.report.write_report`.
+        figures, exact: as in `zwang.output.report.write_report`.
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
         warnings: what its file has and the model has not, a sentence each.
@@ -75,8 +75,8 @@ def locate(model: str) -> Path | None:
             )
         if path.suffix.lower() not in FILES:
             raise UserError(
-                f"{shown} is no .py file; MODEL is a gallery name, a .py file that defines model, q0 and v0, a .toml mechanism, "
-                f"or a robot file ({', '.join(ROBOTS)})."
+                f"{shown} is no .py file; MODEL is a gallery name, a .py file that defines "
+                f"model, q0 and v0, a .toml mechanism, or a robot file ({', '.join(ROBOTS)})."
             )
         return path
     from zwang.gallery.index import ENTRIES

@@ -44,7 +44,7 @@ def command(
     [cyan]zwang view results/four-bar --port 0 --no-open[/]
     """
     folder = _folder(run)
-    from zwang.viewer.server import serving
+    from zwang.output.viewer.server import serving
 
     try:
         with serving(folder, port) as (server, address):
@@ -58,7 +58,10 @@ def command(
             except KeyboardInterrupt:
                 print("ended")
     except OSError as error:
-        taken = f"port {port} cannot be used: {error.strerror}; give another one with --port, or --port 0 for any that is free."
+        taken = (
+            f"port {port} cannot be used: {error.strerror}; give another one with --port, or "
+            "--port 0 for any that is free."
+        )
         raise UserError(taken) from None
     return 0
 
@@ -73,7 +76,8 @@ def _folder(run: Path) -> Path:
     if not is_file(folder / PAGE):
         written = is_file(folder / "run.nc")
         why = (
-            "its model says nothing of what there is to see: define scene, a zw.Scene, beside model, q0 and v0, and run it again"
+            "its model says nothing of what there is to see: define scene, a zw.Scene, beside "
+            "model, q0 and v0, and run it again"
             if written
             else "expected the folder that `zwang run MODEL` has written"
         )

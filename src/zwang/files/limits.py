@@ -1,4 +1,6 @@
-"""Limits of what is read. `SECURITY.md` shows them as a table, which a test compares with this one."""
+"""Limits of what is read. `SECURITY.md` shows them as a table, which a test compares with this
+one.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@
     example = zw.gallery.load("five-bar", angle=60.0)
     run = example.run(rtol=1e-10)
     example.error(run)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

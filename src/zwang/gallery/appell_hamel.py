@@ -15,14 +15,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
-from zwang.model import Model
 from zwang.scene import particles_scene
-from zwang.simulation import Stop
-from zwang.system import System
+from zwang.simulation.simulate import Stop
 
 
 def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:
@@ -63,7 +63,8 @@ def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:
         q0=np.zeros(3),
         v0=np.array([speed, 0.0, way * speed / ratio]),
         duration=5.0,
-        description=f"A particle that must go {direction} at 1/{ratio:g} of its ground speed, which turns at {turning:g} rad/s.",
+        description=f"A particle that must go {direction} at 1/{ratio:g} of its ground speed, "
+        f"which turns at {turning:g} rad/s.",
         figures={"Path from above": curve("x", "y", equal=True), "Height": curve("x", "z")},
         exact=exact,
         scene=particles_scene(lambda q: q[None], ("particle",), along=("climb",)),

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
 
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example:
@@ -41,7 +41,8 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example
         q0=np.r_[middle / 2, a, middle + length2 / 2 * np.array([np.cos(b), np.sin(b)]), b],
         v0=np.zeros(6),
         duration=10.0,
-        description=f"Two rods in a chain, released from rest {angle1:g}° and {angle2:g}° from hanging down.",
+        description=f"Two rods in a chain, released from rest {angle1:g}° and {angle2:g}° from "
+        "hanging down.",
         figures={
             "Tip": paths(lambda q: _joints(q, length1, length2), ["lower pin", "tip"]),
             "Rods": Linkage(lambda q: _ends(q, length1, length2), until=1.0),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.picture import Curve, Panel, Picture, joined
-from zwang.picture.data import HALF, PALETTE
+from zwang.plots import Curve, Panel, Picture, joined
+from zwang.plots.data import HALF, PALETTE
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 SHADES = 9
 """Instants at which a linkage is drawn."""

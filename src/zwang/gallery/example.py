@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
+    from zwang.dynamics.model import Model
     from zwang.mechanism import Reaction
-    from zwang.model import Model
-    from zwang.picture import Picture
-    from zwang.run import Run
+    from zwang.plots import Picture
     from zwang.scene import Scene
+    from zwang.simulation.results import Run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Example:
         duration: length of the run [s].
         description: a sentence or two.
         rtol: relative error of one step.
-        figures: title → function of a run that draws it, as a `zwang.picture.Picture` or as a
+        figures: title → function of a run that draws it, as a `zwang.plots.Picture` or as a
             matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no
             solution is known. It belongs to the settings, not to parameters changed afterwards.
@@ -66,7 +66,7 @@ class Example:
 
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""
-        from zwang.simulation import simulate
+        from zwang.simulation.simulate import simulate
 
         options = {"duration": self.duration, "rtol": self.rtol, **self.simulate, **changes}
         if "times" in changes:

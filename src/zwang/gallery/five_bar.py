@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
 
 PIVOTS = (0.0, 1.0, 2.0)
 
@@ -41,8 +41,9 @@ def build(*, angle, crank_mass, crank_inertia, coupler_mass, coupler_inertia, gr
         v0=np.zeros(12),
         duration=20.0,
         description=(
-            f"Three parallel cranks and a coupler, released from rest {angle:g}° above the horizontal. "
-            "Its 12 constraint rows have rank 11, and 10 where all bars are collinear."
+            f"Three parallel cranks and a coupler, released from rest {angle:g}° above the "
+            "horizontal. Its 12 constraint rows have rank 11, and 10 where all bars are "
+            "collinear."
         ),
         figures={
             "Linkage": Linkage(drawn, until=1.4),
@@ -64,7 +65,9 @@ def mechanism(
 
 
 def parallel(angle: np.ndarray | float) -> np.ndarray:
-    """Coordinates with all cranks at `angle` [rad] and the coupler level, shape (12, *angle.shape)."""
+    """Coordinates with all cranks at `angle` [rad] and the coupler level, shape (12,
+    *angle.shape).
+    """
     c, s = np.cos(angle), np.sin(angle)
     return np.stack(
         [part for x in PIVOTS for part in (x + c / 2, s / 2, angle)] + [1 + c, s, 0 * c]

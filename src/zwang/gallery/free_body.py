@@ -14,13 +14,13 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from zwang.bodies import Body, RigidBodies, Shape
+from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve, Label, joined, projected
-from zwang.picture.data import MUTED, PALETTE, RULE
+from zwang.plots import Curve, Label, joined, projected
+from zwang.plots.data import MUTED, PALETTE, RULE
 from zwang.scene import bodies_scene
 
 
@@ -29,7 +29,8 @@ def build(*, inertia, spin, mass) -> Example:
     J, start = np.asarray(inertia, float), np.asarray(spin, float)
     if np.any(J <= 0) or 2 * J.max() > J.sum() * (1 + 1e-12):
         raise ModelError(
-            f"free-body got principal moments {list(J)}; each must be positive and at most the sum of the other two."
+            f"free-body got principal moments {list(J)}; each must be positive and at most the "
+            "sum of the other two."
         )
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
     edges = np.sqrt(
@@ -41,7 +42,8 @@ def build(*, inertia, spin, mass) -> Example:
         q0=np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
         v0=np.r_[0.0, 0.0, 0.0, start],
         duration=20.0,
-        description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns freely.",
+        description=f"A body with principal moments {J[0]:g}, {J[1]:g}, {J[2]:g} kg m² turns "
+        "freely.",
         figures={"Polhode": _polhode, "Angular velocity": _angular_velocity},
         exact=lambda t: dict(zip(names, attitude(J, start, t), strict=True)),
         scene=bodies_scene(

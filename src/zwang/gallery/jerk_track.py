@@ -14,10 +14,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.dynamics.higher_order import HigherOrder, Relation
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
-from zwang.orders import HigherOrder, Relation
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import particles_scene
 
 
@@ -59,7 +59,8 @@ def build(*, radius, distance, time) -> Example:
         q0=np.array([radius, 0.0, 0.0, 0.0]),
         v0=np.zeros(2),
         duration=time,
-        description=f"A tram moves {distance:g} m along a circle in {time:g} s, from rest to rest, by a programme of its jerk.",
+        description=f"A tram moves {distance:g} m along a circle in {time:g} s, from rest to "
+        "rest, by a programme of its jerk.",
         figures={"Path": curve("x", "y", equal=True), "Speed and acceleration": _picture},
         exact=exact,
         scene=particles_scene(lambda q: q[[0, 2]][None], ("tram",)),

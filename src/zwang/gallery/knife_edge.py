@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
-from zwang.model import Model
 from zwang.scene import bars_scene
 
 BLADE = 0.3
@@ -55,7 +55,8 @@ def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Examp
         q0=np.r_[offset * ahead, heading],
         v0=np.r_[speed * ahead + offset * spin * left, spin],
         duration=6.0,
-        description=f"A blade that cannot slide sideways, {offset:g} m behind the center of mass, on a slope of {slope:g}°.",
+        description=f"A blade that cannot slide sideways, {offset:g} m behind the center of mass, "
+        f"on a slope of {slope:g}°.",
         figures={"Path": paths(lambda q: _points(q, offset), ["edge", "center of mass"])},
         exact=exact,
         scene=bars_scene(

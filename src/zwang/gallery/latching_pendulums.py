@@ -7,7 +7,7 @@ time.
 A change of topology. Exact motion: pendulums, apart or together, by elliptic functions from one
 change to the next.
 Source: textbook (plastic impact). Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import numpy as np
 from scipy.optimize import root_scalar
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
-from zwang.picture import Curve, Mark, Panel, Picture
-from zwang.switching import Switch
+from zwang.plots import Curve, Mark, Panel, Picture
+from zwang.simulation.switching import Switch
 
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -> Example:
@@ -67,8 +67,8 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
         q0=np.concatenate([place, start[:, None] - np.pi / 2], axis=1).ravel(),
         v0=np.zeros(6),
         duration=5.0,
-        description=f"Two rods on one pivot, released from rest {angle1:g}° and {angle2:g}° from hanging down; they latch where they "
-        f"meet and let go at t = {release:g} s.",
+        description=f"Two rods on one pivot, released from rest {angle1:g}° and {angle2:g}° from "
+        f"hanging down; they latch where they meet and let go at t = {release:g} s.",
         figures={"Angles": _picture, "Rods": Linkage(ends)},
         exact=exact,
         simulate={"switches": [Switch("latch", on=[apart, lambda *at: -apart(*at)], off=release)]},

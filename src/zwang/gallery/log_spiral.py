@@ -14,13 +14,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.drawing import one
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import particles_scene
-from zwang.system import System
 
 
 def build(*, mass, gravity) -> Example:
@@ -47,7 +47,8 @@ def build(*, mass, gravity) -> Example:
         q0=np.array([np.exp(3.0), 30.0]),
         v0=np.array([-0.1 * np.exp(3.0), -1.0]),
         duration=30.0,
-        description="A particle is driven inward along a logarithmic spiral; two constraints on two coordinates fix the motion.",
+        description="A particle is driven inward along a logarithmic spiral; two constraints on "
+        "two coordinates fix the motion.",
         figures={"Path": _path},
         exact=lambda t: {"r": np.exp(3 - t / 10), "theta": 30 - t},
         scene=particles_scene(

@@ -18,12 +18,12 @@ from collections.abc import Callable
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
 
 UNITS = {"m-kg": (1.0, 1.0, "m", "J"), "mm-g": (1e3, 1e3, "mm", "nJ")}
 
@@ -32,7 +32,8 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
     """The model, started upright with its crank tips moving to the right."""
     if N < 1 or repeat < 1 or not row_factor > 0:
         raise ModelError(
-            f"n-four-bar got N = {N}, repeat = {repeat} and row_factor = {row_factor}; expected ≥ 1, ≥ 1 and > 0."
+            f"n-four-bar got N = {N}, repeat = {repeat} and row_factor = {row_factor}; expected "
+            "≥ 1, ≥ 1 and > 0."
         )
     if units not in UNITS:
         raise ModelError(f"n-four-bar has no units {units!r}; expected {' or '.join(UNITS)}.")
@@ -61,8 +62,9 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
         v0,
         duration=10.0,
         description=(
-            f"{N} four-bar loop{'s' * (N > 1)} in a row, started upright with the crank tips at {speed:g} m/s. "
-            f"All bars are collinear twice a turn, where the constraint rows lose {N} rank{'s' * (N > 1)} at once."
+            f"{N} four-bar loop{'s' * (N > 1)} in a row, started upright with the crank tips at "
+            f"{speed:g} m/s. All bars are collinear twice a turn, where the constraint rows "
+            f"lose {N} rank{'s' * (N > 1)} at once."
         ),
         figures={
             "Linkage": Linkage(lambda q: _bars(q, l), unit=unit, until=1.0),

@@ -11,14 +11,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import bars_scene
-from zwang.system import System
 
 
 def build(*, length: float, mass: float, angle: float, gravity: float) -> Example:
@@ -46,7 +46,8 @@ def build(*, length: float, mass: float, angle: float, gravity: float) -> Exampl
         q0=length * np.array([np.sin(start), -np.cos(start)]),
         v0=np.zeros(2),
         duration=10.0,
-        description=f"A point mass on a rod of {length:g} m, released from rest at {angle:g}° from hanging down.",
+        description=f"A point mass on a rod of {length:g} m, released from rest at {angle:g}° "
+        "from hanging down.",
         figures={"Path": curve("x", "y", equal=True), "Phase portrait": _phase_portrait},
         exact=exact,
         scene=bars_scene(lambda q: np.array([[[0.0, 0.0], q]]), ("rod",), traces=("rod.end",)),

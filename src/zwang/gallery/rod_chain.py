@@ -13,18 +13,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
 
 
 def build(*, N, length, mass, angle, gravity) -> Example:
     """The model, straight and released from rest."""
     if N < 1 or not length > 0 or not mass > 0:
         raise ModelError(
-            f"rod-chain got N = {N}, length = {length} and mass = {mass}; expected ≥ 1, > 0 and > 0."
+            f"rod-chain got N = {N}, length = {length} and mass = {mass}; expected ≥ 1, > 0 and "
+            "> 0."
         )
     m, l = mass / N, length / N
     rods = PlanarBodies(
@@ -51,7 +52,8 @@ def build(*, N, length, mass, angle, gravity) -> Example:
         q0=np.stack([middle * np.cos(a), middle * np.sin(a), a + 0 * middle], axis=1).ravel(),
         v0=np.zeros(3 * N),
         duration=5.0,
-        description=f"A straight chain of {N} rod{'s' * (N > 1)}, released from rest {angle:g}° from hanging down.",
+        description=f"A straight chain of {N} rod{'s' * (N > 1)}, released from rest {angle:g}° "
+        "from hanging down.",
         figures={
             "Tip": paths(lambda q: [_ends(q, l)[..., 1, :][..., -1, :].T], ["tip"]),
             "Chain": Linkage(lambda q: _ends(q, l), until=1.0),

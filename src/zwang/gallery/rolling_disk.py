@@ -17,12 +17,12 @@ import numpy as np
 
 from zwang.bodies import Body, RigidBodies, Shape
 from zwang.bodies.rotation import from_axis_angle, product, rotation_matrix
-from zwang.constraint import Holonomic, Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic, Nonholonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import Mark, bodies_scene
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -32,7 +32,8 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
     """The model in steady motion, disturbed by `wobble` [rad/s], a rate of tilting."""
     if precession == 0 or abs(tilt) >= 90:
         raise ModelError(
-            f"rolling-disk got tilt = {tilt}° and precession = {precession} rad/s; expected below 90° and not 0."
+            f"rolling-disk got tilt = {tilt}° and precession = {precession} rad/s; expected "
+            "below 90° and not 0."
         )
     diametral, axial = mass * radius**2 / 4, mass * radius**2 / 2
     bodies = RigidBodies(
@@ -66,7 +67,8 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
         q0,
         v0=np.r_[forward, turning],
         duration=10.0,
-        description=f"A disk rolls without slipping, tilted by {tilt:g}° and turning round at {precession:g} rad/s.",
+        description=f"A disk rolls without slipping, tilted by {tilt:g}° and turning round at "
+        f"{precession:g} rad/s.",
         figures={
             "Track": paths(lambda q: _tracks(q, radius), ["contact point", "center"]),
             "Height of the center": _height,

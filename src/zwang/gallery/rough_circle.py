@@ -17,15 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from zwang.constraint import Holonomic
-from zwang.constraint.nonideal import coulomb
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.constraint.nonideal import coulomb
+from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import particles_scene
-from zwang.simulation import Stop
-from zwang.system import System
+from zwang.simulation.simulate import Stop
 
 
 def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
@@ -60,8 +60,8 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
         v0=speed * np.array([np.cos(start), np.sin(start)]),
         duration=5.0,
         description=(
-            f"A bead on a {'flat' if gravity == 0 else 'standing'} ring with friction coefficient {mu:g}; "
-            "the run ends where it comes to rest."
+            f"A bead on a {'flat' if gravity == 0 else 'standing'} ring with friction "
+            f"coefficient {mu:g}; the run ends where it comes to rest."
         ),
         figures={"Path": curve("x", "y", equal=True), "Speed": _speed},
         exact=exact,

@@ -12,15 +12,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
-from zwang.constraint.nonideal import coulomb
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.constraint.nonideal import coulomb
+from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve
+from zwang.plots import Curve
 from zwang.scene import particles_scene
-from zwang.simulation import Stop
-from zwang.system import System
+from zwang.simulation.simulate import Stop
 
 
 def build(*, angle, mu, mass, speed, gravity) -> Example:
@@ -56,7 +56,8 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
         q0=np.zeros(2),
         v0=speed * downhill,
         duration=2.0,
-        description=f"A particle slides on a plane of {angle:g}° with friction {mu:g}; the run ends if it comes to rest.",
+        description=f"A particle slides on a plane of {angle:g}° with friction {mu:g}; the run "
+        "ends if it comes to rest.",
         figures={"Path": curve("x", "y", equal=True), "Normal force and friction": _forces},
         exact=exact,
         scene=particles_scene(lambda q: q[None], ("particle",), along=("plane",)),

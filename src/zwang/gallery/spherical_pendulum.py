@@ -14,11 +14,11 @@ import numpy as np
 
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import from_axis_angle
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
-from zwang.model import Model
 from zwang.scene import bars_scene
 
 
@@ -59,7 +59,8 @@ def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) 
         ],
         v0=np.r_[0.0, speed, 0.0, speed / length, 0.0, spin],
         duration=10.0,
-        description=f"A rod on a ball joint, started {angle:g}° from hanging down with {speed:g} m/s sideways.",
+        description=f"A rod on a ball joint, started {angle:g}° from hanging down with {speed:g} "
+        "m/s sideways.",
         figures={
             "Path from above": curve("rod.x", "rod.y", equal=True),
             "Height": curve("rod.x", "rod.z", equal=True),

@@ -19,16 +19,16 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Nonholonomic
-from zwang.drift import BaumgarteGains, Stabilized
+from zwang.dynamics.drift import BaumgarteGains, Stabilized
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
-from zwang.model import Model
-from zwang.picture import Curve, Label
-from zwang.picture.data import MUTED
+from zwang.plots import Curve, Label
+from zwang.plots.data import MUTED
 from zwang.scene import particles_scene
-from zwang.system import System
 
 PLACES = np.array([[4.0, 3.0], [-3.0, 5.0], [-5.0, -2.0], [2.0, -4.0], [6.0, -1.0]])
 SCATTERED = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])
@@ -66,8 +66,9 @@ def build(*, mass, start, pull) -> Example:
         q0=PLACES.ravel(),
         v0=v0.ravel(),
         duration=10.0,
-        description="Five robots are to move down the slope of a shared potential: they gather, and keep their distance. "
-        f"They start {'with' if start == 'consistent' else 'off'} that velocity.",
+        description="Five robots are to move down the slope of a shared potential: they gather, "
+        "and keep their distance. They start "
+        f"{'with' if start == 'consistent' else 'off'} that velocity.",
         figures={
             "Paths (Figure 7)": paths(
                 lambda q: q.reshape(-1, n, 2).transpose(1, 2, 0),

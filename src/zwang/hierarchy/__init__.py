@@ -3,17 +3,17 @@
 | file | what |
 |---|---|
 | `module.py` | `Module` and `Hierarchy`: modules and the constraints that join them become a `zw.Model` |
-| `names.py` | q, v and p by name |
-| `places.py` | where modules of one kind are; a function of one at all of them, under `vmap` |
-| `packed.py` | parameters of equal modules as one array each |
+| `named_views.py` | q, v and p by name |
+| `instances.py` | where modules of one kind are; a function of one at all of them, under `vmap` |
+| `stacked_parameters.py` | parameters of equal modules as one array each |
 | `assembly.py` | M, F and N of modules side by side |
-| `placed.py` | a module's constraint at all places of its module |
+| `replicated_constraint.py` | a module's constraint at all places of its module |
 | `recursion.py` | one level enforced on top of others: the recursion, clearances, singular mass |
-| `chosen.py` | which constraints a level enforces, and with what clearance |
+| `level_selection.py` | which constraints a level enforces, and with what clearance |
 | `describe.py` | levels and the tree of modules in words, for `zw.check` |
 | `modular.py` | the acceleration by one small factor per module and one of the joints |
 | `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
-"""
+"""  # noqa: E501
 
 from zwang.hierarchy.enforce import Enforced as Enforced
 from zwang.hierarchy.enforce import enforce as enforce

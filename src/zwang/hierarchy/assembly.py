@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.hierarchy.names import Named, NamedParameters
-from zwang.hierarchy.places import Places, below, taken
-from zwang.system import System
+from zwang.hierarchy.instances import Instances, below, taken
+from zwang.hierarchy.named_views import Named, NamedParameters
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,21 +64,21 @@ class Leaf:
     """A system that is not assembled from others, at all of its places."""
 
     system: System
-    places: Places
+    instances: Instances
 
     @property
     def kind(self):
         return id(self.system)
 
-    def at(self, places: Places) -> Leaf:
-        return Leaf(self.system, places)
+    def at(self, instances: Instances) -> Leaf:
+        return Leaf(self.system, instances)
 
     def each(self, function: Callable, t, p, *vectors):
         """`function(*parts, t, p)` at all places, with a leading axis; `vectors` are (vector,
         entries).
         """
         own = [taken(x, entries) for x, entries in vectors]
-        return self.places.each(lambda *a: jnp.asarray(function(*a[:-1], t, a[-1])), p, *own)
+        return self.instances.each(lambda *a: jnp.asarray(function(*a[:-1], t, a[-1])), p, *own)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,14 +90,14 @@ class Interaction:
     names: Names
     force: Callable | None
     potential: Callable | None
-    places: Places
+    instances: Instances
 
     @property
     def kind(self):
         return id(self.names)
 
-    def at(self, places: Places) -> Interaction:
-        return Interaction(self.names, self.force, self.potential, places)
+    def at(self, instances: Instances) -> Interaction:
+        return Interaction(self.names, self.force, self.potential, instances)
 
     def added(self, F, q, v, t, p):
         """F with the forces of all places, each given as a vector (nv,) or by name of module or
@@ -112,9 +112,9 @@ class Interaction:
                 return jnp.asarray(given)
             return self.names.velocities(jnp.zeros(self.names.nv)).row(given)
 
-        at_v = self.places.v(self.names)
+        at_v = self.instances.v(self.names)
         return F.at[at_v].add(
-            self.places.each(vector, p, taken(q, self.places.q(self.names)), taken(v, at_v))
+            self.instances.each(vector, p, taken(q, self.instances.q(self.names)), taken(v, at_v))
         )
 
     def energy(self, q, t, p):
@@ -122,7 +122,7 @@ class Interaction:
         one = lambda q, p: jnp.asarray(
             self.potential(self.names.coordinates(q), t, self.names.parameters(p))  # type: ignore
         )
-        return jnp.sum(self.places.each(one, p, taken(q, self.places.q(self.names))))
+        return jnp.sum(self.instances.each(one, p, taken(q, self.instances.q(self.names))))
 
 
 class Names:
@@ -160,8 +160,8 @@ class Assembled:
             nq,
             nv,
         )
-        self._q = [leaf.places.q(leaf.system) for leaf in self.leaves]
-        self._v = [leaf.places.v(leaf.system) for leaf in self.leaves]
+        self._q = [leaf.instances.q(leaf.system) for leaf in self.leaves]
+        self._v = [leaf.instances.v(leaf.system) for leaf in self.leaves]
         moving = any(leaf.system.velocity_map is not None for leaf in self.leaves)
         bent = moving or any(leaf.system.retract is not None for leaf in self.leaves)
         energetic = [
@@ -264,7 +264,9 @@ class Assembled:
 
 
 def _positions(v: np.ndarray, blocks):
-    """Rows, columns and values of the entries of leaves' mass matrices, shapes (copies, entries)."""
+    """Rows, columns and values of the entries of leaves' mass matrices, shapes (copies,
+    entries).
+    """
     n = v.shape[1]
     if blocks.ndim == 2:
         rows = columns = np.arange(n)
@@ -287,7 +289,8 @@ def unique_names(names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if not name or "." in name:
             raise ModelError(
-                f"a module is named {name!r}; expected a name without dots, which join the names of modules."
+                f"a module is named {name!r}; expected a name without dots, which join the "
+                "names of modules."
             )
         if count > 1:
             raise ModelError(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from zwang.dynamics.model import Model
 from zwang.hierarchy.assembly import Node
-from zwang.model import Model
 
 SHOWN = 6
 """Constraints of a level that are named; the rest is counted."""
@@ -54,7 +54,10 @@ def level_lines(levels: tuple[LevelReport, ...]) -> Iterator[str]:
             f" and {len(level.constraints) - SHOWN} more" if len(level.constraints) > SHOWN else ""
         )
         named = ", ".join(level.constraints[:SHOWN]) + more
-        yield f"  {r:5d}  {level.rows:4d}  {level.rank:4d}  {level.degrees_of_freedom:4d}  {named or '–'}"
+        yield (
+            f"  {r:5d}  {level.rows:4d}  {level.rank:4d}  {level.degrees_of_freedom:4d}  "
+            f"{named or '–'}"
+        )
 
 
 def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -> tuple[str, ...]:

@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.algebra.judgement import UNCERTAIN
+from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import is_concrete
-from zwang.constraint import AbstractConstraint, Constraints
-from zwang.dynamics import CONSISTENT
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.hierarchy.chosen import Rows, chosen_levels, owners, root_of, roots_of
+from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
-from zwang.mass import factor_mass
-from zwang.model import Model
 from zwang.programs import program
-from zwang.state import State
 
 
 class Enforced(eqx.Module):
@@ -86,7 +86,8 @@ class Enforced(eqx.Module):
         """
         if self._instant.weights.singular:
             raise ModelError(
-                "the covariance of the acceleration needs a positive definite mass matrix: with M⁻¹ it begins."
+                "the covariance of the acceleration needs a positive definite mass matrix: with "
+                "M⁻¹ it begins."
             )
         WP = eqx.filter_vmap(self._instant.weights.unweigh, in_axes=1, out_axes=1)(self._spread)
         return WP @ WP.T
@@ -100,7 +101,8 @@ class Enforced(eqx.Module):
             return jnp.zeros((len(self._a), 0))
         if self.soft:
             raise ModelError(
-                "a generalized inverse of the constraint matrix exists for rigid rows only: enforce without clearance."
+                "a generalized inverse of the constraint matrix exists for rigid rows only: "
+                "enforce without clearance."
             )
         H, lower = self._instant.weights.weigh(self.matrix), self.below.inverse
         return jnp.concatenate([lower - self._gain @ (H @ lower), self._gain], axis=1)
@@ -230,7 +232,7 @@ def enforce(
     Example:
         >>> top = zw.enforce(model, q, v)
         >>> [level.rank for level in top.levels], top.conflicts
-    """
+    """  # noqa: E501
     chosen = chosen_levels(model, levels)
     roots = roots_of(model, chosen, clearance or {})
     nonideal = any(
@@ -239,18 +241,21 @@ def enforce(
     )
     if nonideal and any(root is not None for root in roots):
         raise ModelError(
-            f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a force that they blur."
+            f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a "
+            "force that they blur."
         )
     if model.servo is not None:
         raise ModelError(
-            f"{model.name}: enforce takes passive constraints; give it model.passive, or the servo constraints by zw.impose."
+            f"{model.name}: enforce takes passive constraints; give it model.passive, or the "
+            "servo constraints by zw.impose."
         )
     state = model.state(q, v, t)
     p = model.parameters(params)
     top = _enforce(_Whole(model), p, state, chosen, roots, model.singular_mass)
     if throw and is_concrete(top.acceleration) and not np.all(np.isfinite(top.acceleration)):
         raise ModelError(
-            f"{model.name}: the acceleration is not finite: the mass matrix is not positive definite, and "
+            f"{model.name}: the acceleration is not finite: the mass matrix is not positive "
+            "definite, and "
             + (
                 "a direction without mass is free"
                 if model.singular_mass
@@ -288,7 +293,8 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
         c.nonideal is not None for x in enforced.levels for c in x._constraints
     ):
         raise ModelError(
-            "clearances are for ideal constraints; a nonideal force depends on a force that they blur."
+            "clearances are for ideal constraints; a nonideal force depends on a force that "
+            "they blur."
         )
     added = _impose(
         enforced._instant,
@@ -379,7 +385,7 @@ def _impose(
 def _level(
     below, instant: _Instant, a, spread, total_rank, rows: Rows, root, soft: bool
 ) -> Enforced:
-    done = step(instant.weights, a, spread, rows.A, rows.b, root, CONSISTENT, projector=not soft)
+    done = step(instant.weights, a, spread, rows.A, rows.b, root, UNCERTAIN, projector=not soft)
     rank = total_rank + done.rank
     acceleration = instant.weights.acceleration(done.a, done.spread, len(a) - rank)
     return Enforced(

@@ -7,8 +7,8 @@ the joints' rows above.
 To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16)
 with the levels within the modules taken first and the level that joins them last; the flat model
 factors all rows at once. Where few rows touch few modules each, J T has few entries per row and its
-factor is sparse (`zwang.sparse`).
-"""
+factor is sparse (`zwang.algebra.elimination`).
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from zwang.algebra.elimination.elimination import plan
+from zwang.algebra.elimination.matrix import Layout, SparseMatrix
+from zwang.algebra.elimination.pattern import detect
+from zwang.algebra.judgement import UNCERTAIN, relative_residual
+from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
+from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.pseudoinverse.sparse import Sparse
+from zwang.algebra.sparsity_pattern import colors
 from zwang.arrays import is_concrete
-from zwang.constraint import Constraints
-from zwang.constraint.pattern import colors
-from zwang.dynamics import CONSISTENT
+from zwang.dynamics.model import Model
+from zwang.dynamics.sparse_structure import GAIN, MISSED, SPARSE_ROWS, Sparsity, Structure
+from zwang.equations.constraint import Constraints
 from zwang.errors import ModelError, Result
-from zwang.hierarchy.placed import Placed
-from zwang.hierarchy.places import Places, merged, taken
-from zwang.kernel import WeightedPseudoinverse, constrained_acceleration
-from zwang.mass import DiagonalMass, factor_mass
-from zwang.model import Model
+from zwang.hierarchy.instances import Instances, merged, taken
+from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.programs import program
-from zwang.pseudoinverse import Proximal
-from zwang.sparse import MISSED, Sparse, SparseMatrix, Sparsity, Structure
-from zwang.sparse.elimination import plan
-from zwang.sparse.matrix import Layout
-from zwang.sparse.pattern import detect
-from zwang.sparse.structure import GAIN, SPARSE_ROWS
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
@@ -51,14 +51,14 @@ class Block:
 
     model: Model
     tag: object
-    places: Places
+    instances: Instances
 
     @property
     def kind(self):
         return self.tag
 
-    def at(self, places: Places) -> Block:
-        return Block(self.model, self.tag, places)
+    def at(self, instances: Instances) -> Block:
+        return Block(self.model, self.tag, instances)
 
 
 class Modular:
@@ -76,13 +76,14 @@ class Modular:
         assembly = model.assembly
         if assembly is None or model.singular_mass or model.servo is not None:
             raise ModelError(
-                f"{model.name}: expected a zw.Hierarchy without a servo and with a positive definite mass matrix."
+                f"{model.name}: expected a zw.Hierarchy without a servo and with a positive "
+                "definite mass matrix."
             )
         if any(c.nonideal is not None for c in model.constraints.members):
             raise ModelError(
                 f"{model.name}: expected ideal constraints; use zw.motion for nonideal ones."
             )
-        place = lambda node: Places.whole(node.model.params).moved(
+        place = lambda node: Instances.whole(node.model.params).moved(
             node.path, node.q.start, node.v.start
         )
         self.model = model
@@ -91,7 +92,7 @@ class Modular:
             for node in assembly.top.modules
             if node.model.system.nv
         )
-        own = [c for c in model.constraints.members if not isinstance(c, Placed)]
+        own = [c for c in model.constraints.members if not isinstance(c, ReplicatedConstraint)]
         self.joints = Constraints(own, model.system, model.parameters())
         self.pattern = _pattern(self)
 
@@ -131,9 +132,9 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
     F, nothing = jnp.asarray(x.model.system.force(q, v, t, p)), jnp.zeros(())
     a, tangents = jnp.zeros(len(v)), []
     for block in x.blocks:
-        at_q, at_v = block.places.q(block.model.system), block.places.v(block.model.system)
+        at_q, at_v = block.instances.q(block.model.system), block.instances.v(block.model.system)
         alone = lambda q, v, F, p, model=block.model: _module(model, q, v, t, F, p)
-        free, T = block.places.each(alone, p, taken(q, at_q), taken(v, at_v), taken(F, at_v))
+        free, T = block.instances.each(alone, p, taken(q, at_q), taken(v, at_v), taken(F, at_v))
         a, tangents = a.at[at_v].set(free), [*tangents, (at_v, T)]
     if not x.joints.m:
         return a, nothing
@@ -160,8 +161,8 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         return y
 
     moved = jax.lax.fori_loop(0, PASSES, corrected, a)
-    size = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(weighted.scale * (J @ a))
-    met = jnp.linalg.norm(weighted.scale * (b - J @ moved)) <= CONSISTENT * size
+    terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
+    met = relative_residual(jnp, J @ moved - b, terms, weighted.units()) <= UNCERTAIN
     return jnp.where(met & (missed <= MISSED), moved, jnp.nan), missed
 
 
@@ -208,7 +209,7 @@ def _pattern(x: Modular) -> _Pattern | None:
     m, nv = x.joints.m, x.model.system.nv
     if m < SPARSE_ROWS:
         return None
-    starts = np.sort(np.concatenate([np.array(block.places.v_starts) for block in x.blocks]))
+    starts = np.sort(np.concatenate([np.array(block.instances.v_starts) for block in x.blocks]))
     sizes = np.diff(np.append(starts, nv))
     module = np.repeat(np.arange(len(starts)), sizes)
     sign = np.random.default_rng(1867).uniform(0.5, 1.5, nv)

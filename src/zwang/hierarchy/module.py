@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, unique_names
-from zwang.hierarchy.packed import Packing
-from zwang.hierarchy.placed import Placed
-from zwang.hierarchy.places import Places, flattened, merged
-from zwang.law import AbstractControlLaw
-from zwang.model import Model
-from zwang.system import System
+from zwang.hierarchy.instances import Instances, flattened, merged
+from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
+from zwang.hierarchy.stacked_parameters import Packing
 
 
 class Module:
@@ -37,7 +37,7 @@ class Module:
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
         >>> left, right = zw.Module(crank, name="left"), zw.Module(crank, name="right", params={"length": 2.0})
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -49,7 +49,8 @@ class Module:
         if isinstance(system, Model):
             if constraints:
                 raise ModelError(
-                    f"module {name!r}: a model brings its own constraints; give those that are added to a zw.Hierarchy."
+                    f"module {name!r}: a model brings its own constraints; give those that are "
+                    "added to a zw.Hierarchy."
                 )
             model = system if params is None else _with(system, params, name)
         elif isinstance(system, System):
@@ -60,11 +61,13 @@ class Module:
             )
         if model.servo is not None:
             raise ModelError(
-                f"module {name!r} has a servo of its own; assemble its passive model, and give the whole a servo."
+                f"module {name!r} has a servo of its own; assemble its passive model, and give "
+                "the whole a servo."
             )
         if model.params is not None and not isinstance(model.params, dict):
             raise ModelError(
-                f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, so that each has a name."
+                f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, "
+                "so that each has a name."
             )
         self.model, self.name = model, name
 
@@ -161,10 +164,12 @@ class Assembly:
         return p if self.packing is None or p is None else self.packing(p)
 
     def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
-        """A constraint whose functions take q, v and p by name, as one that takes them as vectors."""
+        """A constraint whose functions take q, v and p by name, as one that takes them as
+        vectors.
+        """
         return (
             constraint
-            if isinstance(constraint, (ByName, Placed))
+            if isinstance(constraint, (ByName, ReplicatedConstraint))
             else ByName(constraint, self.names)
         )
 
@@ -212,7 +217,7 @@ def Hierarchy(
     Example:
         >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
-    """
+    """  # noqa: E501
     modules, added = _checked(levels, name)
     unique_names([m.name for m in modules])
     nq, nv = [0], [0]
@@ -220,12 +225,12 @@ def Hierarchy(
         nq.append(nq[-1] + m.model.system.nq)
         nv.append(nv[-1] + m.model.system.nv)
     leaves, interactions, nodes, depth = [], [], [], 1
-    placed: list[list[Placed]] = []
+    placed: list[list[ReplicatedConstraint]] = []
     for m, q_start, v_start in zip(modules, nq, nv, strict=False):
         at = (m.name, q_start, v_start)
         own = m.model.assembly or _single(m.model)
-        leaves += [leaf.at(leaf.places.moved(*at)) for leaf in own.leaves]
-        interactions += [x.at(x.places.moved(*at)) for x in own.interactions]
+        leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
+        interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
         nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
         depth = max(depth, own.top.level)
         level_of = {part: r for r, names in enumerate(own.levels) for part in names}
@@ -234,10 +239,10 @@ def Hierarchy(
             placed += [[] for _ in range(r + 1 - len(placed))]
             known = (
                 c
-                if isinstance(c, Placed)
-                else Placed(c, m.model.system, Places.whole(m.model.params))
+                if isinstance(c, ReplicatedConstraint)
+                else ReplicatedConstraint(c, m.model.system, Instances.whole(m.model.params))
             )
-            placed[r].append(known.at(known.places.moved(*at)))
+            placed[r].append(known.at(known.instances.moved(*at)))
     members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
     members += [[] for _ in range(depth - len(members))]
     system_names: dict[str, Any] = {
@@ -252,7 +257,7 @@ def Hierarchy(
     names = Names(sizes, nodes)
     whole = _parameters(modules, params, name)
     if force is not None or potential is not None:
-        interactions.append(Interaction(names, force, potential, Places.whole(whole)))
+        interactions.append(Interaction(names, force, potential, Instances.whole(whole)))
     parts = Assembled(merged(leaves), merged(interactions), nq[-1], nv[-1])
     system = System(
         nq[-1],
@@ -300,13 +305,13 @@ def _single(model: Model) -> Assembly:
     s, names = model.system, model.constraints.names
     kind = (id(s), *(id(c) for c in model.constraints.members))
     node = Node("", 1, names, (), slice(0, s.nq), slice(0, s.nv), kind, model)
-    return Assembly(node, (names,), Names(s, ()), (Leaf(s, Places.whole(model.params)),), ())
+    return Assembly(node, (names,), Names(s, ()), (Leaf(s, Instances.whole(model.params)),), ())
 
 
 def _packing(leaves: Sequence[Leaf]) -> Packing:
     """One array for each parameter of the leaves of one kind."""
-    several = [leaf.places for leaf in leaves if len(leaf.places) > 1]
-    return Packing(places.named(name) for places in several for name, _ in places.params)
+    several = [leaf.instances for leaf in leaves if len(leaf.instances) > 1]
+    return Packing(instances.named(name) for instances in several for name, _ in instances.params)
 
 
 def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict | None:
@@ -318,7 +323,8 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
     for key in own or {}:
         if key.split(".")[0] in {m.name for m in modules}:
             raise ModelError(
-                f"{name}: parameter {key!r} begins with the name of a module; give it to that module's params."
+                f"{name}: parameter {key!r} begins with the name of a module; give it to that "
+                "module's params."
             )
     return {**joined, **(own or {})} or None
 
@@ -326,18 +332,21 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
 def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
     if not levels or not all(isinstance(level, (list, tuple)) for level in levels) or not levels[0]:
         raise ModelError(
-            f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the first one of modules."
+            f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the "
+            "first one of modules."
         )
     modules = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
     for m in modules:
         if not isinstance(m, Module):
             raise ModelError(
-                f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints begin at the next level."
+                f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints "
+                "begin at the next level."
             )
     for r, level in enumerate(levels[1:], start=2):
         for c in level:
             if not isinstance(c, AbstractConstraint):
                 raise ModelError(
-                    f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as zw.Holonomic."
+                    f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as "
+                    "zw.Holonomic."
                 )
     return modules, [list(level) for level in levels[1:]]

@@ -16,7 +16,7 @@ Where M may be singular, W = I, a = 0 to begin with, and each level ends with th
 is free, which is (3.4):
 
     v̇ = a + P (P M P)⁺ P (F − M a)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from zwang.kernel import row_lengths, row_scale
-from zwang.mass import AbstractMass
-from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
-from zwang.pseudoinverse.base import MatrixFactor
+from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
+from zwang.algebra.pseudoinverse.base import MatrixFactor
 
 DEPENDENT = 1e-8
 """A row of unit length of which no more than this is left beside the levels below depends on them;

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.layout import GROUND
 from zwang.mechanism.pairs import ANGULAR, along, wrapped
 from zwang.mechanism.parts import Actuator, PartError, ServoConstraint

@@ -18,10 +18,10 @@ from jaxtyping import Array
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import motion
+from zwang.equations.state import State
 from zwang.mechanism.layout import Layout
 from zwang.mechanism.pairs import frames, pair
 from zwang.mechanism.parts import Joint
-from zwang.state import State
 
 
 @dataclasses.dataclass(frozen=True)

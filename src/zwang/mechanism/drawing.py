@@ -14,11 +14,11 @@ import numpy as np
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.scene import belt, outline
-from zwang.picture import Curve, Label, Panel, Picture, joined, projected
-from zwang.picture.data import HALF
+from zwang.plots import Curve, Label, Panel, Picture, joined, projected
+from zwang.plots.data import HALF
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 BODY, JOINT, FRAME, SPRING, OPEN, FADED = (
     "#0072b2",

@@ -10,7 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
-from zwang.constraint import AbstractConstraint
+from zwang.dynamics.initial_conditions import PlacementError, consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.mechanism.actuation import servo
 from zwang.mechanism.branches import Branches
@@ -37,10 +40,7 @@ from zwang.mechanism.parts import (
     Vector,
 )
 from zwang.mechanism.rows import Ends, Joints
-from zwang.model import Model
 from zwang.servo import Servo
-from zwang.start import PlacementError, consistent_state
-from zwang.state import State
 
 
 class AssemblyError(ModelError):

@@ -22,15 +22,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
+from zwang.dynamics.model import Motion
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.pairs import frames
 from zwang.mechanism.parts import PartError
 from zwang.mechanism.rows import RATES
-from zwang.model import Motion
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 
 @dataclasses.dataclass(frozen=True)

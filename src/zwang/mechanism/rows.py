@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 import jax
 import numpy as np
 
-from zwang.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.joints import KINDS, Kind
 from zwang.mechanism.layout import Layout, meant

@@ -21,7 +21,7 @@ from zwang.mechanism.rows import RATES
 from zwang.scene import Bar, Mark, Plate, Scene, Seen, Symbol
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 SYMBOLS: dict[str, Symbol] = {
     "revolute": "pin",

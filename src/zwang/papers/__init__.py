@@ -17,7 +17,7 @@ every claim.
 | `page.py` | a page as HTML (`paper.html`), by the skeleton that run reports have |
 
 A paper is a folder with a function `reproduce(progress) → Page`, and an entry in `index.py`.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from zwang.report.figures import Chart
+    from zwang.output.report.figures import Chart
 
 
 class Verdict(enum.StrEnum):

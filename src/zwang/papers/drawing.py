@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.picture import Curve, Panel, Picture
-from zwang.picture.data import WIDTH
-from zwang.report.figures import Chart
+from zwang.output.report.figures import Chart
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.data import WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from zwang.gallery import Example
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 LEAST = 1e-17
 """Smallest value on a logarithmic axis; exact zeros are drawn there."""

@@ -30,13 +30,15 @@ PAPERS = {
         ),
         Paper(
             "pseudoinverse",
-            "de Falco, Pennestrì and Vita, An investigation of the influence of pseudoinverse matrix calculations on multibody "
-            "dynamics simulations by means of the Udwadia-Kalaba formulation (2008)",
+            "de Falco, Pennestrì and Vita, An investigation of the influence of pseudoinverse "
+            "matrix calculations on multibody dynamics simulations by means of the "
+            "Udwadia-Kalaba formulation (2008)",
             "zwang.papers.pseudoinverse",
         ),
         Paper(
             "recursive",
-            "Orsino, Recursive modular modelling methodology for lumped-parameter dynamic systems, Proc. R. Soc. A 473 (2017)",
+            "Orsino, Recursive modular modelling methodology for lumped-parameter dynamic "
+            "systems, Proc. R. Soc. A 473 (2017)",
             "zwang.papers.recursive",
         ),
         Paper(
@@ -46,8 +48,8 @@ PAPERS = {
         ),
         Paper(
             "servo",
-            "Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing analytical dynamics and servo control of "
-            "constrained mechanical systems (2015)",
+            "Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing "
+            "analytical dynamics and servo control of constrained mechanical systems (2015)",
             "zwang.papers.servo",
         ),
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from zwang.files import write_text
+from zwang.output.report import inline_svg, render
 from zwang.papers.claim import Page, Verdict
 from zwang.papers.index import PAPERS
-from zwang.report import inline_svg, render
 
 TEMPLATE = Path(__file__).parent / "paper.html"
 SHADES = {Verdict.REPRODUCED: "good", Verdict.CORRECTED: "mended", Verdict.NOT: "bad"}

@@ -12,7 +12,7 @@
 | `scene.py` | what the viewer draws of it |
 
 No code of a file is executed, and nothing outside it is fetched.
-"""
+"""  # noqa: E501
 
 from zwang.robots.robot import FORMATS as FORMATS
 from zwang.robots.robot import Robot as Robot

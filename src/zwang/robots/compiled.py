@@ -69,7 +69,8 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     made.name = _model_name(model) or path.stem
     if floating is False and any(n == mujoco.mjtJoint.mjJNT_FREE for n in model.jnt_type):
         raise ModelError(
-            f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free joint; take it out there."
+            f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free "
+            "joint; take it out there."
         )
     if urdf:
         add_urdf(root, made, path)
@@ -86,7 +87,8 @@ def _refuse_many_copies(element: Element, copies: int, shown: str) -> None:
             times *= int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 1
         if times > limit("bodies"):
             raise ModelError(
-                f"{shown}: replicate makes {times} copies, expected at most {limit('bodies')} bodies."
+                f"{shown}: replicate makes {times} copies, expected at most "
+                f"{limit('bodies')} bodies."
             )
         _refuse_many_copies(child, times, shown)
 
@@ -269,7 +271,9 @@ class _Reading:
             frames = [of_quaternion(data[i : i + 3], [1.0, 0.0, 0.0, 0.0]) for i in (0, 3)]
         # the second body as it lies to the first; the anchor says where on the second they are
         # the second body as it lies to the first; the anchor says where on the second they are
-        else:  # the second body as it lies to the first; the anchor says where on the second they are welded, which changes nothing
+        # the second body as it lies to the first; the anchor says where on the second they are
+        # welded, which changes nothing
+        else:
             frames = [of_quaternion(data[3:6], data[6:10]), np.eye(4)]
         return (self._on(a), frames[0]), (self._on(b), frames[1])
 
@@ -305,7 +309,7 @@ class _Reading:
 
     # --- actuators
     #
-    # -----------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def _actuators(self) -> None:
         m, made = self.model, self.description

@@ -14,15 +14,15 @@ from jaxtyping import Array, Float
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
-from zwang.constraint import AbstractConstraint, Holonomic
+from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint, Holonomic
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import shown_path
 from zwang.mechanism.joints import KINDS
 from zwang.mechanism.pairs import Pair
-from zwang.model import Model
 from zwang.robots.description import Description
-from zwang.start import consistent_state
-from zwang.state import State
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of files that `read` takes."""
@@ -133,7 +133,7 @@ class Robot:
 
     # --- actuators
     #
-    # -----------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     @property
     def actuation_matrix(self) -> np.ndarray:
@@ -226,7 +226,7 @@ class Robot:
 
     # --- the model
     #
-    # -----------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     @cached_property
     def model(self) -> Model:

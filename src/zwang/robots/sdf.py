@@ -117,7 +117,8 @@ class _Reading:
             found[name] = element
         if len(found) > limit("bodies"):
             raise ModelError(
-                f"{self.path} has {len(found)} {elements[0].tag}s, expected at most {limit('bodies')}."
+                f"{self.path} has {len(found)} {elements[0].tag}s, expected at most "
+                f"{limit('bodies')}."
             )
         return found
 
@@ -136,7 +137,8 @@ class _Reading:
             return np.eye(4)
         if pose.get("relative_to") or pose.get("frame"):
             raise ModelError(
-                f"{self.path}: {what}: a pose relative to another frame is not known here; give it in the model's."
+                f"{self.path}: {what}: a pose relative to another frame is not known here; give "
+                "it in the model's."
             )
         values = numbers(pose.text, 6, f"{self.path}: {what}: pose")
         return placed(values[:3], values[3:])

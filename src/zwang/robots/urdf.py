@@ -1,4 +1,6 @@
-"""What MuJoCo does not tell of a URDF: pictures, limits of speed, and elements of other programs."""
+"""What MuJoCo does not tell of a URDF: pictures, limits of speed, and elements of other
+programs.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,8 @@ def _tell_mimics(joints: list[Element], made: Description, path: Path) -> None:
         mimic = joint.find("mimic")
         if mimic is not None and mimic.get("joint") not in names:
             raise ModelError(
-                f"{path}: joint {joint.get('name')!r} mimics {mimic.get('joint')!r}, which is no joint of the file."
+                f"{path}: joint {joint.get('name')!r} mimics {mimic.get('joint')!r}, which is "
+                "no joint of the file."
             )
     dropped = [
         j.get("name")

@@ -10,12 +10,12 @@ systems.
 | `control.py` | `control`: all that at one state |
 | `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
 | `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
-| `prolonged.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
+| `lie_derivative.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
-"""
+"""  # noqa: E501
 
-from zwang.law import Control as Control
+from zwang.dynamics.control_law import Control as Control
 from zwang.servo.control import control as control
 from zwang.servo.gains import FirstOrder as FirstOrder
 from zwang.servo.gains import Poles as Poles

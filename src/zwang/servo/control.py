@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from jaxtyping import PyTree
 
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arrays import is_concrete
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.law import Control
-from zwang.model import Model
 from zwang.programs import program
-from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import SOLVED, Controller
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.servo import Servo
-from zwang.state import State
 
 
 def controller(
@@ -33,12 +33,14 @@ def controller(
         found = "it has none" if given is None else f"got {given!r:.60}"
         raise ModelError(
             f"{model.name}: expected a zw.Servo, {found}; "
-            "write f(model, servo, q, v), or f(model, q=q, v=v) for a model with a servo of its own."
+            "write f(model, servo, q, v), or f(model, q=q, v=v) for a model with a servo of its "
+            "own."
         )
     passive = model.passive.dynamics(params, Proximal() if pseudoinverse is None else pseudoinverse)
     if passive.structure is not None:
         raise ModelError(
-            f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= out."
+            f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= "
+            "out."
         )
     given.checked(passive)
     return Controller(passive, given)
@@ -86,7 +88,8 @@ def control(
     bound = controller(model, servo, params, pseudoinverse)
     if q is None or v is None:
         raise ModelError(
-            f"{model.name}: control needs a state: zw.control(model, servo, q, v) or zw.control(model, q=q, v=v)."
+            f"{model.name}: control needs a state: zw.control(model, servo, q, v) or "
+            "zw.control(model, q=q, v=v)."
         )
     answer = control_of(bound, model.state(q, v, t))
     if throw and is_concrete(answer):
@@ -114,7 +117,9 @@ def raise_on_failure(answer: Control, model: Model) -> None:
 
 
 def unmet(answer: Control) -> str:
-    """Which servo constraints are missed, the worst first, and which of them no actuator reaches."""
+    """Which servo constraints are missed, the worst first, and which of them no actuator
+    reaches.
+    """
     missed = {name: float(x) for name, x in answer.missed.items()}
     named = []
     for name, size in sorted(missed.items(), key=lambda x: -x[1]):

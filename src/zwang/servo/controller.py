@@ -19,15 +19,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from zwang.constraint import Constraints
-from zwang.dynamics import CONSISTENT, Dynamics, Equation
+from zwang.algebra.judgement import UNCERTAIN, relative_residual
+from zwang.algebra.kernel import row_lengths
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.equations.constraint import Constraints
+from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.kernel import WeightedPseudoinverse, row_lengths
-from zwang.law import Control
+from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged, chain
 from zwang.servo.limits import limited
-from zwang.servo.null_space import THRESHOLD, Reach
-from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged, chain
-from zwang.state import State
+from zwang.servo.null_space import THRESHOLD, ReducedServoSystem
 
 if TYPE_CHECKING:
     from zwang.servo.servo import Servo
@@ -84,7 +85,7 @@ class Controller(eqx.Module):
         eq: Equation,
         before: Float[Array, " nu"] | None = None,
         elapsed: Float[Array, ""] | float = 0.0,
-    ) -> Choice:
+    ) -> ServoSolution:
         """u, and everything that it was chosen from, where the passive system is known.
 
         Args:
@@ -105,10 +106,12 @@ class Controller(eqx.Module):
         def solve(a0, G):
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
             reachable = (authority > THRESHOLD)[:, None]
-            reach = Reach(reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse)
-            wanted = self.servo.null_space.choose(reach, s, p)
-            return self._within_limits(reach, wanted, s, before, elapsed), Wish(
-                reach, wanted, authority
+            reduced = ReducedServoSystem(
+                reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse
+            )
+            wanted = self.servo.null_space.choose(reduced, s, p)
+            return self._within_limits(reduced, wanted, s, before, elapsed), ServoProblem(
+                reduced, wanted, authority
             )
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
@@ -118,8 +121,10 @@ class Controller(eqx.Module):
             few = len(rows) <= len(columns)
             G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
             a0 = self.dynamics.acceleration(eq)
-            u, wish = solve(a0, scale[:, None] * G)
-            return Choice(eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), wish)
+            u, problem = solve(a0, scale[:, None] * G)
+            return ServoSolution(
+                eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), problem
+            )
 
         def achieved(u):
             return self.dynamics.acceleration(eqx.tree_at(lambda e: e.force, eq, eq.force + B @ u))
@@ -129,17 +134,17 @@ class Controller(eqx.Module):
             return solve(achieved(u) - slope @ u, scale[:, None] * (A @ slope))
 
         u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
-        return Choice(eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
+        return ServoSolution(eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
     def _within_limits(
-        self, reach: Reach, wanted, s: State, before, elapsed
+        self, reduced: ReducedServoSystem, wanted, s: State, before, elapsed
     ) -> Float[Array, " nu"]:
         limits, nu = self.servo.limits, len(wanted)
         if limits is None:
             return wanted
         weights = self.servo.null_space.weights(nu, s, self.dynamics.p)
         return limited(
-            reach.G, reach.r, wanted, weights, *limits.box(nu, before, elapsed), reach.method
+            reduced.G, reduced.r, wanted, weights, *limits.box(nu, before, elapsed), reduced.method
         )
 
     def acceleration(self, eq: Equation, u: Float[Array, " nu"]) -> Float[Array, " nv"]:
@@ -173,12 +178,12 @@ class Controller(eqx.Module):
         miss = per * c.scale * (c.A @ c.acceleration - c.b)
         slices = self.rows.row_slices
         authority = {
-            name: jnp.min(c.wish.authority[rows], initial=1.0) for name, rows in slices.items()
+            name: jnp.min(c.problem.authority[rows], initial=1.0) for name, rows in slices.items()
         }
         missed = {name: jnp.linalg.norm(miss[rows]) for name, rows in slices.items()}
         actuator_force = c.B @ c.u
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
-        passive_residual = _passive_residual(c.eq.weighted, c.acceleration, c.eq.b)
+        passive_residual = _passive_residual(c.eq, c.acceleration)
         code = self._code(c, best.u, per, passive_residual)
         phi, psi = self._errors(s)
         return Control(
@@ -188,7 +193,7 @@ class Controller(eqx.Module):
             acceleration=c.acceleration,
             residual=jnp.linalg.norm(miss),
             passive_residual=passive_residual,
-            rank=c.wish.reach.rank(),
+            rank=c.problem.reduced.rank(),
             authority=authority,
             missed=missed,
             violation=phi,
@@ -196,22 +201,24 @@ class Controller(eqx.Module):
             result=code,
         )
 
-    def _code(self, c: Choice, best: Float[Array, " nu"], per, passive_residual) -> Int[Array, ""]:
+    def _code(
+        self, c: ServoSolution, best: Float[Array, " nu"], per, passive_residual
+    ) -> Int[Array, ""]:
         """Whether the servo constraints can be met, and if not, why; `per` makes accelerations of
         rows at unit length relative.
         """
-        reach = c.wish.reach
+        reduced = c.problem.reduced
         without, within = (
-            per * (reach.r - reach.G @ u) for u in (c.wish.u, best)
+            per * (reduced.r - reduced.G @ u) for u in (c.problem.u, best)
         )  # what is missed without limits, and within
-        lost = jnp.any((c.wish.authority <= THRESHOLD) & (jnp.abs(without) > SOLVED))
+        lost = jnp.any((c.problem.authority <= THRESHOLD) & (jnp.abs(without) > SOLVED))
         code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
         code = jnp.where(
             jnp.linalg.norm(without) <= SOLVED,
             code,
             jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
         )
-        code = jnp.where(passive_residual <= CONSISTENT, code, Result.INCONSISTENT)
+        code = jnp.where(passive_residual <= UNCERTAIN, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
         return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
 
@@ -234,17 +241,17 @@ class Controller(eqx.Module):
         return phi, psi
 
 
-class Wish(eqx.Module):
+class ServoProblem(eqx.Module):
     """The servo problem at one state, the u that would be chosen without limits, and the authority
     over each row.
     """
 
-    reach: Reach
+    reduced: ReducedServoSystem
     u: Float[Array, " nu"]
     authority: Float[Array, " rows"]
 
 
-class Choice(eqx.Module):
+class ServoSolution(eqx.Module):
     """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇,
     and the problem it solved.
     """
@@ -256,13 +263,11 @@ class Choice(eqx.Module):
     scale: Float[Array, " rows"]
     u: Float[Array, " nu"]
     acceleration: Float[Array, " nv"]
-    wish: Wish
+    problem: ServoProblem
 
 
-def _passive_residual(weighted: WeightedPseudoinverse, acceleration, b) -> Float[Array, ""]:
-    """‖A v̇ − b‖ relative to ‖b‖ + ‖A‖‖v̇‖ entry by entry, rows at unit length."""
-    asked = jnp.linalg.norm(weighted.scale * b) + jnp.linalg.norm(
-        weighted.scale * (jnp.abs(weighted.A) @ jnp.abs(acceleration))
-    )
-    miss = jnp.linalg.norm(weighted.scale * (weighted.A @ acceleration - b))
-    return miss / jnp.where(asked > 0, asked, 1.0)
+def _passive_residual(eq: Equation, acceleration) -> Float[Array, ""]:
+    """Residual of the passive constraints beside the terms that it is made of."""
+    A, b = eq.weighted.A, eq.b
+    terms = jnp.abs(b) + abs(A) @ (jnp.abs(acceleration) + jnp.abs(eq.free_acceleration))
+    return relative_residual(jnp, A @ acceleration - b, terms, eq.weighted.units())

@@ -12,7 +12,7 @@ for ψ, more for flexible joints) is made to obey
 | `SecondOrder(omega, zeta)` | s² + 2ζω s + ω² | 2 |
 | `Poles(p_1 … p_r)` | (s + p_1) … (s + p_r) | number of poles |
 | `Robust(k, bound, layer)` | (s + k)^r, and more where the model is wrong: y stays below a stated bound | any |
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -220,6 +220,7 @@ def as_gain(value) -> AbstractGain:
 def _fits(gain: AbstractGain, own: int, order: int) -> None:
     if own != order:
         raise ModelError(
-            f"gain {type(gain).__name__} is of order {own}, but the error dynamics of its constraint are of order {order} "
-            "(2 at position level, 1 at velocity level, the relative degree if it is higher); use Rate(k) or Poles(...)."
+            f"gain {type(gain).__name__} is of order {own}, but the error dynamics of its "
+            f"constraint are of order {order} (2 at position level, 1 at velocity level, the "
+            "relative degree if it is higher); use Rate(k) or Poles(...)."
         )

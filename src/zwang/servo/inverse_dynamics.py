@@ -6,12 +6,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from zwang.algebra.judgement import UNCERTAIN
 from zwang.arrays import is_concrete, vector
-from zwang.constraint import AccelerationConstraint
-from zwang.dynamics import CONSISTENT
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AccelerationConstraint
 from zwang.errors import ModelError
-from zwang.law import Control
-from zwang.model import Model
 from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo
@@ -99,10 +99,11 @@ def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:
     wrong = {
         n: float(jnp.max(miss[s], initial=0.0))
         for n, s in model.constraints.row_slices.items()
-        if jnp.any(miss[s] > CONSISTENT * size[s])
+        if jnp.any(miss[s] > UNCERTAIN * size[s])
     }
     if wrong:
         named = ", ".join(f"{name!r} by {size:.3g}" for name, size in wrong.items())
         raise ModelError(
-            f"{model.name}: the wanted acceleration violates passive constraints, whatever the actuators do: {named}."
+            f"{model.name}: the wanted acceleration violates passive constraints, whatever the "
+            f"actuators do: {named}."
         )

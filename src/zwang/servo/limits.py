@@ -28,9 +28,9 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
-from zwang.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 
 STRONGER = 1e-9
 """ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while
@@ -79,7 +79,8 @@ class Limits(eqx.Module):
         for name, value in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
             if value is not None and value.shape not in ((), (nu,)):
                 raise ModelError(
-                    f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one per actuator."
+                    f"Limits: {name} has shape {value.shape}, expected a number or ({nu},), one "
+                    "per actuator."
                 )
             if (
                 value is not None
@@ -90,7 +91,8 @@ class Limits(eqx.Module):
         known = is_concrete((self.lower, self.upper, self.rate))
         if known and bool(np.any(np.asarray(self.lower) > np.asarray(self.upper))):
             raise ModelError(
-                f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left between them."
+                f"Limits: lower {self.lower} exceeds upper {self.upper}; nothing is left "
+                "between them."
             )
         if known and self.rate is not None and not bool(np.all(np.asarray(self.rate) > 0)):
             raise ModelError(f"Limits: rate is {self.rate}, expected positive numbers.")

@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from zwang.dynamics import Dynamics, Equation
+from zwang.dynamics.control_law import AbstractControlLaw, AbstractLoop, AbstractSampler, Control
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.law import AbstractControlLaw, AbstractLoop, AbstractSampler, Control
-from zwang.model import Model
 from zwang.servo.controller import Controller
 from zwang.servo.servo import Servo
-from zwang.state import State
 
 ON_THE_WAY = 32
 """Controls that may be on the way from the controller to the actuators; a delay may be up to this
@@ -63,7 +63,7 @@ class Loop(AbstractLoop):
 
     Example:
         >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3))
-    """
+    """  # noqa: E501
 
     model: Model | None
     params: PyTree
@@ -101,23 +101,27 @@ class Loop(AbstractLoop):
         for name in ("noise_q", "noise_v"):
             if not np.all(np.isfinite(getattr(self, name)) & (getattr(self, name) >= 0)):
                 raise ModelError(
-                    f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or more."
+                    f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or "
+                    "more."
                 )
         if sample_time is None and (
             delay > 0 or np.any(self.noise_q > 0) or np.any(self.noise_v > 0)
         ):
             raise ModelError(
-                "Loop: delay and noise act on a controller that computes at instants: give sample_time=, too."
+                "Loop: delay and noise act on a controller that computes at instants: give "
+                "sample_time=, too."
             )
         if sample_time is not None and delay > ON_THE_WAY * sample_time:
             raise ModelError(
-                f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} s; sample less often or delay less."
+                f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} "
+                "s; sample less often or delay less."
             )
 
     def __repr__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         shown["model"] = None if self.model is None else self.model.name
-        return f"Loop({', '.join(f'{name}={value}' for name, value in shown.items() if value is not None)})"
+        given = [f"{name}={value}" for name, value in shown.items() if value is not None]
+        return f"Loop({', '.join(given)})"
 
     def bound(self, model, plant, t0):
         servo = model.servo
@@ -127,7 +131,8 @@ class Loop(AbstractLoop):
         for name in ("noise_q", "noise_v"):
             if getattr(self, name).shape not in ((), (nv,)):
                 raise ModelError(
-                    f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or ({nv},), one per velocity."
+                    f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or "
+                    f"({nv},), one per velocity."
                 )
         believed = self._believed(model, plant)
         if self.sample_time is None:
@@ -145,7 +150,7 @@ class Loop(AbstractLoop):
             noise_v=noise[1],
             seed=_array(self.seed),
         )
-        return dataclasses.replace(plant, law=sampler.holding(_array(np.zeros(nu)))), sampler
+        return dataclasses.replace(plant, law=sampler.with_input(_array(np.zeros(nu)))), sampler
 
     def _believed(self, model: Model, plant: Dynamics) -> Dynamics:
         """What the controller takes for the system, without control."""
@@ -156,13 +161,14 @@ class Loop(AbstractLoop):
             return dataclasses.replace(plant.passive, p=p, scales=None)
         if not isinstance(self.model, Model):
             raise ModelError(
-                f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller believes."
+                f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller "
+                "believes."
             )
         theirs, ours = self.model.system, model.system
         if (theirs.nq, theirs.nv) != (ours.nq, ours.nv):
             raise ModelError(
-                f"Loop: the controller's model has {theirs.nq} coordinates and {theirs.nv} velocities, "
-                f"expected those of {model.name}: {ours.nq} and {ours.nv}."
+                f"Loop: the controller's model has {theirs.nq} coordinates and {theirs.nv} "
+                f"velocities, expected those of {model.name}: {ours.nq} and {ours.nv}."
             )
         return self.model.passive.dynamics(self.params, plant.pseudoinverse)
 
@@ -213,21 +219,21 @@ class Believing(AbstractServoLaw):
         return Controller(self.believed, self.servo).choose(self.believed.equation_at(s)).u
 
 
-class Memory(eqx.Module):
+class ControllerState(eqx.Module):
     """What a sampler remembers.
 
     Attributes:
         k: number of samples taken.
         command: the last control computed, NaN before the first.
         arrivals, queue: controls on the way and when they act, inf where there is none.
-        applied: the control that acts.
+        held_input: the control that acts.
     """
 
     k: Int[Array, ""]
     command: Float[Array, " nu"]
     arrivals: Float[Array, " slots"]
     queue: Float[Array, "slots nu"]
-    applied: Float[Array, " nu"]
+    held_input: Float[Array, " nu"]
 
 
 class Sampler(AbstractSampler):
@@ -250,33 +256,40 @@ class Sampler(AbstractSampler):
             np.zeros((slots, self.nu)),
             np.zeros(self.nu),
         )
-        return Memory(*map(_array, (0, *empty)))
+        return ControllerState(*map(_array, (0, *empty)))
 
-    def applied(self, memory):
-        return memory.applied
+    def held_input(self, controller_state):
+        return controller_state.held_input
 
-    def holding(self, u):
+    def with_input(self, u):
         return Held(self.controller.servo, u)
 
-    def _sample(self, memory: Memory):
+    def _sample(self, controller_state: ControllerState):
         """Time of the next sample."""
-        return self.t0 + memory.k * self.sample_time
+        return self.t0 + controller_state.k * self.sample_time
 
-    def next(self, memory):
-        return jnp.minimum(self._sample(memory), jnp.min(jnp.asarray(memory.arrivals)))
+    def next_sample_time(self, controller_state):
+        return jnp.minimum(
+            self._sample(controller_state), jnp.min(jnp.asarray(controller_state.arrivals))
+        )
 
-    def updated(self, s, memory):
+    def update_sample(self, s, controller_state):
         soon = s.t + SAME_INSTANT * self.sample_time
         m = jax.lax.cond(
-            self._sample(memory) <= soon, lambda m: self._sampled(s, m), lambda m: m, memory
+            self._sample(controller_state) <= soon,
+            lambda m: self._sampled(s, m),
+            lambda m: m,
+            controller_state,
         )
         due = m.arrivals <= soon
         latest = jnp.argmax(jnp.where(due, m.arrivals, -jnp.inf))
-        applied = jnp.where(jnp.any(due), m.queue[latest], m.applied)
-        return Memory(m.k, m.command, jnp.where(due, jnp.inf, m.arrivals), m.queue, applied)
+        held_input = jnp.where(jnp.any(due), m.queue[latest], m.held_input)
+        return ControllerState(
+            m.k, m.command, jnp.where(due, jnp.inf, m.arrivals), m.queue, held_input
+        )
 
-    def _sampled(self, s: State, m: Memory) -> Memory:
-        """The memory after a measurement and the computation of a control."""
+    def _sampled(self, s: State, m: ControllerState) -> ControllerState:
+        """The controller state after a measurement and the computation of a control."""
         believed = self.controller.dynamics
         noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), (2, len(s.v)))
         q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
@@ -286,7 +299,7 @@ class Sampler(AbstractSampler):
         ).u
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
-        return Memory(m.k + 1, command, arrivals, queue, m.applied)
+        return ControllerState(m.k + 1, command, arrivals, queue, m.held_input)
 
 
 def _array(x) -> Array:

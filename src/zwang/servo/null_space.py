@@ -21,7 +21,7 @@ every control that meets the servo rows satisfies `G u = r`. In the words of the
 taken as a given number; the passive force that then really acts depends on u, and both are solved
 together. It gives the ranges that the servo paper prints, meets servo and passive constraints as
 exactly as the others, but is not the shortest u.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from zwang.pseudoinverse import AbstractPseudoinverse
-from zwang.pseudoinverse.base import Pseudoinverse
-from zwang.state import State
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.algebra.pseudoinverse.base import Pseudoinverse
+from zwang.equations.state import State
 
 THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the
@@ -44,7 +44,7 @@ and what an actuator can accelerate that counts as authority.
 """
 
 
-class Reach(eqx.Module):
+class ReducedServoSystem(eqx.Module):
     """The servo problem `G u = r` at one state, its rows at unit length.
 
     Attributes:
@@ -69,7 +69,7 @@ class AbstractNullSpace(eqx.Module):
     """
 
     @abc.abstractmethod
-    def choose(self, reach: Reach, state: State, p) -> Float[Array, " nu"]:
+    def choose(self, reduced: ReducedServoSystem, state: State, p) -> Float[Array, " nu"]:
         """u, shape (nu,)."""
 
     def weights(self, nu: int, state: State, p) -> Float[Array, " nu"]:
@@ -80,8 +80,8 @@ class AbstractNullSpace(eqx.Module):
 class LeastNorm(AbstractNullSpace):
     """`u = G⁺ r`: least ‖u‖ of all controls that work. The default."""
 
-    def choose(self, reach, state, p):
-        return Pseudoinverse(reach.method, reach.G).solve(reach.r)
+    def choose(self, reduced, state, p):
+        return Pseudoinverse(reduced.method, reduced.G).solve(reduced.r)
 
 
 class WeightedNorm(AbstractNullSpace):
@@ -95,9 +95,9 @@ class WeightedNorm(AbstractNullSpace):
 
     weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
 
-    def choose(self, reach, state, p):
+    def choose(self, reduced, state, p):
         easy = 1 / jnp.sqrt(_value(self.weight, state, p))
-        return easy * Pseudoinverse(reach.method, reach.G * easy).solve(reach.r)
+        return easy * Pseudoinverse(reduced.method, reduced.G * easy).solve(reduced.r)
 
     def weights(self, nu, state, p):
         return jnp.broadcast_to(_value(self.weight, state, p), nu)
@@ -113,9 +113,9 @@ class Preferred(AbstractNullSpace):
 
     s: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
 
-    def choose(self, reach, state, p):
+    def choose(self, reduced, state, p):
         s = _value(self.s, state, p)
-        return s + Pseudoinverse(reach.method, reach.G).solve(reach.r - reach.G @ s)
+        return s + Pseudoinverse(reduced.method, reduced.G).solve(reduced.r - reduced.G @ s)
 
 
 class PaperLeastNorm(AbstractNullSpace):
@@ -126,10 +126,10 @@ class PaperLeastNorm(AbstractNullSpace):
     number.
     """
 
-    def choose(self, reach, state, p):
-        blind = Pseudoinverse(reach.method, reach.K)
-        seen = jax.vmap(lambda row: blind.solve(reach.K @ row))(reach.G)
-        return Pseudoinverse(reach.method, seen).solve(reach.r)
+    def choose(self, reduced, state, p):
+        blind = Pseudoinverse(reduced.method, reduced.K)
+        seen = jax.vmap(lambda row: blind.solve(reduced.K @ row))(reduced.G)
+        return Pseudoinverse(reduced.method, seen).solve(reduced.r)
 
 
 ALL_NULL_SPACES = (LeastNorm, WeightedNorm, Preferred, PaperLeastNorm)

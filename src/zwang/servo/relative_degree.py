@@ -19,17 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.constraint import AbstractConstraint
-from zwang.dynamics import Dynamics
+from zwang.algebra.kernel import row_lengths
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.kernel import row_lengths
-from zwang.model import Model
 from zwang.programs import program
 from zwang.servo.control import controller
+from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
 from zwang.servo.null_space import THRESHOLD
-from zwang.servo.prolonged import NATURAL_DEGREE, Prolonged
 from zwang.servo.servo import Servo
-from zwang.state import State
 
 HIGHEST = 6
 """Relative degree at which the search ends: every derivative multiplies the size of the program."""
@@ -65,10 +65,16 @@ class RelativeDegree:
         without = [name for name, degree in self.degrees.items() if degree is None]
         if without:
             names = ", ".join(map(repr, without))
-            return f"no actuator reaches {names}: up to degree {self.highest} none has authority at this state"
+            return (
+                f"no actuator reaches {names}: up to degree {self.highest} none has authority at "
+                "this state"
+            )
         found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
         if self.rank is not None and self.rank < self.rows:
-            return f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met together"
+            return (
+                f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met "
+                "together"
+            )
         return f"relative degree {found}; {self.internal} of the states stay internal"
 
 
@@ -113,8 +119,9 @@ def relative_degree(
             if reached.any():
                 if not reached.all():
                     raise ModelError(
-                        f"servo constraint {c.name!r}: at degree {degree} only rows {np.flatnonzero(reached).tolist()} of "
-                        f"{len(reached)} have authority; make its rows constraints of their own, each with its own degree."
+                        f"servo constraint {c.name!r}: at degree {degree} only rows "
+                        f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; "
+                        "make its rows constraints of their own, each with its own degree."
                     )
                 degrees[c.name] = degree
                 rows.append(row)

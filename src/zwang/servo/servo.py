@@ -9,18 +9,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arrays import require_float64
-from zwang.constraint import AbstractConstraint, Constraints
-from zwang.constraint.equation import first_line
-from zwang.dynamics import Dynamics
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.constraint.equation import first_line
 from zwang.errors import ModelError
-from zwang.law import AbstractControlLaw
-from zwang.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
-from zwang.servo.prolonged import NATURAL_DEGREE
 
 
 class Servo(AbstractControlLaw):
@@ -53,7 +53,7 @@ class Servo(AbstractControlLaw):
     Example:
         >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
         >>> servo = Servo([height], actuation=jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
-    """
+    """  # noqa: E501
 
     constraints: tuple[AbstractConstraint, ...]
     actuation: Callable
@@ -82,12 +82,14 @@ class Servo(AbstractControlLaw):
             isinstance(c, AbstractConstraint) for c in constraints
         ):
             raise ModelError(
-                "Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint."
+                "Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or "
+                "zw.AccelerationConstraint."
             )
         for c in constraints:
             if c.nonideal is not None:
                 raise ModelError(
-                    f"servo constraint {c.name!r} has a nonideal force; actuators have none: model it in the system."
+                    f"servo constraint {c.name!r} has a nonideal force; actuators have none: "
+                    "model it in the system."
                 )
         require_float64()
         self.constraints = tuple(constraints)
@@ -105,7 +107,8 @@ class Servo(AbstractControlLaw):
         self.null_space = LeastNorm() if null_space is None else null_space
         if limits is not None and not isinstance(limits, Limits):
             raise ModelError(
-                f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., rate=...)."
+                f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., "
+                "rate=...)."
             )
         self.limits = limits
         self.pseudoinverse = (
@@ -123,7 +126,8 @@ class Servo(AbstractControlLaw):
                 )
             if degree < natural[name] or (natural[name] == 0 and degree > 0):
                 raise ModelError(
-                    f"Servo: degree {degree} of {name!r} does not fit its level; {natural[name]} is its natural one."
+                    f"Servo: degree {degree} of {name!r} does not fit its level; "
+                    f"{natural[name]} is its natural one."
                 )
         return {**natural, **degrees}
 
@@ -136,7 +140,8 @@ class Servo(AbstractControlLaw):
         for name in gains:
             if name not in controlled:
                 raise ModelError(
-                    f"Servo: gains names {name!r}, but constraints with a residual are: {', '.join(controlled) or 'none'}."
+                    f"Servo: gains names {name!r}, but constraints with a residual are: "
+                    f"{', '.join(controlled) or 'none'}."
                 )
         checked = {name: as_gain(gain) for name, gain in gains.items()}
         for name, gain in checked.items():
@@ -148,7 +153,8 @@ class Servo(AbstractControlLaw):
         B = self.actuation(q, t, p)
         if isinstance(B, Mapping):
             raise ModelError(
-                "actuation is given by name of velocity, which is for zw.Hierarchy(..., servo=servo)."
+                "actuation is given by name of velocity, which is for zw.Hierarchy(..., "
+                "servo=servo)."
             )
         return jnp.asarray(B, jnp.float64)
 
@@ -206,18 +212,21 @@ class Servo(AbstractControlLaw):
         ):
             expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
             raise ModelError(
-                f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the force on the velocities."
+                f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the "
+                "force on the velocities."
             )
         if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
             raise ModelError(
-                f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; give one for each."
+                f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; "
+                "give one for each."
             )
         if self.limits is not None:
             self.limits.check(shape[1])
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(
-                f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give each its own name=."
+                f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give "
+                "each its own name=."
             )
         Constraints(
             self.constraints, passive.system, passive.p

@@ -20,13 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.model import Model
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
-from zwang.servo.prolonged import chain
+from zwang.servo.lie_derivative import chain
 from zwang.servo.servo import Servo
-from zwang.state import State
 
 AT_REST = 1e-6
 """Largest rate of a state on Z, relative to the size of the Jacobian, that counts as an
@@ -76,7 +76,10 @@ class ZeroDynamics:
         )
         fastest = float(np.max(np.real(self.eigenvalues)))
         if self.unstable:
-            return f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the gains{where}"
+            return (
+                f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the "
+                f"gains{where}"
+            )
         if fastest > -MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0):
             return f"{kind} and neither decay nor grow in linear approximation{where}"
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"

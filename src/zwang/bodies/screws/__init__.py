@@ -11,7 +11,7 @@ rigid motion g is a 4 × 4 matrix.
 
 Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
     chapters 2-4.
-"""
+"""  # noqa: E501
 
 from zwang.bodies.screws.chain import Link as Link
 from zwang.bodies.screws.chain import OpenChain as OpenChain

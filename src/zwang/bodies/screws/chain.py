@@ -10,7 +10,7 @@
 Everything is written in space and over all joints at once, so that a program has the same size for
 any number of them; M and `C v + G` are those of a tree without branches (`zwang.bodies.tree`).
 Equation numbers are those of the scara paper.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from zwang.bodies.body import by_name, entry, stacked
 from zwang.bodies.screws.twist import adjoint, bracket, hat, inverse, motion
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import row
+from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.system import System
 
 UNIT = 1e-12
 """How far ‖ω‖ of a joint's twist may be from 0 or 1: the round-off of normalizing it."""
@@ -91,7 +91,7 @@ class OpenChain:
 
     Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
         section 4.3.
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -166,12 +166,14 @@ class OpenChain:
         return adjoint(inverse(self.pose(q, link, p))) @ self.spatial_jacobian(q, link, p)
 
     def tool_jacobian(self, q: Float[Array, " n"], p) -> Float[Array, "6 n"]:
-        """The body Jacobian of the tool: J v is its velocity and angular velocity in its own axes."""
+        """The body Jacobian of the tool: J v is its velocity and angular velocity in its own
+        axes.
+        """
         return adjoint(inverse(self.tool(q, p))) @ self.spatial_jacobian(q, -1, p)
 
     # --- M, C and G
     #
-    # --------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
@@ -206,7 +208,9 @@ class OpenChain:
         return equations.bias(self._row, S, J, v, p["gravity"])
 
     def _space(self, q, p):
-        """Twists and second moments of mass in space, as `zwang.bodies.tree.equations` takes them."""
+        """Twists and second moments of mass in space, as `zwang.bodies.tree.equations` takes
+        them.
+        """
         P = equations.motions(self._row, q, p)
         return equations.screws(self._row, P, p), equations.moments(self._row, P, p)
 
@@ -261,8 +265,8 @@ def _twist(link: Link) -> np.ndarray:
     along = abs(twist[:3] @ twist[3:]) if abs(turning - 1) < UNIT else np.inf
     if not (sliding or along <= UNIT * max(1.0, float(np.linalg.norm(twist[:3])))):
         raise ModelError(
-            f"link {link.name!r} has the joint {link.joint!r}, which is no twist of a revolute or prismatic joint; "
-            "give revolute(axis, point) or prismatic(direction)."
+            f"link {link.name!r} has the joint {link.joint!r}, which is no twist of a revolute "
+            "or prismatic joint; give revolute(axis, point) or prismatic(direction)."
         )
     return twist
 
@@ -271,7 +275,8 @@ def _masses(links: Sequence[Link], mass: np.ndarray) -> np.ndarray:
     for link, value in zip(links, mass, strict=True):
         if not (np.isfinite(value) and value >= 0):
             raise ModelError(
-                f"link {link.name!r} has mass {value:g} kg; expected a finite number that is not negative."
+                f"link {link.name!r} has mass {value:g} kg; expected a finite number that is "
+                "not negative."
             )
     return mass
 
@@ -292,6 +297,7 @@ def _pose(tool) -> np.ndarray:
     )
     if not (right and np.isfinite(given).all() and np.array_equal(given[3], [0, 0, 0, 1])):
         raise ModelError(
-            f"the tool is {tool!r}, expected a place of three numbers or a rigid motion [[R, p], [0, 1]]."
+            f"the tool is {tool!r}, expected a place of three numbers or a rigid motion [[R, "
+            "p], [0, 1]]."
         )
     return given

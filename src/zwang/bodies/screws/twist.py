@@ -99,7 +99,8 @@ def _direction(given, what: str) -> np.ndarray:
     length = np.linalg.norm(vector)
     if not length > 0:
         raise ModelError(
-            f"the {what} is {vector.tolist()}, which has no direction; give a vector other than zero."
+            f"the {what} is {vector.tolist()}, which has no direction; give a vector other than "
+            "zero."
         )
     return vector / length
 

@@ -19,7 +19,7 @@ Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 5 and 6
     along which branches); Uicker (1965)
 (matrices of 4 × 4); Park, Bobrow and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products
 of exponentials).
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import GROUND, Branching, order
+from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.system import System
 
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
@@ -99,7 +99,7 @@ class BodyTree:
         ...     Branch("lower", "upper", {"elbow": revolute([0, 1, 0], [0.4, 0, 0])}, 1.0, [0.6, 0, 0], [0.01, 0.02, 0.02]),
         ... ])
         >>> model = zw.Model(arm.system, params=arm.params)
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -120,7 +120,8 @@ class BodyTree:
             ordered = order([GROUND if b.parent is None else index[b.parent] for b in branches])
         except ValueError:
             raise ModelError(
-                "the bodies' parents form a circle; give the ground, None, as the parent of one of them."
+                "the bodies' parents form a circle; give the ground, None, as the parent of one "
+                "of them."
             ) from None
         self.branches = tuple(branches[i] for i in ordered)
         self._index = by_name(self.branches)
@@ -151,7 +152,8 @@ class BodyTree:
                 twist = np.asarray(twist, float)
                 if twist.shape not in ((6,), (3, 6)):
                     raise ModelError(
-                        f"joint {name!r} has the shape {twist.shape}; give revolute(axis, point), prismatic(direction) or ball(center)."
+                        f"joint {name!r} has the shape {twist.shape}; give revolute(axis, "
+                        "point), prismatic(direction) or ball(center)."
                     )
                 parent.append(last)
                 balls.append(twist.ndim == 2)
@@ -162,7 +164,8 @@ class BodyTree:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ModelError(
-                f"joint name {repeated[0]!r} is used {names.count(repeated[0])} times; give each its own."
+                f"joint name {repeated[0]!r} is used {names.count(repeated[0])} times; give "
+                "each its own."
             )
         if not names:
             raise ModelError("the bodies have no joints; give at least one of them a joint.")

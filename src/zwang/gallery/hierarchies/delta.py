@@ -14,15 +14,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, frame, module, point, rigid_body
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
-from zwang.system import System
 
 ARMS, RODS = ("arm 1", "arm 2", "arm 3"), ("rod a", "rod b")
 ANGLES = np.radians([0.0, 120.0, 240.0])
@@ -44,7 +44,8 @@ def build(
     drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2
     if drop <= 0:
         raise ModelError(
-            f"delta: rods of {rod} m do not reach from the arms to the platform at angle = {angle}; lengthen rod."
+            f"delta: rods of {rod} m do not reach from the arms to the platform at angle = "
+            f"{angle}; lengthen rod."
         )
     bodies = rigid_body(gravity)
     rods = module(
@@ -108,7 +109,8 @@ def build(
         np.zeros(model.system.nv),
         duration=5.0,
         rtol=1e-9,
-        description="Three arms on springs and six rods carry a platform that moves in all directions but does not turn.",
+        description="Three arms on springs and six rods carry a platform that moves in all "
+        "directions but does not turn.",
         figures={
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),

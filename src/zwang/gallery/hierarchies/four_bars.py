@@ -6,7 +6,7 @@ time.
     level 3   linkage = N loops and a last crank; couplers' right ends pinned to the next crank's tip
 
 Exact motion and start: those of `n-four-bar`. Source: IFToMM benchmark A02. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.swing import swing
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
 
 
 def build(*, N, length, mass, gravity, speed) -> Example:
@@ -87,7 +87,8 @@ def build(*, N, length, mass, gravity, speed) -> Example:
         q0,
         np.concatenate([*[rate, along] * N, rate]),
         duration=10.0,
-        description=f"{N} four-bar loop{'s' * (N > 1)}, assembled from equal loops of crank and coupler, started upright.",
+        description=f"{N} four-bar loop{'s' * (N > 1)}, assembled from equal loops of crank and "
+        "coupler, started upright.",
         figures={
             "Linkage": Linkage(bars, until=1.0),
             "Phase portrait": curve("last crank.angle", "d/dt last crank.angle"),

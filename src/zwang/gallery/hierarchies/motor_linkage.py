@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.higher_order import HigherOrder
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
-from zwang.orders import HigherOrder
-from zwang.picture import Curve, Panel, Picture
+from zwang.plots import Curve, Panel, Picture
 
 
 def build(
@@ -108,7 +108,8 @@ def build(
         q0=np.array([0.0, *bar_starts]),
         v0=np.zeros(11),
         duration=2.0,
-        description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, from rest.",
+        description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, "
+        "from rest.",
         figures={"Current": _picture, "Linkage": Linkage(ends, until=0.6)},
     )
 

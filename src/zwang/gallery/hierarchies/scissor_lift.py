@@ -7,7 +7,7 @@
 One degree of freedom, the angle θ of the bars: stage i has its middle at (½ l cos θ, (i + ½) l sin
 θ). A spring across the foot, which is l cos θ wide, carries the lift. Exact: one quadrature of
 energy; no closed form. Source: textbook. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
 
 LEFT, RIGHT = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
 
@@ -33,8 +33,8 @@ def build(
     """
     if stages < 1 or not 0 < angle < 90 or not 0 < rest_angle < 90 or stiffness <= 0:
         raise ModelError(
-            f"scissor-lift got stages = {stages}, angle = {angle}, rest_angle = {rest_angle}, stiffness = {stiffness}; "
-            "expected ≥ 1, between 0 and 90 twice, and > 0."
+            f"scissor-lift got stages = {stages}, angle = {angle}, rest_angle = {rest_angle}, "
+            f"stiffness = {stiffness}; expected ≥ 1, between 0 and 90 twice, and > 0."
         )
     bars = PlanarBodies(
         [Body(name, bar_mass, bar_mass * length**2 / 12) for name in ("rising", "falling")],
@@ -117,8 +117,9 @@ def build(
         duration=10.0,
         rtol=1e-9,
         description=(
-            f"A lift of {stages} stage{'s' * (stages > 1)} bounces on a spring across its foot, released with its bars at {angle:g}°. "
-            f"{stages} of its rows are redundant everywhere."
+            f"A lift of {stages} stage{'s' * (stages > 1)} bounces on a spring across its foot, "
+            f"released with its bars at {angle:g}°. {stages} of its rows are redundant "
+            "everywhere."
         ),
         figures={
             "Lift": Linkage(lambda q: _bars(q, length), until=1.0),

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import rotation_matrix
-from zwang.model import Model
+from zwang.dynamics.model import Model
 
 
 def rigid_body(gravity: float) -> RigidBodies:
@@ -49,7 +49,9 @@ def attitude(R) -> np.ndarray:
 
 
 def frame(z, x) -> np.ndarray:
-    """Rotation matrix whose third column is along z and whose first is x made perpendicular to it."""
+    """Rotation matrix whose third column is along z and whose first is x made perpendicular to
+    it.
+    """
     z = np.asarray(z) / np.linalg.norm(z)
     x = np.asarray(x) - np.dot(x, z) * z
     x = x / np.linalg.norm(x)

@@ -7,14 +7,14 @@ space.
 
 78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes.
 Source: textbook. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body
@@ -127,7 +127,8 @@ def build(
         np.concatenate([*legs_v, along, omega]),
         duration=10.0,
         rtol=1e-9,
-        description=f"Six legs on springs carry a platform that starts with {speed:g} m/s and {spin:g} rad/s.",
+        description=f"Six legs on springs carry a platform that starts with {speed:g} m/s and "
+        f"{spin:g} rad/s.",
         figures={
             "Path from above": curve("platform.x", "platform.y", equal=True),
             "Heave": curve("platform.z", "d/dt platform.vz"),

@@ -7,7 +7,7 @@
 Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters stand in a
     supplement; those here are ours.
 Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.hierarchy import Hierarchy, Module
-from zwang.model import Model
-from zwang.system import System
 
 CHAINS = ("A", "B", "C")
 ANGLES = np.radians([90.0, 210.0, 330.0])
@@ -36,7 +36,9 @@ sine a quarter turn on.
 def build(
     *, base, bar, link, platform, motor_inertia, bar_mass, link_mass, platform_mass, torque, gravity
 ) -> Example:
-    """The model, started with the platform at (0.02, −0.01, 0.3 rad) moving by (0.03, −0.03, −0.1)."""
+    """The model, started with the platform at (0.02, −0.01, 0.3 rad) moving by (0.03, −0.03,
+    −0.1).
+    """
     motor, pivoted, free = (
         _motor(motor_inertia),
         _pivoted(bar, bar_mass, gravity),
@@ -109,7 +111,8 @@ def build(
         q0,
         v0,
         duration=2.0,
-        description="Three motors move a platform through two bars each. Ten modules, three levels: parts, chains, mechanism.",
+        description="Three motors move a platform through two bars each. Ten modules, three "
+        "levels: parts, chains, mechanism.",
         figures={
             "Mechanism": Linkage(lambda q: _lines(q, base, bar, link, platform)),
             "Path of the platform": curve("platform.x", "platform.y", equal=True),

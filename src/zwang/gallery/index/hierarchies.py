@@ -27,7 +27,8 @@ HIERARCHIES = (
     ),
     Entry(
         "scissor-lift",
-        "a scissor lift of any number of stages, its pins guided besides: overconstrained everywhere",
+        "a scissor lift of any number of stages, its pins guided besides: overconstrained "
+        "everywhere",
         "zwang.gallery.hierarchies.scissor_lift",
         10.0,
         {
@@ -43,7 +44,8 @@ HIERARCHIES = (
             ),
             "stiffness": Setting(
                 4.0,
-                "how fast the spring's force grows, over that of the load; more than about 1 is stable",
+                "how fast the spring's force grows, over that of the load; more than about 1 is "
+                "stable",
             ),
             "gravity": GRAVITY,
         },
@@ -67,7 +69,8 @@ HIERARCHIES = (
     ),
     Entry(
         "stewart",
-        "a Stewart platform: six legs of cylinder and piston, each on a spring, carry a platform in space",
+        "a Stewart platform: six legs of cylinder and piston, each on a spring, carry a "
+        "platform in space",
         "zwang.gallery.hierarchies.stewart",
         10.0,
         {

@@ -40,7 +40,8 @@ PASSIVE = (
     ),
     Entry(
         "latching-pendulums",
-        "two rods on one pivot that latch where they meet and let go later: a constraint switched on and off",
+        "two rods on one pivot that latch where they meet and let go later: a constraint "
+        "switched on and off",
         "zwang.gallery.latching_pendulums",
         5.0,
         {
@@ -107,7 +108,8 @@ PASSIVE = (
     ),
     Entry(
         "five-bar",
-        "three parallel cranks and a coupler: 12 rows of rank 11, and 10 where all bars are collinear",
+        "three parallel cranks and a coupler: 12 rows of rank 11, and 10 where all bars are "
+        "collinear",
         "zwang.gallery.five_bar",
         20.0,
         {

@@ -168,7 +168,8 @@ SERVO = (
     ),
     Entry(
         "five-bar-driven",
-        "the linkage of five-bar with motors on one, two or all three cranks: preload and shared effort",
+        "the linkage of five-bar with motors on one, two or all three cranks: preload and "
+        "shared effort",
         "zwang.gallery.servo.five_bar_driven",
         5.0,
         {

@@ -16,4 +16,4 @@ asked for.
 | `tracking.py` | the error of a servo constraint over time, exactly |
 | `checks.py` | settings that make no sense, and the choice among controls by name |
 | `drawing.py` | figures of controls and errors |
-"""
+"""  # noqa: E501

@@ -10,7 +10,7 @@ One actuator for two degrees of freedom: what is prescribed decays at the set ra
 goes where it must. For the task "cart" with `pose` "upright", `zwang.servo.zero_dynamics` says that
 it falls, whatever the gains. Exact: what is prescribed in closed form, what is left free from its
 one equation by DOP853 at 1e-13. Source: textbook. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from zwang.bodies import Body, PlanarBodies
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
-from zwang.model import Model
 from zwang.servo import Servo
 
 NAME = "cart-pole-track"
@@ -48,8 +48,8 @@ def build(
     one_of(NAME, ("upright", "hanging"), pose=pose)
     if task == "pole" and not abs(lean) + abs(offset) < 90:
         raise ModelError(
-            f"{NAME}: the pole is to lean up to {abs(lean) + abs(offset):g}°, lean and offset together, expected less than 90°: "
-            "a level pole is beyond the cart's reach."
+            f"{NAME}: the pole is to lean up to {abs(lean) + abs(offset):g}°, lean and offset "
+            "together, expected less than 90°: a level pole is beyond the cart's reach."
         )
     center = pole_length / 2
     inertia = pole_mass * pole_length**2 / 3

@@ -30,7 +30,8 @@ def one_of(member: str, known: Sequence[str], **values) -> None:
     for name, value in values.items():
         if value not in known:
             raise ModelError(
-                f"{member}: {name} is {value!r}, expected {', '.join(map(repr, known[:-1]))} or {known[-1]!r}."
+                f"{member}: {name} is {value!r}, expected {', '.join(map(repr, known[:-1]))} or "
+                f"{known[-1]!r}."
             )
 
 

@@ -12,23 +12,23 @@ Which of the torques that work is `choice`: `paper` as the paper's eq. (71) come
 force that really acts; `least`, the shortest of all; `weighted` by `weights`; `preferred`, nearest
 to given torques. Its Table I is missing: the start at rest follows from its Figure 3 and eq. (64).
 Source: Liu et al., servo constraints, sections V and VI. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
-from zwang.model import Model
 from zwang.servo import Servo
-from zwang.system import System
 
 NAME = "coordinated-robots"
 LINKS = 5
@@ -59,8 +59,9 @@ def build(
     highest = max(abs(offset), abs(height), abs(height + offset))
     if not highest < np.sqrt(3) * length:
         raise ModelError(
-            f"{NAME}: the object is to rise to {highest:g} m, but arms of two links of {length:g} m are stretched out at "
-            f"{np.sqrt(3) * length:.4g} m; lower height or offset."
+            f"{NAME}: the object is to rise to {highest:g} m, but arms of two links of "
+            f"{length:g} m are stretched out at {np.sqrt(3) * length:.4g} m; lower height or "
+            "offset."
         )
     choices = ("paper", "least", "weighted", "preferred")
     servo = Servo(
@@ -92,8 +93,8 @@ def build(
         v0=np.zeros(LINKS),
         duration=2 * np.pi,
         description=(
-            "Two robots of three links, six torques in all, lift an object straight up and down without turning it; "
-            f"of all torques that do so, the choice is {choice!r}."
+            "Two robots of three links, six torques in all, lift an object straight up and "
+            f"down without turning it; of all torques that do so, the choice is {choice!r}."
         ),
         figures={
             **_paper_figures(),

@@ -14,23 +14,23 @@ load along the rope at degree 2 and nothing would reach it across.)
 Source: textbook; Fliess, Lévine, Martin and Rouchon (1995), Flatness and defect of nonlinear
     systems, Int. J. Control 61, 1327-1361.
 Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.servo import Servo
-from zwang.system import System
 
 NAME = "crane"
 DEGREE = 4
@@ -112,8 +112,9 @@ def build(
         v0,
         duration=10.0,
         description=(
-            f"A crane carries a load on an elastic rope from {begin} m to {np.asarray(goal, float)} m in {travel_time:g} s; "
-            f"it starts {off} m off, which decays with all poles at -{rate:g} 1/s."
+            f"A crane carries a load on an elastic rope from {begin} m to "
+            f"{np.asarray(goal, float)} m in {travel_time:g} s; it starts {off} m off, which "
+            f"decays with all poles at -{rate:g} 1/s."
         ),
         figures={
             "Path of the load": paths(
@@ -169,10 +170,12 @@ def _possible(place, acceleration, gravity: float) -> None:
     """
     if not np.all(place[1] < 0):
         raise ModelError(
-            f"{NAME}: the load is to be at height {place[1].max():g} m, but the trolley runs at 0; keep it below."
+            f"{NAME}: the load is to be at height {place[1].max():g} m, but the trolley runs at "
+            "0; keep it below."
         )
     if not np.all(acceleration[1] > -gravity):
         raise ModelError(
-            f"{NAME}: the load is to be accelerated downward at {-acceleration[1].min():.4g} m/s², more than gravity, "
-            "and a rope does not push; take more travel_time, or a smaller rate or offset."
+            f"{NAME}: the load is to be accelerated downward at {-acceleration[1].min():.4g} "
+            "m/s², more than gravity, and a rope does not push; take more travel_time, or a "
+            "smaller rate or offset."
         )

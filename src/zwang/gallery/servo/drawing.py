@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.gallery.drawing import one
-from zwang.picture import Curve, Picture
-from zwang.picture.data import INK
+from zwang.plots import Curve, Picture
+from zwang.plots.data import INK
 
 if TYPE_CHECKING:
-    from zwang.run import Run
+    from zwang.simulation.results import Run
 
 
 def over_time(

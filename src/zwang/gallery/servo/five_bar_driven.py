@@ -10,14 +10,15 @@ shares it among the `driven` cranks: `least` evenly, `weighted` as 1/weights, `p
 same amount added to each of the given torques, which preloads the linkage where they oppose each
 other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
 Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
@@ -25,7 +26,6 @@ from zwang.gallery.five_bar import drawn, mechanism, parallel
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.servo import Servo
 
 NAME = "five-bar-driven"
@@ -92,8 +92,9 @@ def build(
         v0,
         duration=5.0,
         description=(
-            f"Three parallel cranks and a coupler, turned to and fro by {driven} motor{'s' * (driven > 1)} "
-            f"through {swing:g}° about {middle:g}°; the torques are chosen {choice!r}."
+            f"Three parallel cranks and a coupler, turned to and fro by {driven} "
+            f"motor{'s' * (driven > 1)} through {swing:g}° about {middle:g}°; the torques are "
+            f"chosen {choice!r}."
         ),
         figures={
             "Linkage": Linkage(drawn, until=np.pi / frequency / 2),

@@ -13,22 +13,22 @@ In the paper's eq. (71) and (72) u stands in the motor's equation although it wa
 torque on the links; so used it makes the arm unstable. Here the constraint is differentiated until
 the motors appear in it. Source: review of the Udwadia-Kalaba approach, section 8.3, eq. (66)-(72).
 Units: rad, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic, Nonholonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic, Nonholonomic
+from zwang.equations.system import System
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.scene import bars_scene
 from zwang.servo import Servo
-from zwang.system import System
 
 NAME = "flexible-joint"
 DEGREES = {"speeds": 3, "angles": 4}

@@ -11,24 +11,24 @@ The paper's start has rounded velocities (`start` "paper"), which is why its err
 printed angles (30, 55, 24)° miss the path by 0.4 m and need the signs (30, −55, 24)° ("rounded"),
 or all reversed with the elbow on the left. "exact" starts on the path.
 Source: SCARA robot paper, eq. (34)-(36), (38)-(54). Units: m, kg, s.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.model import Model
 from zwang.scene import bars_scene
 from zwang.servo import SecondOrder, Servo
-from zwang.system import System
 
 NAME = "scara"
 COORDINATES = ["q1", "q2", "q3", "q4"]
@@ -66,12 +66,14 @@ def build(
     one_of(NAME, ("right", "left"), elbow=elbow)
     if damping and not stiffness:
         raise ModelError(
-            f"{NAME}: damping = {damping} with stiffness 0 slows an error but keeps it; give stiffness, or no damping."
+            f"{NAME}: damping = {damping} with stiffness 0 slows an error but keeps it; give "
+            "stiffness, or no damping."
         )
     if not abs(length[0] - length[1]) < middle - radius <= middle + radius < sum(length):
         raise ModelError(
-            f"{NAME}: the path is {middle - radius:g} to {middle + radius:g} m from the first axis, but the arm reaches from "
-            f"{abs(length[0] - length[1]):g} to {sum(length):g} m; change radius, middle or length."
+            f"{NAME}: the path is {middle - radius:g} to {middle + radius:g} m from the first "
+            f"axis, but the arm reaches from {abs(length[0] - length[1]):g} to {sum(length):g} "
+            "m; change radius, middle or length."
         )
     frequency, side = 2 * np.pi / period, -1.0 if elbow == "right" else 1.0
 
@@ -126,8 +128,9 @@ def build(
         v0,
         duration=20.0,
         description=(
-            f"A SCARA robot follows a helix with damping {damping:g} 1/s and stiffness {stiffness:g} 1/s² of its error, "
-            f"started with the {start} values and the elbow on the {elbow}."
+            f"A SCARA robot follows a helix with damping {damping:g} 1/s and stiffness "
+            f"{stiffness:g} 1/s² of its error, started with the {start} values and the elbow on "
+            f"the {elbow}."
         ),
         figures={
             "Path of the hand": paths(

@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import expm
 
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.equations.system import System
 from zwang.gallery.example import Example
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
-from zwang.model import Model
 from zwang.scene import Bar, Mark, Scene, Seen
 from zwang.servo import Servo
-from zwang.system import System
 
 NAME = "two-mass-spring"
 
@@ -76,8 +76,8 @@ def build(
         v0,
         duration=5.0,
         description=(
-            f"Two masses with a spring between them; a force on the first keeps them {distance:g} m apart, "
-            f"from a start that is {offset:g} m off."
+            "Two masses with a spring between them; a force on the first keeps them "
+            f"{distance:g} m apart, from a start that is {offset:g} m off."
         ),
         figures={
             "Distance": over_time(

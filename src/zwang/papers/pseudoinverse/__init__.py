@@ -29,7 +29,8 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     """
     if importlib.util.find_spec("sksundae") is None:
         raise ModelError(
-            "the runs of the pseudoinverse paper need scikit-sundae; install it with: pip install 'zwang[papers]'."
+            "the runs of the pseudoinverse paper need scikit-sundae; install it with: pip "
+            "install 'zwang[papers]'."
         )
     progress(0.0, "Tables 1-6")
     counted, first_grids = counts.claims_and_grids()
@@ -46,21 +47,26 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     return Page(
         "pseudoinverse",
         lead=(
-            "The paper counts the operations of four equations of motion and integrates an overconstrained linkage with five "
-            "pseudoinverses. Its counts come out again but for a lost term. Without stabilization every method fails, and not because "
-            "of how the pseudoinverse is computed: at rank 11 a share of the violation grows exponentially from round-off until it pushes "
-            "the zero singular value over the threshold, and the linkage locks. Projection keeps the state on its constraints, and the "
-            "same motion takes a few thousand function calls."
+            "The paper counts the operations of four equations of motion and integrates an "
+            "overconstrained linkage with five pseudoinverses. Its counts come out again but "
+            "for a lost term. Without stabilization every method fails, and not because of how "
+            "the pseudoinverse is computed: at rank 11 a share of the violation grows "
+            "exponentially from round-off until it pushes the zero singular value over the "
+            "threshold, and the linkage locks. Projection keeps the state on its constraints, "
+            "and the same motion takes a few thousand function calls."
         ),
         choices=(
-            f"The start, which the paper does not give: at rest, cranks {-ANGLE:g}° below the horizontal. The printed times of failure "
-            "by SVD come out from 45 to 50°, and the linkage then never becomes collinear.",
+            f"The start, which the paper does not give: at rest, cranks {-ANGLE:g}° below the "
+            "horizontal. The printed times of failure by SVD come out from 45 to 50°, and the "
+            "linkage then never becomes collinear.",
             "Ground pivots at 0, 1 and 2 m, which the coupler's length implies; g = 9.81 m/s².",
-            "CVODE (SUNDIALS) with Adams formulas of order 1 to 12 and fixed-point iteration in place of IMSL's DIVPAG; relative and "
-            "absolute tolerance TOL.",
-            f"The threshold TOL is relative to the longest row or column, or the largest singular value. A run is correct as long as "
-            f"the crank's angle is within {WRONG:g} rad of the exact motion (elliptic functions).",
-            "Two runs at a time, each in a process; CPU times are those of that process, calls from the integrator into Python included.",
+            "CVODE (SUNDIALS) with Adams formulas of order 1 to 12 and fixed-point iteration in "
+            "place of IMSL's DIVPAG; relative and absolute tolerance TOL.",
+            "The threshold TOL is relative to the longest row or column, or the largest "
+            f"singular value. A run is correct as long as the crank's angle is within {WRONG:g} "
+            "rad of the exact motion (elliptic functions).",
+            "Two runs at a time, each in a process; CPU times are those of that process, calls "
+            "from the integrator into Python included.",
         ),
         claims=[*counted, *drift.claims(runs), *tables.claims(runs, defaults)],
         grids=[*first_grids, *tables.grids(runs, defaults)],

@@ -1,4 +1,6 @@
-"""Tables 1-6: operations counted, as printed and corrected, and how long the same equations take."""
+"""Tables 1-6: operations counted, as printed and corrected, and how long the same equations
+take.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.formulation import (
+from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
+from zwang.dynamics.formulation import (
     AbstractFormulation,
     Campbell,
     CampbellSingular,
@@ -19,7 +22,6 @@ from zwang.formulation import (
 )
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.pseudoinverse.linkage import METHODS, linkage
-from zwang.pseudoinverse import SVD, AbstractPseudoinverse, Proximal
 
 SHAPES = ((2, 3), (15, 18), (19, 28))
 """(m, n) of Table 6."""
@@ -80,15 +82,18 @@ def claims_and_grids() -> tuple[list[Claim], list[Grid]]:
     measured, accelerations = _measured()
     worst = max(float(np.max(np.abs(a - accelerations[0]))) for a in accelerations)
     agreement = Claim(
-        "eq. (31), (35), (41), (43)", "the equations agree, with every pseudoinverse, on the redundant linkage", "equal",
-        f"differ by at most {worst:.0e} m/s²", compared(worst <= AGREE),
-    )  # fmt: skip
+        "eq. (31), (35), (41), (43)",
+        "the equations agree, with every pseudoinverse, on the redundant linkage",
+        "equal",
+        f"differ by at most {worst:.0e} m/s²",
+        compared(worst <= AGREE),
+    )
     return [*counted, *_blocks(), agreement, _cheapest(measured)], [_table_6(), _times(measured)]
 
 
 # --- counts
 #
-# ------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def operations(equation: str) -> list[Claim]:
@@ -104,13 +109,21 @@ def operations(equation: str) -> list[Claim]:
             by_formula == printed
             and tuple(o - x for o, x in zip(ours, missing, strict=True)) == printed
         )
-        correction = f"Table {table} adds up to 20n³, Table 1 prints 11n³: the 9n³ of the second pseudoinverse are lost, in Table 6 too."
+        correction = (
+            f"Table {table} adds up to 20n³, Table 1 prints 11n³: the 9n³ of the second "
+            "pseudoinverse are lost, in Table 6 too."
+        )
     return [
         Claim(
-            f"Tables 1, 6, eq. {equation}", "operations for (m, n) = (2, 3), (15, 18), (19, 28)", _counts(printed), _counts(ours),
-            compared(agrees, correction), correction, Verdict.CORRECTED if equation == "(43)" else Verdict.REPRODUCED,
+            f"Tables 1, 6, eq. {equation}",
+            "operations for (m, n) = (2, 3), (15, 18), (19, 28)",
+            _counts(printed),
+            _counts(ours),
+            compared(agrees, correction),
+            correction,
+            Verdict.CORRECTED if equation == "(43)" else Verdict.REPRODUCED,
         )
-    ]  # fmt: skip
+    ]
 
 
 def steps() -> list[Claim]:
@@ -123,26 +136,43 @@ def steps() -> list[Claim]:
     table_3 = int(sum(Campbell().operations(m, n).values()))
     return [
         Claim(
-            "Table 2, row Ψ_q q̈_f", "operations at (15, 18)", f"2n² = {2 * n * n}", f"2mn = {product(m, n, 1)}",
-            compared(uk["A a"] == 2 * n * n, "m"), "A product (m, n) by (n, 1) takes 2mn by the paper's own rule; it prints 2n².",
+            "Table 2, row Ψ_q q̈_f",
+            "operations at (15, 18)",
+            f"2n² = {2 * n * n}",
+            f"2mn = {product(m, n, 1)}",
+            compared(uk["A a"] == 2 * n * n, "m"),
+            "A product (m, n) by (n, 1) takes 2mn by the paper's own rule; it prints 2n².",
             Verdict.CORRECTED,
         ),
         Claim(
-            "Table 3", "its rows add up to Table 1 at (15, 18)", f"{EQUATIONS['(35)'][1](m, n):,}", f"{table_3:,}",
-            compared(table_3 == EQUATIONS["(35)"][1](m, n), "Q⁺"), "Rows 5 and 6 print [Q] where [Q]⁺ is meant; the counts are right.",
+            "Table 3",
+            "its rows add up to Table 1 at (15, 18)",
+            f"{EQUATIONS['(35)'][1](m, n):,}",
+            f"{table_3:,}",
+            compared(table_3 == EQUATIONS["(35)"][1](m, n), "Q⁺"),
+            "Rows 5 and 6 print [Q] where [Q]⁺ is meant; the counts are right.",
             Verdict.CORRECTED,
         ),
         Claim(
-            "Table 4, row [I] + [M]", "operations at (15, 18)", f"n = {n}", f"2n³ + n = {right + n:,}",
+            "Table 4, row [I] + [M]",
+            "operations at (15, 18)",
+            f"n = {n}",
+            f"2n³ + n = {right + n:,}",
             compared(singular["I − Q M"] == n, "Q M"),
-            "Eq. (41) has I − Q M; the product Q M is counted nowhere, so that Tables 1 and 6 are 2n³ too low for (41).",
+            "Eq. (41) has I − Q M; the product Q M is counted nowhere, so that Tables 1 and 6 "
+            "are 2n³ too low for (41).",
             Verdict.CORRECTED,
         ),
         Claim(
-            "Table 5, row M̄⁺", "operations beyond Table 1 at (15, 18)", "0", f"9n³ = {int(lost):,}",
-            compared(lost == 9 * n**3, "9n³"), "The row is right; Table 1 leaves its last term out.", Verdict.CORRECTED,
+            "Table 5, row M̄⁺",
+            "operations beyond Table 1 at (15, 18)",
+            "0",
+            f"9n³ = {int(lost):,}",
+            compared(lost == 9 * n**3, "9n³"),
+            "The row is right; Table 1 leaves its last term out.",
+            Verdict.CORRECTED,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _product_flops(m: int, n: int, p: int) -> int:
@@ -207,15 +237,21 @@ def _blocks() -> list[Claim]:
         "(40)": float(np.abs(by_40 - whole).max()),
     }
     return [
-        Claim(f"eq. {name}", "the blocks are the pseudoinverse of the Lagrange matrix", "equal", f"differ by {error:.0e}",
-              compared(error <= 1e-12 * np.abs(whole).max()), "12 rows of rank 11.")
+        Claim(
+            f"eq. {name}",
+            "the blocks are the pseudoinverse of the Lagrange matrix",
+            "equal",
+            f"differ by {error:.0e}",
+            compared(error <= 1e-12 * np.abs(whole).max()),
+            "12 rows of rank 11.",
+        )
         for name, error in errors.items()
-    ]  # fmt: skip
+    ]
 
 
 # --- times
 #
-# -------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
@@ -281,10 +317,13 @@ def _times(measured: Mapping[str, tuple[float, float]]) -> Grid:
         for name, (flops, s) in measured.items()
     ]
     return Grid(
-        "Tables 1-6 measured: time beside operations, m = n = 12", ("what", "operations", "time [µs]", "relative"), rows,
-        "Compiled, one core, the five-bar linkage at its start. Equations with M as a full matrix and SVD, as the tables count; then "
-        "the pseudoinverse of D alone, factored and applied once. At this size calls and memory count more than arithmetic.",
-    )  # fmt: skip
+        "Tables 1-6 measured: time beside operations, m = n = 12",
+        ("what", "operations", "time [µs]", "relative"),
+        rows,
+        "Compiled, one core, the five-bar linkage at its start. Equations with M as a full "
+        "matrix and SVD, as the tables count; then the pseudoinverse of D alone, factored and "
+        "applied once. At this size calls and memory count more than arithmetic.",
+    )
 
 
 def _cheapest(measured: Mapping[str, tuple[float, float]]) -> Claim:
@@ -295,9 +334,13 @@ def _cheapest(measured: Mapping[str, tuple[float, float]]) -> Claim:
     )
     fastest = min(times, key=lambda name: times[name]) == "LS-Modified GS"
     return Claim(
-        "Conclusions", "the pseudoinverse by Gram-Schmidt is less expensive than by SVD, Greville or Householder",
-        "about half the arithmetic", ours, compared(fastest),
-        "Re-orthogonalized, as it must be near rank loss, it does more arithmetic than any other here (23 n³, SVD 21 n³). The "
-        "paper's Tables 7-12 say the same: its Gram-Schmidt runs take five times the time of Householder.",
+        "Conclusions",
+        "the pseudoinverse by Gram-Schmidt is less expensive than by SVD, Greville or Householder",
+        "about half the arithmetic",
+        ours,
+        compared(fastest),
+        "Re-orthogonalized, as it must be near rank loss, it does more arithmetic than any "
+        "other here (23 n³, SVD 21 n³). The paper's Tables 7-12 say the same: its Gram-Schmidt "
+        "runs take five times the time of Householder.",
         Verdict.NOT,
-    )  # fmt: skip
+    )

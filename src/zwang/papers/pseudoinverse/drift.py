@@ -20,15 +20,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from zwang.gallery.drawing import one
+from zwang.output.report.figures import Chart
+from zwang.output.report.tables import Table
 from zwang.papers.claim import Claim, compared
 from zwang.papers.drawing import across_the_page
 from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, linkage, matrices
 from zwang.papers.pseudoinverse.tables import TOLERANCES, Runs
-from zwang.picture import Curve, Picture, joined
-from zwang.picture.data import MUTED, PALETTE
-from zwang.report.figures import Chart
-from zwang.report.tables import Table
-from zwang.run.plot import lines
+from zwang.plots import Curve, Picture, joined
+from zwang.plots.data import MUTED, PALETTE
+from zwang.simulation.results.plot import lines
 
 ROUND_OFF = 1e-16
 """What the violation grows from."""
@@ -83,7 +83,8 @@ def claims(runs: Runs) -> list[Claim]:
                 "failure not explained",
                 f"passes at {locked:.1f} s, correct until {run.correct_until:.1f} s",
                 compared(bool(agrees)),
-                "Its share along the twelfth direction grows by exp ∫|u̇₁₂|dt from round-off; above the threshold the linkage locks.",
+                "Its share along the twelfth direction grows by exp ∫|u̇₁₂|dt from round-off; "
+                "above the threshold the linkage locks.",
             )
         )
     sizes = np.linalg.svd(matrices(configurations(np.radians([-50.0, 0.0]))), compute_uv=False)
@@ -119,7 +120,10 @@ def _figure_1(defaults: Mapping[float, Outcome]) -> Chart:
         bars = np.stack([np.stack([x, y]) - reach, np.stack([x, y]) + reach]).transpose(2, 0, 1)
         curves.append(joined(bars, color=PALETTE[0], alpha=share, marker="o"))
     curves.append(Curve([0, 1, 2], 0, color=MUTED, width=0, marker="^", size=7))
-    caption = "The five-bar linkage at 0, 0.3 and 0.6 s, later ones darker: three parallel cranks of 1 m on pivots 1 m apart, one coupler."
+    caption = (
+        "The five-bar linkage at 0, 0.3 and 0.6 s, later ones darker: three parallel cranks of 1 "
+        "m on pivots 1 m apart, one coupler."
+    )
     return Chart(
         "figure1",
         "Figure 1: the linkage",
@@ -177,10 +181,12 @@ def _mechanism(runs: Runs) -> Chart:
     below = lines(t, np.stack(violation, axis=1), labels, "|φ| [m]", logarithmic=True, span=12)
     picture = Picture([dataclasses.replace(above, curves=[*above.curves, *thresholds]), below])
     caption = (
-        "SVD without stabilization. Above: the twelfth singular value, beside the growth from round-off that the turning of its null "
-        "vector predicts; dashed, the threshold below which it counts as zero. Where a line passes its threshold, the linkage has "
-        "twelve independent rows, and its motion is wrong from there on. Below: the violation, nearly all of it the integrator's error "
-        "along the other eleven directions, which does not lock the linkage."
+        "SVD without stabilization. Above: the twelfth singular value, beside the growth from "
+        "round-off that the turning of its null vector predicts; dashed, the threshold below "
+        "which it counts as zero. Where a line passes its threshold, the linkage has twelve "
+        "independent rows, and its motion is wrong from there on. Below: the violation, nearly "
+        "all of it the integrator's error along the other eleven directions, which does not "
+        "lock the linkage."
     )
     return Chart(
         "mechanism",

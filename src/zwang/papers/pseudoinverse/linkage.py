@@ -18,11 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang.gallery
-from zwang.drift import BaumgarteRates
-from zwang.formulation import UdwadiaKalaba
-from zwang.gallery import Example
-from zwang.integrate import Dopri8
-from zwang.pseudoinverse import (
+from zwang.algebra.pseudoinverse import (
     SVD,
     AbstractPseudoinverse,
     GramSchmidt,
@@ -30,8 +26,12 @@ from zwang.pseudoinverse import (
     Householder,
     Varga,
 )
-from zwang.simulation import simulate
-from zwang.state import State
+from zwang.dynamics.drift import BaumgarteRates
+from zwang.dynamics.formulation import UdwadiaKalaba
+from zwang.equations.state import State
+from zwang.gallery import Example
+from zwang.simulation.simulate import simulate
+from zwang.stepping import Dopri8
 
 ANGLE = -50.0
 """Start angle of the cranks [deg], which the paper does not give. From rest 45 to 50° below the

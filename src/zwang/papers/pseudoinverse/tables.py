@@ -67,11 +67,13 @@ PRINTED: Mapping[tuple[bool, float], tuple[Printed, ...]] = {
         up_to(18.0, 7.9e-4, 1641751, 1422297, 1.28), up_to(18.0, 5.2e-4, 1644341, 1424864, 6.03),
     ),
     (False, 1e-6): (
-        up_to(17.5, 4.1e-4, 1033381, 847294, 0.28), fails(7.3, 9.9e-2), up_to(19.0, 9.7e-4, 1017558, 1422689, 0.37),
+        up_to(17.5, 4.1e-4, 1033381, 847294, 0.28), fails(7.3, 9.9e-2),
+        up_to(19.0, 9.7e-4, 1017558, 1422689, 0.37),
         right(7.9e-4, 1641751, 1422297, 0.76), right(6.9e-4, 1013795, 839020, 3.40),
     ),
     (True, 1e-10): (
-        fails(1.17, None), right(4.5e-5, 78491398, 47074599, 11.4), right(2.1e-7, 74043990, 44053874, 18.3),
+        fails(1.17, None), right(4.5e-5, 78491398, 47074599, 11.4),
+        right(2.1e-7, 74043990, 44053874, 18.3),
         right(3.3e-7, 73707588, 43948609, 51.5), right(4.1e-7, 73910268, 44515071, 241.0),
     ),
     (True, 1e-8): (
@@ -114,7 +116,9 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
 
 
 def _ready(cache: str | None) -> None:
-    """A process like the one that started it; programs of microseconds run where they are called."""
+    """A process like the one that started it; programs of microseconds run where they are
+    called.
+    """
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_cpu_enable_async_dispatch", False)
     jax.config.update("jax_compilation_cache_dir", cache)
@@ -137,7 +141,10 @@ def grids(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Grid]:
             rows.append([name, "printed", there.result, *(shown(x) for x in numbers)])
             rows.append(["", "ours", *_cells(here)])
         rows.append(["zwang's default", "ours", *_cells(defaults[tolerance])])
-        title = f"Table {number}: TOL = {tolerance:.0e}, {'with Baumgarte, α = 1000, β = 100' if stabilized else 'not stabilized'}"
+        title = (
+            f"Table {number}: TOL = {tolerance:.0e}, "
+            f"{'with Baumgarte, α = 1000, β = 100' if stabilized else 'not stabilized'}"
+        )
         made.append(
             Grid(title, ("method", "", "result", "ΣΨ² [m²]", "calls", "steps", "CPU [s]"), rows)
         )
@@ -182,16 +189,29 @@ def _failure(runs: Runs, name: str, i: int) -> Claim:
     ours = [runs[name, False, tolerance].correct_until for tolerance in TOLERANCES]
     ratio = float(np.exp(np.mean(np.log(np.divide(printed, ours)))))
     agrees = 1 / SAME_TIME < ratio < SAME_TIME
-    why = "" if agrees else (
-        "Every method that takes its rank at a threshold of TOL, relative to the longest row or column, takes the false twelfth "
-        "rank and locks at the same time as singular values do (see the drift mechanism). "
-        + ("The printed times do not depend on TOL, so something else ended these runs." if name == "Varga" else
-           "A later time needs a rank decision that is coarser than the stated threshold.")
-    )  # fmt: skip
+    why = (
+        ""
+        if agrees
+        else (
+            "Every method that takes its rank at a threshold of TOL, relative to the longest "
+            "row or column, takes the false twelfth rank and locks at the same time as singular "
+            "values do (see the drift mechanism). "
+            + (
+                "The printed times do not depend on TOL, so something else ended these runs."
+                if name == "Varga"
+                else "A later time needs a rank decision that is coarser than the stated threshold."
+            )
+        )
+    )
     return Claim(
-        "Tables 7-9", f"{name}: correct until, at TOL 1e-10, 1e-8, 1e-6", _times(printed), _times(ours), compared(agrees), why,
+        "Tables 7-9",
+        f"{name}: correct until, at TOL 1e-10, 1e-8, 1e-6",
+        _times(printed),
+        _times(ours),
+        compared(agrees),
+        why,
         Verdict.REPRODUCED if name == "SVD" else Verdict.NOT,
-    )  # fmt: skip
+    )
 
 
 def _stabilized(runs: Runs, name: str, i: int) -> Claim:
@@ -199,14 +219,24 @@ def _stabilized(runs: Runs, name: str, i: int) -> Claim:
     printed = [PRINTED[True, tolerance][i].until for tolerance in TOLERANCES]
     ours = [runs[name, True, tolerance].correct_until for tolerance in TOLERANCES]
     agrees = all((p >= DURATION) == (o >= DURATION) for p, o in zip(printed, ours, strict=True))
-    why = "" if agrees else (
-        "With the violation held below TOL the twelfth singular value stays below the threshold, and every method decides rank "
-        "11 throughout; the printed failures come from the routines that were used, not from the method."
-    )  # fmt: skip
+    why = (
+        ""
+        if agrees
+        else (
+            "With the violation held below TOL the twelfth singular value stays below the "
+            "threshold, and every method decides rank 11 throughout; the printed failures come "
+            "from the routines that were used, not from the method."
+        )
+    )
     return Claim(
-        "Tables 10-12", f"{name}: correct until, at TOL 1e-10, 1e-8, 1e-6", _times(printed), _times(ours), compared(agrees), why,
+        "Tables 10-12",
+        f"{name}: correct until, at TOL 1e-10, 1e-8, 1e-6",
+        _times(printed),
+        _times(ours),
+        compared(agrees),
+        why,
         Verdict.NOT if name in ("SVD", "Varga") else Verdict.REPRODUCED,
-    )  # fmt: skip
+    )
 
 
 def _violations(runs: Runs, stabilized: bool) -> Claim:
@@ -216,11 +246,14 @@ def _violations(runs: Runs, stabilized: bool) -> Claim:
     ours = [float(runs[name, stabilized, t].violation[-1]) for t in TOLERANCES for name in METHODS]
     agrees = _similar(printed, ours)
     why = (
-        "Stabilized, the violation decays at the slow pole of s² + 2αs + β², −5/s, and what is left is the integrator's error; the "
-        "printed sums are larger by many orders of magnitude." if stabilized else
-        "Once the twelfth rank is taken the violation grows no longer, and stays near the threshold squared; the printed sums belong "
-        "to runs that went on at rank 11, whose violation grows on and on."
-    )  # fmt: skip
+        "Stabilized, the violation decays at the slow pole of s² + 2αs + β², −5/s, and what is "
+        "left is the integrator's error; the printed sums are larger by many orders of "
+        "magnitude."
+        if stabilized
+        else "Once the twelfth rank is taken the violation grows no longer, and stays near the "
+        "threshold squared; the printed sums belong to runs that went on at rank 11, whose "
+        "violation grows on and on."
+    )
     place = "Tables 10-12, Figure 2b" if stabilized else "Tables 7-9, Figure 2a"
     return Claim(
         place,
@@ -244,10 +277,13 @@ def _calls(runs: Runs, stabilized: bool) -> Claim:
         if not runs[n, stabilized, t].halted
     ]
     why = (
-        "The pole −2α limits an explicit or fixed-point Adams step to about 1/(2α) = 0.5 ms, 40,000 steps for 20 s, and so many are "
-        "taken; the printed counts mean steps a thousand times shorter." if stabilized else
-        "The motion asks for a few hundred to a few thousand steps; the printed steps are 5 to 24 µs long."
-    )  # fmt: skip
+        "The pole −2α limits an explicit or fixed-point Adams step to about 1/(2α) = 0.5 ms, "
+        "40,000 steps for 20 s, and so many are taken; the printed counts mean steps a thousand "
+        "times shorter."
+        if stabilized
+        else "The motion asks for a few hundred to a few thousand steps; the printed steps are 5 "
+        "to 24 µs long."
+    )
     place = "Tables 10-12" if stabilized else "Tables 7-9"
     return Claim(
         place,
@@ -270,11 +306,15 @@ def _default(tolerance: float, outcome: Outcome, number: int) -> Claim:
         if p.calls is not None
     ]
     return Claim(
-        f"Tables {number}, {number + 3}", f"beyond the paper: zwang's default at rtol {tolerance:g} reaches the end",
+        f"Tables {number}, {number + 3}",
+        f"beyond the paper: zwang's default at rtol {tolerance:g} reaches the end",
         f"{min(counts):.0e} to {max(counts):.0e} function calls",
-        f"{outcome.calls:,} calls, {outcome.steps} steps, ΣΨ² ≤ {violation:.0e} m², angle error ≤ {error:.0e} rad",
-        compared(kept), f"Projection of stages and steps, Dopri8; asked: ΣΨ² ≤ {LEAST_VIOLATION:g}, error ≤ {ANGLE_ERROR:g} TOL.",
-    )  # fmt: skip
+        f"{outcome.calls:,} calls, {outcome.steps} steps, ΣΨ² ≤ {violation:.0e} m², angle error "
+        f"≤ {error:.0e} rad",
+        compared(kept),
+        f"Projection of stages and steps, Dopri8; asked: ΣΨ² ≤ {LEAST_VIOLATION:g}, error ≤ "
+        f"{ANGLE_ERROR:g} TOL.",
+    )
 
 
 def _similar(printed: list[float], ours: list[float]) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.formulation import Nullspace
+from zwang.algebra.pseudoinverse import SVD
+from zwang.dynamics.formulation import Nullspace
 from zwang.hierarchy import enforce
+from zwang.output.report.figures import Chart
 from zwang.papers.claim import Claim, Verdict, compared
 from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model, one_shot, solved
-from zwang.picture import Curve, Panel, Picture
-from zwang.picture.data import DASHED
-from zwang.pseudoinverse import SVD
-from zwang.report.figures import Chart
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.data import DASHED
 
 ROUND_OFF = 1e-10
 """Largest deviation that still counts as equal: round-off times the condition of the worst of the
@@ -78,8 +78,8 @@ def _recursion(full: Batch, dependent: Batch) -> list[Claim]:
             "the same with rows that depend on lower levels",
             _deviation(dependent.acceleration, one_shot(dependent)),
             correction=(
-                f"K = PH̃*(H̃PH̃*)⁻¹ as in the boxed algorithm inverts a matrix of condition {np.min(condition):.0e} and more; with "
-                "K = (H̃P)⁺ it is right."
+                "K = PH̃*(H̃PH̃*)⁻¹ as in the boxed algorithm inverts a matrix of condition "
+                f"{np.min(condition):.0e} and more; with K = (H̃P)⁺ it is right."
             ),
         ),
     ]
@@ -148,8 +148,9 @@ def _priority(x: Batch) -> Claim:
         "no practical disadvantage",
         f"recursion: lower level misses {kept:.0e}; at once: at least {lost:.2g}",
         compared(kept < ROUND_OFF < lost, "priority"),
-        "Only rows that agree give the same. Otherwise the recursion keeps the lower level exactly, and solving at once takes the least "
-        "squares of all: a priority that zw.enforce reports.",
+        "Only rows that agree give the same. Otherwise the recursion keeps the lower level "
+        "exactly, and solving at once takes the least squares of all: a priority that "
+        "zw.enforce reports.",
         Verdict.CORRECTED,
     )
 
@@ -184,7 +185,8 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
             "(4.17)",
             "a clearance r is a compliance: (M + A*A/r) v̇ = f + A*b/r",
             worst_stiff,
-            "The deviation is divided by 1e-4/r below r = 1e-4: the stiff system is that ill-conditioned.",
+            "The deviation is divided by 1e-4/r below r = 1e-4: the stiff system is that "
+            "ill-conditioned.",
         ),
         Claim(
             "(4.17), r → 0",
@@ -202,7 +204,10 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
     ]
     panel = Panel(curves, "distance of v̇ from that of rigid rows [m/s²]", logarithmic=True)
     figure = Picture([panel], "clearance r [m²/s⁴]", height=2.8, logarithmic=True)
-    caption = "What a clearance r of every row does to the acceleration: free to the right, rigid to the left."
+    caption = (
+        "What a clearance r of every row does to the acceleration: free to the right, rigid to "
+        "the left."
+    )
     return made, Chart(
         "clearance", "Section 4: clearances between rigid and free", caption, figure, {}
     )
@@ -229,6 +234,6 @@ def _singular() -> Claim:
         "(3.4)",
         "with a singular mass matrix, if [M; A] has full column rank",
         worst,
-        "The recursion ends each level with the motion along what is free; also by the stacked matrix, and by a saddle-point "
-        "system with multipliers.",
+        "The recursion ends each level with the motion along what is free; also by the stacked "
+        "matrix, and by a saddle-point system with multipliers.",
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import zwang.gallery
-from zwang.diagnosis import check
+from zwang.analysis.check import check
+from zwang.dynamics.model import motion
 from zwang.hierarchy import enforce
-from zwang.model import motion
+from zwang.output.report.figures import Chart
 from zwang.papers.claim import Claim, Grid, compared
 from zwang.papers.drawing import across_the_page
-from zwang.report.figures import Chart
 
 
 def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
@@ -45,7 +45,8 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
             "–, –, 3",
             ", ".join(map(str, free)),
             compared(free == [18, 9, 3]),
-            "18 coordinates; 9 rows at level 2, 6 at level 3. The paper leaves the first two to its supplement.",
+            "18 coordinates; 9 rows at level 2, 6 at level 3. The paper leaves the first two to "
+            "its supplement.",
         ),
         Claim(
             "section 2",

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import AccelerationConstraint
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AccelerationConstraint
+from zwang.equations.system import System
 from zwang.hierarchy import enforce
-from zwang.model import Model
-from zwang.system import System
 
 N, ROWS = 7, (2, 2, 1)
 PROBLEMS = 200
@@ -121,7 +121,9 @@ def solved(problems: dict[str, np.ndarray], clearance: float | None = None) -> B
 
 
 def one_shot(x: Batch, rows: slice = slice(None)) -> np.ndarray:
-    """`v̇ = a + A⊕ (b − A a)` of some rows at once, by NumPy's pseudoinverse, shape (problems, n)."""
+    """`v̇ = a + A⊕ (b − A a)` of some rows at once, by NumPy's pseudoinverse, shape (problems,
+    n).
+    """
     W = np.linalg.inv(np.linalg.cholesky(x.M)).transpose(0, 2, 1)
     a = np.linalg.solve(x.M, x.f[:, :, None])
     A = x.A[:, rows]

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
-from zwang.constraint import Nonholonomic
-from zwang.model import Model, motion
+from zwang.dynamics.model import Model, motion
+from zwang.equations.constraint import Nonholonomic
+from zwang.equations.system import System
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import curves
-from zwang.system import System
 
 READINGS = {
     "literal_motor": (0.0, 0.0, 1.0),
@@ -170,7 +170,8 @@ def _readings(beta: dict) -> list[Claim]:
             "0 after 2 s",
             f"|β| reaches {literal:.2f} rad/s or more after 2 s",
             compared(literal < 0.1),
-            f"F^c is a force on the links. On the motors it makes rest unstable: an eigenvalue with real part {worst:.2f}/s or more.",
+            "F^c is a force on the links. On the motors it makes rest unstable: an eigenvalue "
+            f"with real part {worst:.2f}/s or more.",
             Verdict.NOT,
         )
     ]
@@ -198,7 +199,10 @@ def _degree_three(servo: np.ndarray, rate: float) -> Claim:
     c = np.array([0.9, slope[0] + rate * 0.9, (slope[1] + 2 * rate * slope[0] + rate**2 * 0.9) / 2])
     exact = np.exp(-rate * TIMES) * (c[0] + c[1] * TIMES + c[2] * TIMES**2)
     off = float(abs(servo - exact).max())
-    correction = f"The constraint differentiated until the motors reach it: relative degree three, poles at −{rate:g}/s."
+    correction = (
+        "The constraint differentiated until the motors reach it: relative degree three, poles "
+        f"at −{rate:g}/s."
+    )
     return Claim(
         "Figure 10",
         "motors bring β to zero",

@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.constraint import Nonholonomic
-from zwang.model import Model
+from zwang.algebra.pseudoinverse import ALL_PSEUDOINVERSES, AbstractPseudoinverse, Proximal
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
+from zwang.equations.state import State
+from zwang.equations.system import System
 from zwang.papers.claim import Claim, Part, Verdict, compared
-from zwang.pseudoinverse import ALL_PSEUDOINVERSES, AbstractPseudoinverse, Proximal
-from zwang.state import State
-from zwang.system import System
 
 POINT, RATE = np.array([0.3, -0.7, 1.1]), np.array([0.5, 0.2, -0.4])
 """Where Examples 2-4 are looked at: any place without zeros."""

@@ -10,7 +10,7 @@ import zwang.gallery
 from zwang.gallery.swarm import PENTAGON, error, slope
 from zwang.papers.claim import Claim, Part, Verdict, compared
 from zwang.papers.drawing import curves
-from zwang.run import Run
+from zwang.simulation.results import Run
 
 SMALL = 0.01
 """‖β‖ [m/s] that the paper says is reached."""
@@ -70,7 +70,8 @@ def _claims(
         "below 0.01 m/s",
         f"stays at {error(rest)[-1]:.4f} and {error(scattered)[-1]:.4f} m/s",
         compared(min(error(rest)[-1], error(scattered)[-1]) < SMALL),
-        f"b = φ asks for β̇ = 0 alone: ‖β‖ changes by {kept:.0e} in 10 s, and robots at rest move by {moved:.0e} m.",
+        f"b = φ asks for β̇ = 0 alone: ‖β‖ changes by {kept:.0e} in 10 s, and robots at rest "
+        f"move by {moved:.0e} m.",
         Verdict.NOT,
     )
     law = "b = φ − k β in place of b = φ, k = 2/s."

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
+from zwang.dynamics.model import Model, motion
+from zwang.equations.system import System
 from zwang.gallery import Example
-from zwang.model import Model, motion
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import curves
-from zwang.system import System
 
 DURATION = 30.0
 ODE45 = "RK45 as ode45 by default"
@@ -100,8 +100,8 @@ def _errors(histories: dict[str, History]) -> list[Claim]:
             "not said",
             ", ".join(f"{x:.0e}" for x in ends),
             compared(bool(all(a > b for a, b in zip(ends[:-1], ends[1:], strict=True)))),
-            f"Nothing in eq. (57) brings an error back; by {ODE45} it grows as t to the power {power:.1f}. Projection keeps it at "
-            f"{histories[PROJECTED].errors[0].max():.0e}.",
+            f"Nothing in eq. (57) brings an error back; by {ODE45} it grows as t to the power "
+            f"{power:.1f}. Projection keeps it at {histories[PROJECTED].errors[0].max():.0e}.",
         )
     )
     last = float(histories[PROJECTED].y[-1, 0])
@@ -155,8 +155,9 @@ def _masses(example: Example) -> list[Claim]:
         )
         differ[what] = float(np.abs(np.asarray(right) - np.asarray(wrong)).max())
     correction = (
-        "M must be diag(m, m r²) with the force to match; diag(m, m) gives the same free accelerations but no Lagrangian form, and "
-        "its constraint force along θ is an angular acceleration."
+        "M must be diag(m, m r²) with the force to match; diag(m, m) gives the same free "
+        "accelerations but no Lagrangian form, and its constraint force along θ is an angular "
+        "acceleration."
     )
     agrees = differ["both constraints"] < CLOSED * 100 and differ["the spiral alone"] > 1
     return [
@@ -219,7 +220,8 @@ def _charts(histories: dict[str, History]) -> list:
         curves(
             "figure5",
             "Figure 5: errors ε₁ and ε₂",
-            "Every line is the same equation, integrated with other settings; the lowest is projected onto its constraints.",
+            "Every line is the same equation, integrated with other settings; the lowest is "
+            "projected onto its constraints.",
             ("time [s]", "ε₁ [m, rad], ε₂ [m/s, rad/s]"),
             {**errors, **rates},
             logarithmic=True,

@@ -48,18 +48,23 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     return Page(
         "scara",
         lead=(
-            "The paper writes a SCARA robot by the product of exponentials, asks its hand to follow a helix, and finds that errors grow "
-            "unless Baumgarte's stabilization is added. The equations hold once eight misprints are put right. Without stabilization the "
-            "errors are those of the start, exactly linear in time: the robot has as many constraints as coordinates, and a speed that is "
-            "5e−4 m/s off stays so. The printed errors in x and y are no such drift but of the size of a loose integrator's error. "
-            "Stabilization lets a start's error swing for seconds, and costs torque; projection removes it before the first step."
+            "The paper writes a SCARA robot by the product of exponentials, asks its hand to "
+            "follow a helix, and finds that errors grow unless Baumgarte's stabilization is "
+            "added. The equations hold once eight misprints are put right. Without "
+            "stabilization the errors are those of the start, exactly linear in time: the robot "
+            "has as many constraints as coordinates, and a speed that is 5e−4 m/s off stays so. "
+            "The printed errors in x and y are no such drift but of the size of a loose "
+            "integrator's error. Stabilization lets a start's error swing for seconds, and "
+            "costs torque; projection removes it before the first step."
         ),
         choices=(
-            "The start: angles on the path, 30.75°, −54.90°, 24.15°, and the printed speeds. The printed angles, 30°, 55°, 24°, are not "
-            "on the path with any rounding; with the sign of q₂ reversed they are, to 6 mm and 1°.",
+            "The start: angles on the path, 30.75°, −54.90°, 24.15°, and the printed speeds. "
+            "The printed angles, 30°, 55°, 24°, are not on the path with any rounding; with the "
+            "sign of q₂ reversed they are, to 6 mm and 1°.",
             "20 s, when the error in z reaches the printed 0.01 m.",
             "g = 9.81 m/s².",
-            "zwang runs by Dopri8 at rtol 1e−11; runs at ode45's defaults by SciPy's RK45: the same pair, another step control.",
+            "zwang runs by Dopri8 at rtol 1e−11; runs at ode45's defaults by SciPy's RK45: the "
+            "same pair, another step control.",
         ),
         claims=found,
         grids=claims.grids(outcomes),

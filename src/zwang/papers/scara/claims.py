@@ -11,7 +11,7 @@ import scipy.linalg
 
 from zwang.bodies import zyz_angles, zyz_matrix
 from zwang.bodies.screws import exponential
-from zwang.model import motion
+from zwang.dynamics.model import motion
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.scara import robot, runs
 from zwang.papers.scara.misprints import RIGHT, Q, Screws, V, accelerations, misprints
@@ -170,8 +170,8 @@ def _writing() -> list[Claim]:
             "the index j + 1 of the first factor on the line",
             f"M right to {_short(max(either))}",
             compared(bool(right), "index"),
-            "Right: e^(ξ̂_(j+1) q_(j+1)). Without the + 1 nothing changes: e^(ξ̂_j q_j) leaves ξ_j as "
-            "it is.",
+            "Right: e^(ξ̂_(j+1) q_(j+1)). Without the + 1 nothing changes: e^(ξ̂_j q_j) leaves "
+            "ξ_j as it is.",
             Verdict.CORRECTED,
         ),
         Claim(
@@ -225,8 +225,8 @@ def _angles() -> list[Claim]:
             "back again",
             f"deviation {_short(np.abs(printed - angles).max())}",
             compared(bool(np.abs(printed - angles).max() < RIGHT)),
-            f"Close to ψ = 0 the printed γ loses φ + γ: by {_short(abs(lost))} at ψ = 1e−9, where ours is right to "
-            f"{_short(abs(float(kept.phi + kept.gamma) - 1.5))}.",
+            f"Close to ψ = 0 the printed γ loses φ + γ: by {_short(abs(lost))} at ψ = 1e−9, "
+            f"where ours is right to {_short(abs(float(kept.phi + kept.gamma) - 1.5))}.",
         ),
         Claim(
             "(45), (46)",
@@ -262,8 +262,9 @@ def _start() -> list[Claim]:
             "30°, 55°, 24°",
             f"{', '.join(f'{x:.2f}°' for x in np.degrees(exact[:3])).replace('-', '−')}",
             compared(bool(agrees), "sign"),
-            f"As printed the hand is {printed[0]:.2f} m and {np.degrees(printed[1]):.0f}° off its path; with 30°, −55°, 24° (or "
-            f"all signs reversed) {1e3 * signed[0]:.1f} mm and {np.degrees(signed[1]):.0f}°.",
+            f"As printed the hand is {printed[0]:.2f} m and {np.degrees(printed[1]):.0f}° off "
+            f"its path; with 30°, −55°, 24° (or all signs reversed) {1e3 * signed[0]:.1f} mm "
+            f"and {np.degrees(signed[1]):.0f}°.",
             Verdict.CORRECTED,
         ),
         Claim(
@@ -272,7 +273,8 @@ def _start() -> list[Claim]:
             "−0.157, 0.0001, 0.157 rad/s, 0.0195 m/s",
             ", ".join(f"{x + 0.0:.5f}" for x in rates.round(5)).replace("-", "−"),
             compared(bool(rounding.max() < 6e-4)),
-            "Those on the path, rounded; they fit both elbows. The 0.0195 in place of 0.02 is what makes z fall behind.",
+            "Those on the path, rounded; they fit both elbows. The 0.0195 in place of 0.02 is "
+            "what makes z fall behind.",
         ),
     ]
 
@@ -287,7 +289,8 @@ def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> l
             "tend to increase in time",
             f"Φ(t) = Φ₀ + t Φ̇₀ to {_short(deviation)}",
             compared(bool(deviation < FOLLOWS)),
-            "Φ̈ = 0 has no other solution: the errors are those of the start, exactly linear in time.",
+            "Φ̈ = 0 has no other solution: the errors are those of the start, exactly linear in "
+            "time.",
         )
     ]
     spread = np.stack([x.largest for x in loose.values()])
@@ -296,9 +299,10 @@ def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> l
         agrees = bool(abs(ours - there) < LAST_DIGIT[name])
         low, high = spread[:, row].min(), spread[:, row].max()
         why = (
-            f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the integrator. At ode45's default tolerances the "
-            f"same run ends with {_short(low)} to {_short(high)} m, depending on nothing but its first step: a printed error "
-            "no larger than that cannot be told from the integrator's."
+            f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the "
+            f"integrator. At ode45's default tolerances the same run ends with {_short(low)} to "
+            f"{_short(high)} m, depending on nothing but its first step: a printed error no "
+            "larger than that cannot be told from the integrator's."
         )
         if name == "z":
             why = "5e−4 m/s times 20 s, which the paper does not give as the end of its runs."
@@ -354,7 +358,8 @@ def _stabilized(outcomes: Mapping[str, Outcome]) -> list[Claim]:
             "not done",
             f"deviation {_short(on_path)} rad, m",
             compared(bool(on_path < FOLLOWS)),
-            f"The start is moved by {_short(projected.moved)} m/s at most, and nothing is left to decay.",
+            f"The start is moved by {_short(projected.moved)} m/s at most, and nothing is left "
+            "to decay.",
         ),
     ]
 
@@ -387,15 +392,17 @@ def grids(outcomes: Mapping[str, Outcome]) -> list[Grid]:
                 "start moved by [rad, m, 1/s]",
             ],
             errors,
-            "exact: on the path; paper: printed speeds; rounded: printed angles too, with the sign of q₂ put right; left: the other "
-            "elbow. Samples are stepped to, which is what limits the steps.",
+            "exact: on the path; paper: printed speeds; rounded: printed angles too, with the "
+            "sign of q₂ put right; left: the other elbow. Samples are stepped to, which is what "
+            "limits the steps.",
         ),
         Grid(
             "Figure 10: ranges of the torques",
             ["start, treatment", "Q₁ [N·m]", "Q₂ [N·m]", "Q₃ [N·m]", "Q₄ [N]"],
             ranges,
-            "The torques of a consistent motion are below 1 N·m. Baumgarte turns an error of half a centimeter into torques of 13 N·m, "
-            "because its stiffness acts on it at once; projection moves the start and needs no torque for it.",
+            "The torques of a consistent motion are below 1 N·m. Baumgarte turns an error of "
+            "half a centimeter into torques of 13 N·m, because its stiffness acts on it at "
+            "once; projection moves the start and needs no torque for it.",
         ),
     ]
 

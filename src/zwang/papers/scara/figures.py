@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from zwang.output.report.figures import Chart
+from zwang.output.report.tables import Table
 from zwang.papers.scara import robot, runs
 from zwang.papers.scara.runs import Outcome
-from zwang.picture import Curve, Panel, Picture
-from zwang.picture.data import INK, PALETTE
-from zwang.report.figures import Chart
-from zwang.report.tables import Table
-from zwang.run.plot import lines
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.data import INK, PALETTE
+from zwang.simulation.results.plot import lines
 
 EXACT = {"color": INK, "dash": (2.2, 3.8), "width": 1.5}
 """What theory says is drawn over the computed line, dotted."""
@@ -119,7 +119,10 @@ def _errors(drawn: Sequence[Outcome], key: str, title: str, *, joints: bool) -> 
             )
         )
     if joints:
-        caption = "Joints minus those of a hand on its path. The hand's linear errors, seen through the moving arm."
+        caption = (
+            "Joints minus those of a hand on its path. The hand's linear errors, seen through "
+            "the moving arm."
+        )
     else:
         caption = "Straight lines: without stabilization Φ(t) = Φ₀ + t Φ̇₀."
     if len(drawn) > 1:
@@ -144,8 +147,9 @@ def _torques(outcomes: Mapping[str, Outcome]) -> Chart:
         lines(rounded.t, rounded.torques[:3].T, ["Q1", "Q2", "Q3"], "torque [N·m]"),
     ]
     caption = (
-        "(a) torques of the three drives and (b) force of the lift, started with exact angles and printed speeds. Below: torques of the "
-        "start with printed angles, 30°, −55°, 24°, where the stabilization first has to pull the hand onto its path."
+        "(a) torques of the three drives and (b) force of the lift, started with exact angles "
+        "and printed speeds. Below: torques of the start with printed angles, 30°, −55°, 24°, "
+        "where the stabilization first has to pull the hand onto its path."
     )
     columns = [("Q1", "N·m"), ("Q2", "N·m"), ("Q3", "N·m"), ("Q4", "N")]
     return _chart(
@@ -167,9 +171,11 @@ def _loose(free: Outcome, loose: Mapping[float, Outcome]) -> Chart:
         curves.append(Curve(free.t, 1e3 * free.off[row], "exact: linear", PALETTE[0], 1.8))
         panels.append(Panel(curves, f"{name} error [mm]"))
     caption = (
-        "Why the printed errors in x and y do not come out: the same start, and the same equation, by Dormand and Prince's pair "
-        "at rtol 1e−3, atol 1e−6, the defaults of MATLAB. The runs differ only by their first step, 1 to 200 ms. What the paper takes for "
-        "constraint drift, 8e−4 m in x and 7e−3 m in y, is less than the error of such an integration."
+        "Why the printed errors in x and y do not come out: the same start, and the same "
+        "equation, by Dormand and Prince's pair at rtol 1e−3, atol 1e−6, the defaults of "
+        "MATLAB. The runs differ only by their first step, 1 to 200 ms. What the paper takes "
+        "for constraint drift, 8e−4 m in x and 7e−3 m in y, is less than the error of such an "
+        "integration."
     )
     return _chart(
         "loose",

@@ -15,9 +15,9 @@ import scipy.linalg
 
 import zwang.gallery
 from zwang.bodies import Link, OpenChain, prismatic, revolute
-from zwang.constraint import Holonomic
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.gallery import Example
-from zwang.model import Model
 from zwang.servo import Servo
 
 Params = Mapping[str, np.ndarray]
@@ -26,7 +26,9 @@ Z = (0.0, 0.0, 1.0)
 
 @functools.cache
 def member() -> Example:
-    """The gallery's robot with the paper's numbers and gains, started with its printed velocities."""
+    """The gallery's robot with the paper's numbers and gains, started with its printed
+    velocities.
+    """
     return zwang.gallery.load("scara")
 
 

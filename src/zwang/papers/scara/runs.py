@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 import zwang.gallery
 from zwang.papers.scara import robot
 from zwang.servo import SecondOrder
-from zwang.simulation import simulate
+from zwang.simulation.simulate import simulate
 
 ALPHA, BETA = 0.5, 200.0
 """Gains of the paper [1/s, 1/s²]."""

@@ -29,13 +29,16 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     return Page(
         "servo",
         lead=(
-            "The equations hold, but for misprints. The printed force of the spring system keeps every error of its start, and the "
-            "torques of the robots come out as printed when the hinge's force in eq. (71) is the one that really acts."
+            "The equations hold, but for misprints. The printed force of the spring system "
+            "keeps every error of its start, and the torques of the robots come out as printed "
+            "when the hinge's force in eq. (71) is the one that really acts."
         ),
         choices=(
-            "Masses, stiffness and lengths of the spring system; slopes, rings and friction coefficients of the nonideal constraints.",
-            "Robots: Table I is missing. The start follows from Figure 3 and eq. (64): (60, −60, 0, 60, −60)°, at rest, 3 l between "
-            "the bases; masses 1 kg, inertias 1 kg m², lengths 1 m, and the printed g = 9.8 m/s².",
+            "Masses, stiffness and lengths of the spring system; slopes, rings and friction "
+            "coefficients of the nonideal constraints.",
+            "Robots: Table I is missing. The start follows from Figure 3 and eq. (64): (60, "
+            "−60, 0, 60, −60)°, at rest, 3 l between the bases; masses 1 kg, inertias 1 kg m², "
+            "lengths 1 m, and the printed g = 9.8 m/s².",
         ),
         claims=found.claims,
         grids=found.grids,

@@ -10,7 +10,7 @@ import zwang.gallery
 from zwang.gallery import Example
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import figures_of
-from zwang.run import Run
+from zwang.simulation.results import Run
 
 RANGES = {
     "u1": (0, 10),
@@ -153,7 +153,8 @@ def _ranges(run: Run) -> list[Claim]:
         why = (
             ""
             if agrees
-            else "One end differs; −4.5, where our curve ends, is what Figure 11 must show for −5.5."
+            else "One end differs; −4.5, where our curve ends, is what Figure 11 must show for "
+            "−5.5."
         )
         made.append(
             Claim(
@@ -172,7 +173,10 @@ def _ranges(run: Run) -> list[Claim]:
 def _reacts(run: Run) -> Claim:
     """The hinge holds, because its force knows of the control."""
     torn = float(run.dataset.violation.values.max())
-    correction = "Q^c in eq. (71) is the force that really acts, not that of eq. (14), which does not know of B u."
+    correction = (
+        "Q^c in eq. (71) is the force that really acts, not that of eq. (14), which does not "
+        "know of B u."
+    )
     return Claim(
         "eq. (71)",
         "the hinge holds under the torques",
@@ -197,7 +201,8 @@ def _table(run: Run, shortest: Run) -> Grid:
         "Figures 9-14: ranges of the torques [N m]",
         ("torque", "printed", "eq. (71), hinge force that acts", "shortest torques"),
         rows,
-        f"Both move the object alike; the longest vector of torques is {norms[0]:.2f} N m by eq. (71), {norms[1]:.2f} N m at least.",
+        f"Both move the object alike; the longest vector of torques is {norms[0]:.2f} N m by "
+        f"eq. (71), {norms[1]:.2f} N m at least.",
     )
 
 

@@ -1,4 +1,6 @@
-"""Two masses and a spring: the printed force keeps every error of the start; a gain takes it away."""
+"""Two masses and a spring: the printed force keeps every error of the start; a gain takes it
+away.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from zwang.gallery import Example
 from zwang.papers.claim import Claim, Part, Verdict, compared
 from zwang.papers.drawing import curves
 from zwang.servo import Rate
-from zwang.simulation import simulate
+from zwang.simulation.simulate import simulate
 
 STARTS = {
     "consistent": {"offset": 0.0},

@@ -1,0 +1,326 @@
+"""The order in which a sparse symmetric matrix is eliminated, found once on the host, as tables of
+places.
+
+Rounds (`order.py`) are cut into chunks of one width, so that the compiled program is one loop over
+chunks, however many rounds there are. Nodes with many neighbors come late; a class of chunks for
+each power of two of their number keeps padding small.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from zwang.algebra.elimination.gather import padded, scattered, taken
+from zwang.algebra.elimination.matrix import Layout
+from zwang.algebra.elimination.order import Blocks, Round, group_rows, order_of
+
+
+class Cut(NamedTuple):
+    """What chunks are cut by.
+
+    Attributes:
+        turn: what one turn of the loop over chunks costs besides its nodes, in nodes.
+        widths: of chunks, that are tried: at most what the cache holds.
+        dense: where so few rows are left, they are eliminated as one dense matrix.
+    """
+
+    turn: int
+    widths: np.ndarray
+    dense: int
+
+
+FEW_ROWS = 512
+IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
+"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.programs.single`),
+where a turn is a few short loops and the
+rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops).
+"""
+BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
+"""Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
+
+
+class Class(eqx.Module):
+    """Chunks of one shape, eliminated one after the other.
+
+    Attributes:
+        neighbors: for each node, its neighbors by position, padded by one past the end.
+        update: places in S of what each pair of neighbors (the later one first) is given, padded by
+            one past the end.
+        start: position of the first node; chunks follow each other.
+        offset: place of the first chunk in S; a chunk holds, for each node, its own block and those
+            of its neighbors below it.
+    """
+
+    neighbors: Int[Array, "chunks degree width"]
+    update: Int[Array, "chunks size size pairs width"]
+    start: int = eqx.field(static=True)
+    offset: int = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Chunks, neighbors of a node, nodes of a chunk."""
+        return self.neighbors.shape  # type: ignore
+
+
+class Elimination(eqx.Module):
+    """The whole elimination. Positions number the nodes in the order in which they go, chunk by
+    chunk with padding, those of the
+    dense rest last; S is one flat array of all blocks that come into being.
+
+    Rows are kept in the order of elimination all the way: an array (row in node, position), flat,
+    which has one position more for padding. Places of padding hold a 1 on the diagonal of S.
+
+    Attributes:
+        classes: in order.
+        place: of each row in that order.
+        padding: which of those places have no row.
+        diagonal: for each of them but the last position's, where in S its diagonal is.
+        outer: where in S the other entries of the matrix are, those below the diagonal in that
+            order.
+        size, positions, rest: rows of a node, number of positions, and number of them in the dense
+            rest.
+        places: size of S.
+        rounds: number of rounds.
+    """
+
+    classes: tuple[Class, ...]
+    place: Int[Array, " m"]
+    padding: Bool[Array, " places"]
+    diagonal: Int[Array, " rows"]
+    outer: Int[Array, " entries"]
+    size: int = eqx.field(static=True)
+    positions: int = eqx.field(static=True)
+    rest: int = eqx.field(static=True)
+    places: int = eqx.field(static=True)
+    rounds: int = eqx.field(static=True)
+
+    def multiplications(self) -> float:
+        """Multiplications of one factorization."""
+        nodes = sum(
+            chunks * width * (1 + d) * (2 + d) / 2
+            for chunks, d, width in (c.shape for c in self.classes)
+        )
+        return nodes * self.size**3 + (self.rest * self.size) ** 3 / 3
+
+    def ordered(self, x: Float[Array, " m"], fill=0.0) -> Float[Array, " places"]:
+        """A vector in the order of elimination."""
+        return scattered(x, self.place, len(self.padding), fill)
+
+    def given(self, x: Float[Array, " places"]) -> Float[Array, " m"]:
+        """A vector back in the order given."""
+        return taken(x, self.place)
+
+
+class Plan(eqx.Module):
+    """How `C Cᵀ` is summed and eliminated.
+
+    Attributes:
+        elimination: the order.
+        layout: of C with rows in the order of elimination; places of padding hold zeros.
+        first, second: for each entry below the diagonal, the entries of C whose products it sums,
+            places of padding where there are fewer.
+    """
+
+    elimination: Elimination
+    layout: Layout
+    first: Int[Array, "terms entries"]
+    second: Int[Array, "terms entries"]
+
+    def multiplications(self) -> float:
+        """Multiplications of one factorization."""
+        return self.first.size + self.elimination.multiplications()
+
+
+class Ordered(NamedTuple):
+    """An elimination, with which of the given pairs are below the diagonal in its order, and which
+    of its entries each of these is.
+    """
+
+    elimination: Elimination
+    later: np.ndarray
+    entry: np.ndarray
+
+
+def plan(
+    row: np.ndarray, block: np.ndarray, color: np.ndarray, shape: tuple[int, int], size: int
+) -> Plan:
+    """Plan for `C Cᵀ` of a matrix C; arguments as those of `Layout`."""
+    i, j, a, b = pairs(row, block)
+    order, later, entry = eliminated(i, j, shape[0])
+    place, slots = np.asarray(order.place), len(order.padding)
+    slot = color[block] * slots + place[row]
+    first, second = (padded(entry, slot[x[later]], len(order.outer), slots - 1) for x in (a, b))
+    layout = Layout(place[row], block, color, (slots, shape[1]), size, spare=True)
+    return Plan(order, layout, _ints(first), _ints(second))
+
+
+def eliminated(
+    i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None
+) -> Ordered:
+    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and
+    the diagonal.
+
+    Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as
+    (i, j) are.
+    """
+    node, within, size = group_rows(*((i, j) if alike is None else alike), m)
+    nodes = int(node.max(initial=-1)) + 1
+    cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
+    rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
+    grouped = _classes(rounds)
+    widths = [width_of([len(r.nodes) for r in group], cut) for group in grouped]
+
+    position, at = np.full(nodes + 1, -1), 0
+    starts = []
+    for group, width in zip(grouped, widths, strict=True):
+        starts.append(at)
+        for r in group:
+            position[r.nodes] = at + np.arange(len(r.nodes))
+            at += -(-len(r.nodes) // width) * width
+    position[rest] = at + np.arange(len(rest))
+    root, positions = at, at + len(rest)
+    position[nodes] = positions  # padding of neighbors
+
+    tables, offset, known = [], 0, []
+    for group, width, start in zip(grouped, widths, starts, strict=True):
+        degree = max(len(r.neighbors) for r in group)
+        count = sum(-(-len(r.nodes) // width) for r in group)
+        neighbors = np.full((degree, count * width), positions)
+        for r in group:
+            neighbors[: len(r.neighbors), position[r.nodes] - start] = position[r.neighbors]
+        neighbors = np.sort(neighbors, axis=0)  # padding last
+        tables.append((neighbors.reshape(degree, count, width).transpose(1, 0, 2), start, offset))
+        chunk, lane = np.divmod(np.arange(count * width), width)
+        own = offset + chunk * (1 + degree) * size**2 * width + lane
+        at = start + np.arange(count * width)
+        known.append((at, at, own, np.full(len(at), width)))
+        for k in range(degree):
+            known.append(
+                (neighbors[k], at, own + (1 + k) * size**2 * width, np.full(len(at), width))
+            )
+        offset += count * (1 + degree) * size**2 * width
+    places = _Places(known, root, positions, size, offset)
+
+    row_of = np.full((size, positions + 1), -1)
+    row_of[within, position[node]] = np.arange(m)
+    place = within * (positions + 1) + position[node]
+    w, p = np.indices((size, positions))
+    diagonal = places(p, p, w, w).ravel()
+
+    later = (position[node[i]] > position[node[j]]) | (
+        (node[i] == node[j]) & (within[i] > within[j])
+    )
+    outer, entry = np.unique(
+        places(position[node[i]], position[node[j]], within[i], within[j])[later],
+        return_inverse=True,
+    )
+
+    classes = []
+    for neighbors, start, begin in tables:
+        s, t = np.tril_indices(neighbors.shape[1])  # pairs of neighbors, the later one first
+        c, d = np.indices((size, size))[:, None, :, :, None, None]
+        update = places(neighbors[:, None, None, s], neighbors[:, None, None, t], c, d)
+        classes.append(Class(_ints(neighbors), _ints(update), start, begin))
+    order = Elimination(
+        tuple(classes),
+        _ints(place),
+        jnp.asarray(row_of.ravel() < 0),
+        _ints(diagonal),
+        _ints(outer),
+        size,
+        positions,
+        len(rest),
+        places.total,
+        len(rounds),
+    )
+    return Ordered(order, later, entry)
+
+
+class _Places:
+    """Where entries (row in node, row in node) of blocks (later position, earlier position) are in
+    S.
+
+    Args:
+        known: blocks by later and earlier position, place of their first entry and distance of
+            their entries.
+        root, positions: first position of the dense rest, and their number.
+        offset: where the dense rest begins, an array (position, row in node, position, row in
+            node).
+    """
+
+    def __init__(self, known, root: int, positions: int, size: int, offset: int):
+        high, low, self.begin, self.stride = (
+            (np.concatenate(x) for x in zip(*known, strict=True))
+            if known
+            else [np.zeros(0, int)] * 4
+        )
+        self.root, self.positions, self.size, self.offset = root, positions, size, offset
+        self.side = (positions - root) * size
+        self.total = offset + self.side**2
+        key = high * np.int64(positions + 1) + low
+        order = np.argsort(key, kind="stable")
+        self.key, self.begin, self.stride = key[order], self.begin[order], self.stride[order]
+
+    def __call__(self, high, low, a, b) -> np.ndarray:
+        """Places; one past the end where a position is padding."""
+        high, low, a, b = np.broadcast_arrays(high, low, a, b)
+        dense = (
+            self.offset
+            + ((high - self.root) * self.size + a) * self.side
+            + (low - self.root) * self.size
+            + b
+        )
+        if not len(self.key):
+            return np.where((high < self.positions) & (low < self.positions), dense, self.total)
+        wanted = high * np.int64(self.positions + 1) + low
+        found = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        inner = self.begin[found] + (a * self.size + b) * self.stride[found]
+        place = np.where(
+            low >= self.root, dense, np.where(self.key[found] == wanted, inner, self.total)
+        )
+        return np.where((high < self.positions) & (low < self.positions), place, self.total)
+
+
+def _classes(rounds: list[Round]) -> list[list[Round]]:
+    """Rounds in a row whose nodes have about as many neighbors."""
+    grouped, most = [], 0
+    for r in rounds:
+        degree = 1 << max(len(r.neighbors) - 1, 1).bit_length()
+        if degree > most:
+            grouped.append([])
+            most = degree
+        grouped[-1].append(r)
+    return grouped
+
+
+def width_of(counts: list[int], cut: Cut) -> int:
+    """The width of chunks at which rounds of so many nodes cost least."""
+    cost = [sum(-(-n // w) for n in counts) * (w + cut.turn) for w in cut.widths]
+    return int(cut.widths[int(np.argmin(cost))])
+
+
+def pairs(row: np.ndarray, block: np.ndarray):
+    """Rows i, j and entries a, b of all pairs of entries in one block of columns, both orders and
+    each with itself.
+    """
+    order = np.argsort(block, kind="stable")
+    count = np.bincount(block)
+    start = np.repeat(np.cumsum(count) - count, count)
+    repeat = np.repeat(count, count)
+    first = np.repeat(np.arange(len(row)), repeat)
+    second = (
+        np.arange(len(first))
+        - np.repeat(np.cumsum(repeat) - repeat, repeat)
+        + np.repeat(start, repeat)
+    )
+    a, b = order[first], order[second]
+    return row[a], row[b], a, b
+
+
+def _ints(x: np.ndarray) -> Array:
+    return jnp.asarray(x, jnp.int32)

@@ -1,0 +1,144 @@
+"""A constraint matrix with few entries per row, evaluated by one product per color."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from zwang.algebra.elimination.gather import Sums, taken
+
+
+class Layout(eqx.Module):
+    """Where the entries of a matrix are; columns come in blocks, those of the mass matrix.
+
+    Columns of one color share no row, so that row i has one block of each color at most: entries
+    are an array (color, place in the block, row), and `A w` for as many w as there are colors and
+    places is the whole matrix.
+
+    Args:
+        row, block: entries by rows and blocks of columns, shape (entries,).
+        color: of each block, shape (blocks,).
+        shape: (m, nv).
+        size: columns per block.
+        spare: whether the last row is there to have no entries, which makes sums over columns
+            cheaper.
+    """
+
+    block: Int[Array, "colors m"]
+    columns: Sums
+    color: Int[Array, " blocks"]
+    shape: tuple[int, int] = eqx.field(static=True)
+    size: int = eqx.field(static=True)
+    colors: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        row: np.ndarray,
+        block: np.ndarray,
+        color: np.ndarray,
+        shape: tuple[int, int],
+        size: int,
+        spare: bool = False,
+    ):
+        m, nv = shape
+        blocks = nv // size
+        self.shape, self.size, self.colors = shape, size, int(color.max(initial=0)) + 1
+        table = np.zeros((self.colors, m), np.int32)
+        table[color[block], row] = (
+            block  # a color that a row lacks keeps block 0, where its entry is 0
+        )
+        self.block, self.color = jnp.asarray(table), jnp.asarray(color, jnp.int32)
+        self.columns = Sums(
+            block, color[block] * m + row, blocks, self.colors * m, m - 1 if spare else None
+        )
+
+    def tests(self) -> Float[Array, "tests nv"]:
+        """Vectors w whose products `A w` are the whole matrix: 1 at one place of all blocks of one
+        color.
+        """
+        test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
+        return (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
+
+    def matrix(self, products: Float[Array, "tests m"]) -> SparseMatrix:
+        """The matrix whose products with `tests` are given."""
+        return SparseMatrix(products.reshape(self.colors, self.size, -1), self)
+
+    def evaluate(
+        self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]
+    ) -> SparseMatrix:
+        """The matrix whose products `A w` are given."""
+        return self.matrix(jax.vmap(product)(self.tests()))
+
+
+class SparseMatrix(eqx.Module):
+    """A matrix (m × nv) of which only the entries are kept, or some rows of one.
+
+    It multiplies like an array: `A @ x`, `A.T @ y`, `A[rows]`, `len(A)`, `A.shape`.
+
+    Attributes:
+        data: entries (color, place in the block, row), of all rows.
+        layout: where they are.
+        rows: the rows meant, in order, or None for all.
+    """
+
+    data: Float[Array, "colors size m"]
+    layout: Layout
+    rows: Int[Array, " some"] | None = None
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), self.layout.shape[1]
+
+    def __len__(self) -> int:
+        return self.layout.shape[0] if self.rows is None else len(self.rows)
+
+    def __matmul__(self, x: Float[Array, " nv"]) -> Float[Array, " m"]:
+        x = x.reshape(-1, self.layout.size).T
+        y = sum(
+            self.data[c, a] * taken(x[a], self.layout.block[c])
+            for c in range(self.layout.colors)
+            for a in range(self.layout.size)
+        )
+        return y if self.rows is None else y[self.rows]  # type: ignore
+
+    def __abs__(self) -> SparseMatrix:
+        return SparseMatrix(jnp.abs(self.data), self.layout, self.rows)
+
+    @property
+    def T(self) -> Transposed:
+        return Transposed(self)
+
+    def __getitem__(self, rows) -> SparseMatrix:
+        own = jnp.arange(self.layout.shape[0]) if self.rows is None else self.rows
+        return SparseMatrix(self.data, self.layout, own[rows])
+
+    def everywhere(self, y: Float[Array, " rows"]) -> Float[Array, " m"]:
+        """A vector of the rows meant as one of all rows, 0 elsewhere."""
+        return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """As an array of NumPy; asked for by name only (`np.asarray(A)`), never by a product with
+        an array.
+        """
+        return np.asarray(self.todense(), dtype)
+
+    def todense(self) -> Float[Array, "m nv"]:
+        """As an array."""
+        return jax.vmap(lambda w: self @ w, out_axes=1)(jnp.eye(self.shape[1]))
+
+
+class Transposed(eqx.Module):
+    """Aᵀ."""
+
+    matrix: SparseMatrix
+
+    def __matmul__(self, y: Float[Array, " m"]) -> Float[Array, " nv"]:
+        A = self.matrix
+        terms = A.data * A.everywhere(y)
+        return A.layout.columns(terms.transpose(1, 0, 2).reshape(A.layout.size, -1)).T.ravel()

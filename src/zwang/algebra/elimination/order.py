@@ -1,0 +1,145 @@
+"""Which nodes of a sparse symmetric matrix are eliminated when, on the host.
+
+Rows with the same neighbors form a node. In each round nodes that do not touch each other are
+eliminated at once, those with few neighbors first: what is left is the Schur complement on the
+other nodes. Every other joint of a chain goes in the first round, every other of the rest in the
+second (cyclic reduction); of a tree the leaves go first. The last few rows are one dense matrix.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.algebra.elimination.gather import padded
+
+LARGEST_NODE = 6
+"""Rows of a node at most: those of a joint in space that leaves no freedom."""
+FEW_NODES = 1 / 8
+"""Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a
+round.
+"""
+MOST_ROUNDS = 60
+"""Rounds after which elimination has filled the matrix and the rest is dense."""
+
+
+@dataclasses.dataclass
+class Blocks:
+    """The lower triangle of a block matrix: `high ≥ low` of every block, sorted, each diagonal
+    block among them.
+    """
+
+    nodes: int
+    high: np.ndarray
+    low: np.ndarray
+
+    @classmethod
+    def of(cls, nodes: int, i: np.ndarray, j: np.ndarray) -> Blocks:
+        i, j = np.concatenate([i, np.arange(nodes)]), np.concatenate([j, np.arange(nodes)])
+        key = np.unique(np.maximum(i, j).astype(np.int64) * nodes + np.minimum(i, j))
+        return cls(nodes, key // nodes, key % nodes)
+
+
+@dataclasses.dataclass
+class Round:
+    """Nodes that go at once, in ascending order, and the neighbors that each has then, padded by
+    the number of nodes.
+    """
+
+    nodes: np.ndarray
+    neighbors: np.ndarray
+
+
+def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.ndarray]:
+    """Rounds, and the nodes that are left to the dense rest, where no more than `dense` rows are
+    left.
+    """
+    own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
+    padding = blocks.nodes
+    while blocks.nodes * size > dense and len(rounds) < MOST_ROUNDS:
+        chosen = independent(blocks)
+        if not len(chosen):
+            break
+        neighbors, left, kept = eliminate(blocks, chosen)
+        rounds.append(Round(own[chosen], np.append(own[kept], padding)[neighbors]))
+        own, blocks = own[kept], left
+    return rounds, own[: blocks.nodes]
+
+
+def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Node of each row, its place within the node, and the size of nodes; rows of a node have the
+    same neighbors.
+    """
+    key = np.unique(i.astype(np.int64) * m + j)
+    label = np.random.default_rng(1847).integers(1, 2**62, m, dtype=np.int64)
+    neighborhood = np.zeros(m, np.int64)
+    np.add.at(neighborhood, key // m, label[key % m])
+    empty = np.bincount(key // m, minlength=m) == 0  # a row without entries is a node by itself
+    neighborhood[empty] = -np.flatnonzero(empty) - 1
+    _, alike, count = np.unique(neighborhood, return_inverse=True, return_counts=True)
+    size = int(np.clip(np.median(count[alike]) if m else 1, 1, LARGEST_NODE))
+    order = np.argsort(alike, kind="stable")
+    rank = np.empty(m, int)
+    rank[order] = np.arange(m) - np.repeat(np.cumsum(count) - count, count)
+    lowest = np.full(len(count), m)
+    np.minimum.at(lowest, alike, np.arange(m))  # nodes in the order of rows
+    _, node = np.unique(lowest[alike] * np.int64(m + 1) + rank // size, return_inverse=True)
+    return node, rank % size, size
+
+
+def independent(blocks: Blocks) -> np.ndarray:
+    """Nodes of low degree of which no two touch, in ascending order; none if almost every two
+    touch.
+    """
+    off = blocks.high != blocks.low
+    ends = (
+        np.concatenate([blocks.high[off], blocks.low[off]]),
+        np.concatenate([blocks.low[off], blocks.high[off]]),
+    )
+    order = np.argsort(ends[0], kind="stable")
+    neighbor = ends[1][order].tolist()
+    degree = np.bincount(ends[0], minlength=blocks.nodes)
+    last = np.cumsum(degree)
+    least = int(degree.min())
+    if least > blocks.nodes // 2:
+        return np.zeros(0, int)
+    most = max(2, least + least // 2)
+    if (
+        np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes
+    ):  # two ends of a band would be peeled off layer by layer
+        most = np.median(degree)
+    eligible = np.flatnonzero(degree <= most)
+    first, last = (last - degree).tolist(), last.tolist()
+    barred, chosen = bytearray(blocks.nodes), []
+    for e in eligible[np.argsort(degree[eligible], kind="stable")].tolist():
+        if not barred[e]:
+            chosen.append(e)
+            for k in neighbor[first[e] : last[e]]:
+                barred[k] = 1
+    return np.sort(np.array(chosen, int))
+
+
+def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, np.ndarray]:
+    """Neighbors of the nodes that go, by their place after the round and padded by one past the
+    end; the blocks that are left; the
+    nodes that stay.
+    """
+    gone = np.zeros(blocks.nodes, bool)
+    gone[chosen] = True
+    kept = np.flatnonzero(~gone)
+    new = np.cumsum(~gone) - 1  # places of kept nodes after the round
+    turn = np.cumsum(gone) - 1  # places of eliminated nodes among themselves
+    below, above = gone[blocks.low] & ~gone[blocks.high], gone[blocks.high] & ~gone[blocks.low]
+    e = np.concatenate([turn[blocks.low[below]], turn[blocks.high[above]]])
+    other = np.concatenate([new[blocks.high[below]], new[blocks.low[above]]])
+    neighbors = padded(e, other, len(chosen), len(kept))
+    stay = ~gone[blocks.high] & ~gone[blocks.low]
+    s, t = np.tril_indices(len(neighbors))
+    both = (neighbors[s] < len(kept)) & (neighbors[t] < len(kept))
+    i = np.concatenate([new[blocks.high[stay]], neighbors[s][both]])
+    return (
+        neighbors,
+        Blocks.of(len(kept), i, np.concatenate([new[blocks.low[stay]], neighbors[t][both]])),
+        kept,
+    )

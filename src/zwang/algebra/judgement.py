@@ -1,0 +1,69 @@
+"""One judgement: is what is left of `A v̇ = b` round-off, or do the constraints contradict each
+other?
+
+A residual is compared with the terms that it is the sum of, never with a result that may itself be
+round-off:
+
+    residual_i = |A v̇ − b|_i  ≤  (CONSISTENT + OFF_MANIFOLD · violation) · terms_i,
+    terms_i    = |b|_i + |A|_i (|a| + |v̇|) + length_i · curvature · speed²
+
+The last term stands for the sums inside b: a mechanism that turns evenly may have b = 0 as a sum of
+centripetal accelerations that cancel. Where M is far from the identity the same is true of a =
+M⁻¹F.
+
+The functions take `xp`, NumPy or jax.numpy, so that a start on the host and a step in a compiled
+program are judged by the same text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONSISTENT = 1e-9
+"""Part of its terms that a residual may leave on the constraints. A certified solution leaves 1e-15
+of ordinary rows and up to 1e-13 of long chains; rows that contradict each other leave their own
+disagreement."""
+OFF_MANIFOLD = 10.0
+"""How many times its violation a state that is off its constraints may miss: dependent rows
+disagree there by the violation times a few."""
+UNCERTAIN = 1e-6
+"""Most that `OFF_MANIFOLD · violation` excuses, and what is allowed where no violation is known."""
+FLOOR = 1e-3
+"""Terms count as at least this part of the largest row's, rows at unit length: the round-off of one
+row reaches the others through the factor."""
+ABSENT = 1e-13
+"""Rows shorter than this times the longest row (both in the metric of M⁻¹) count as absent: they
+are the round-off of a row that vanishes identically, 1e-16 of its terms. Row factors from 1e-6 to
+1e6 stay above it."""
+
+
+def row_units(xp: Any, length):
+    """What each row is multiplied by before rows are compared: 1/length, and 1/(longest) of a row
+    that is absent (`ABSENT`), so that its residual still counts; 1 where all rows vanish.
+    """
+    longest = xp.max(length, initial=0.0)
+    longest = xp.where(longest > 0, longest, 1.0)
+    return 1 / xp.where(length > ABSENT * longest, length, longest)
+
+
+def relative_residual(xp: Any, residual, terms, unit):
+    """The largest `|residual|_i / terms_i`, rows at unit length; 0 without rows.
+
+    Args:
+        xp: NumPy or jax.numpy.
+        residual: `A v̇ − b`, shape (m,).
+        terms: size of what was summed to get each entry, shape (m,).
+        unit: `row_units`, shape (m,).
+    """
+    size, scale = unit * xp.abs(residual), unit * xp.abs(terms)
+    scale = xp.maximum(scale, FLOOR * xp.max(scale, initial=0.0))
+    beside = xp.where(scale > 0, scale, xp.where(size > 0, size, 1.0))
+    ratio = xp.where(xp.isfinite(size), size / beside, xp.inf)
+    return xp.max(ratio, initial=0.0)
+
+
+def allowance(xp: Any, violation):
+    """Largest `relative_residual` of a state that is off its constraints by `violation`
+    [dimensionless].
+    """
+    return CONSISTENT + xp.minimum(OFF_MANIFOLD * violation, UNCERTAIN)

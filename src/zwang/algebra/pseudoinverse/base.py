@@ -1,0 +1,241 @@
+"""What every pseudoinverse method offers: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
+
+The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant
+rank (Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432),
+
+    dx = C⁺ (dr − dC x) + C⁺ C⁺ᵀ dCᵀ (r − C x) + (I − C⁺ C) dCᵀ C⁺ᵀ x,
+
+which contains only products with C⁺, so it stays finite wherever C⁺ does: at equal singular values
+and, with the rank threshold of the method, at rank loss. Where C changes, the first two terms are
+taken together,
+
+    C⁺ C⁺ᵀ (Cᵀ (dr − dC x) + dCᵀ (r − C x)),
+
+because `dr − dC x` leaves the range of C where rows depend on each other, also for consistent r,
+and not every method takes that (`Proximal` would lose ten digits).
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from zwang.algebra.cholesky import Cholesky
+from zwang.algebra.pseudoinverse.certificate import (
+    Certified,
+    certified_direct,
+    least_singular_value,
+)
+
+VOLUME_DAMPING = 1e-10
+"""μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
+hand.
+"""
+
+
+class AbstractFactor(eqx.Module):
+    """A factored matrix C (m × n) that applies its Moore-Penrose inverse."""
+
+    @abc.abstractmethod
+    def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r`."""
+
+    @abc.abstractmethod
+    def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
+        """`(C⁺)ᵀ x`."""
+
+    @abc.abstractmethod
+    def rank(self) -> Int[Array, ""]:
+        """Numerical rank of C by the method's threshold."""
+
+    @abc.abstractmethod
+    def matrix(self) -> Float[Array, "n m"]:
+        """`C⁺` itself, for all r, in the range of C or not."""
+
+    def certified(self, C: Float[Array, "m n"], r, terms) -> Certified:
+        """`C⁺ r` and how good it is, for r whose entries are sums of `terms`; states on their
+        constraints only.
+        """
+        found = certified_direct(C, r, terms, self.solve)
+        return eqx.tree_at(lambda c: c.multipliers, found, self.solve_transpose(found.solution))
+
+    def least_singular_value(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
+        """Smallest singular value of C that is not a redundancy, as an estimate."""
+        damped = Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C)))
+        return least_singular_value(C, damped.solve)
+
+    def log_det(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
+        """`log det (C Cᵀ + μ I)`, μ = `VOLUME_DAMPING`: smooth, and about −23 lower for every rank
+        that is lost.
+        """
+        return (
+            Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C))).log_det()
+            if C.size
+            else jnp.zeros(())
+        )
+
+
+class MatrixFactor(AbstractFactor):
+    """C⁺ formed as a matrix, with the rank that was decided on the way."""
+
+    pinv: Float[Array, "n m"]
+    decided_rank: Int[Array, ""]
+
+    def solve(self, r):
+        return self.pinv @ r
+
+    def solve_transpose(self, x):
+        return self.pinv.T @ x
+
+    def rank(self):
+        return self.decided_rank
+
+    def matrix(self):
+        return self.pinv
+
+
+class AbstractPseudoinverse(eqx.Module):
+    """A way to compute the Moore-Penrose inverse."""
+
+    @abc.abstractmethod
+    def factor(self, C: Float[Array, "m n"]) -> AbstractFactor:
+        """Factor C. Not differentiated: `Pseudoinverse` carries the derivative rule."""
+
+    @abc.abstractmethod
+    def relaxed(self, violation: Float[Array, ""]) -> AbstractPseudoinverse:
+        """The same method with a rank decision no finer than a state off its constraints by the
+        dimensionless `violation` allows.
+
+        A state that is off the manifold by ε has false small singular values of order ε: rows that
+        depend on each other on the manifold do so no longer. Enforcing them stops a mechanism that
+        should move.
+        """
+
+    @abc.abstractmethod
+    def flops(self, m: int, n: int) -> float:
+        """Floating-point operations to form C⁺ for C of shape (m, n)."""
+
+    def knowing(self, pattern: Bool[np.ndarray, "m n"]) -> AbstractPseudoinverse:
+        """The same method, for matrices whose entries can differ from zero where `pattern` says
+        so.
+        """
+        return self
+
+
+class Pseudoinverse(eqx.Module):
+    """C⁺ of one matrix by one method, differentiable in C and in what it is applied to.
+
+    Args:
+        method: any `AbstractPseudoinverse`.
+        C: matrix, shape (m, n).
+    """
+
+    C: Float[Array, "m n"]
+    factor: AbstractFactor
+
+    def __init__(self, method: AbstractPseudoinverse, C: Float[Array, "m n"]):
+        self.C = C
+        if C.size:
+            self.factor = method.factor(jax.lax.stop_gradient(C))
+        else:  # no rows or no columns: nothing for a method to decide
+            self.factor = MatrixFactor(jnp.zeros(C.shape[::-1]), jnp.zeros((), int))
+
+    def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r`, shape (n,)."""
+        return _apply(self.factor.solve, self.factor.matrix, self.C, r)
+
+    def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
+        """`(C⁺)ᵀ x`, shape (m,)."""
+        return _apply(self.factor.solve_transpose, _Transposed(self.factor), self.C.T, x)
+
+    def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
+        """`C⁺ r` and its multipliers, with their quality; `terms` is the size of what was summed to
+        get r. Differentiated as `solve` and `solve_transpose` are.
+        """
+        fixed = jax.lax.stop_gradient
+        found = self.factor.certified(fixed(self.C), fixed(r), fixed(terms))
+        x = _apply(_Known(found.solution), self.factor.matrix, self.C, r)
+        multipliers = _apply(_Known(found.multipliers), _Transposed(self.factor), self.C.T, x)
+        return Certified(x, multipliers, found.quality, found.iterations)
+
+    def least_singular_value(self) -> Float[Array, ""]:
+        """Smallest singular value of C that is not a redundancy; not differentiated."""
+        if not self.C.size:
+            return jnp.zeros(())
+        return self.factor.least_singular_value(jax.lax.stop_gradient(self.C))
+
+    def rank(self) -> Int[Array, ""]:
+        return self.factor.rank()
+
+    def log_det(self) -> Float[Array, ""]:
+        """`log det (C Cᵀ + μ I)`; not differentiated."""
+        return self.factor.log_det(self.C)
+
+    def matrix(self) -> Float[Array, "n m"]:
+        """`C⁺`, shape (n, m); not differentiated."""
+        return self.factor.matrix()
+
+
+class _Transposed(eqx.Module):
+    """`(C⁺)ᵀ` as a matrix."""
+
+    factor: AbstractFactor
+
+    def __call__(self) -> Float[Array, "m n"]:
+        return self.factor.matrix().T
+
+
+class _Known(eqx.Module):
+    """A result that is at hand, in the place of the function that would find it."""
+
+    value: Array
+
+    def __call__(self, r: Array) -> Array:
+        return self.value
+
+
+@eqx.filter_custom_jvp
+def _apply(solve: Callable, matrix: Callable, C: Array, r: Array) -> Array:
+    return solve(r)
+
+
+@_apply.def_jvp
+def _apply_jvp(primals, tangents):
+    solve, matrix, C, r = primals
+    _, _, dC, dr = tangents
+    x = _apply(solve, matrix, C, r)
+    P = _matrix(matrix, C)
+    if dC is None:
+        return x, jnp.zeros_like(x) if dr is None else P @ dr
+    along = -dC @ x if dr is None else dr - dC @ x
+    turned = dC.T @ (P.T @ x)
+    dx = P @ (P.T @ (C.T @ along + dC.T @ (r - C @ x))) + turned - P @ (C @ turned)
+    return x, dx
+
+
+@eqx.filter_custom_jvp
+def _matrix(matrix: Callable, C: Array) -> Array:
+    """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that
+    C⁺ depends on C.
+    """
+    return matrix()
+
+
+@_matrix.def_jvp
+def _matrix_jvp(primals, tangents):
+    matrix, C = primals
+    _, dC = tangents
+    P = _matrix(matrix, C)
+    if dC is None:
+        return P, jnp.zeros_like(P)
+    turned = dC.T @ (P.T @ P)
+    along = -dC @ P
+    return P, P @ (P.T @ (C.T @ along + dC.T @ (jnp.eye(len(C)) - C @ P))) + turned - P @ (
+        C @ turned
+    )

@@ -1,0 +1,69 @@
+"""Greville's recursion: C⁺ row by row."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+
+
+class Greville(AbstractPseudoinverse):
+    """C⁺ by adding one row a of C after the other. With P = C_{i-1}⁺ of the rows before it,
+
+        d = a P,    c = a − d C_{i-1}
+        b = cᵀ/(c cᵀ)            if a is independent of the rows before it, c ≠ 0
+            P dᵀ/(1 + d dᵀ)      otherwise
+        P ← [P − b d | b]
+
+    The pseudoinverse paper's printing of the recursion lacks transposes (its third step, and Pᵀ in
+    the second case of b). a is split twice, `e = c P, d ← d + e, c ← c − e C_{i-1}`: round-off in
+    the first split leaves c along the rows before. The residual `C C⁺C − C` still grows like κ²,
+    where that of the orthogonal factorizations grows like κ.
+
+    Attributes:
+        threshold: a row at most this times the longest row away from the span of the rows before it
+            depends on them, ‖c‖; 1e-10, six digits above the round-off of rows that repeat.
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
+
+    Reference: Greville (1960), SIAM Rev. 2, 15-22; Udwadia and Kalaba (1999), Comput. Math. Appl.
+        37, 125-130.
+    """
+
+    threshold: Float[Array, ""] | float = 1e-10
+    relaxation: float = eqx.field(default=1.0)
+
+    def factor(self, C):
+        m, n = C.shape
+        floor = self.threshold * jnp.sqrt(jnp.max(jnp.sum(C * C, axis=1), initial=0.0))
+
+        def add_row(i, carry):
+            P, rank = (
+                # columns of P from i on are zero, so that C stands for C_{i-1} in products with
+                # them
+                carry
+            )
+            a = C[i]
+            d = a @ P
+            c = a - d @ C
+            again = c @ P
+            d, c = d + again, c - again @ C
+            length = jnp.sqrt(jnp.sum(c * c))
+            independent = length > floor
+            new_direction = c / jnp.where(independent, length, 1.0) ** 2
+            b = jnp.where(independent, new_direction, P @ d / (1 + d @ d))
+            return (P - b[:, None] * d).at[:, i].set(b), rank + independent
+
+        P, rank = jax.lax.fori_loop(0, m, add_row, (jnp.zeros((n, m)), jnp.zeros((), int)))
+        return MatrixFactor(P, rank)
+
+    def relaxed(self, violation):
+        return Greville(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
+
+    def flops(self, m, n):
+        """`14 m² n`: per row seven products or updates of the size of C, each `2mn`, for arrays of
+        static shape.
+        """
+        return 14 * m * m * n

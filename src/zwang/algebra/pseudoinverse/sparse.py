@@ -1,0 +1,55 @@
+"""The sparse path by name."""
+
+from __future__ import annotations
+
+from jaxtyping import Array, Float
+
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse
+from zwang.algebra.pseudoinverse.proximal import Proximal
+
+FEW_ROWS = 1000
+"""Above so many rows damping falls like 1/m²: the smallest singular value of a chain of m rows
+falls like 1/m without any row
+depending on others, and damping must stay below its square.
+"""
+LEAST_PART = 1e-3
+"""Damping is not made smaller than this part of that of few rows: 1e-13, a thousand times
+round-off.
+"""
+
+
+class Sparse(AbstractPseudoinverse):
+    """Proximal sweeps on one sparse Cholesky factor of `A M⁻¹ Aᵀ + μ I`, linear in the number of
+    bodies of a chain, tree or ladder.
+
+    Sparsity is found from the model's functions. A model takes this path by itself where it pays
+    (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `GAIN`).
+
+    Attributes:
+        proximal: damping, number of sweeps and relaxation; `Proximal()` unless given, with less
+            damping for many rows (`FEW_ROWS`).
+    """
+
+    proximal: Proximal | None = None
+
+    def suited(self, m: int) -> Sparse:
+        """With the damping that suits m rows, unless one was given."""
+        if self.proximal is not None:
+            return self
+        plain = Proximal()
+        return Sparse(
+            Proximal(plain.damping * min(1.0, max((FEW_ROWS / max(m, 1)) ** 2, LEAST_PART)))
+        )
+
+    def factor(self, C: Float[Array, "m n"]):
+        return self._plain.factor(C)
+
+    def relaxed(self, violation: Float[Array, ""]) -> Sparse:
+        return Sparse(self._plain.relaxed(violation))
+
+    def flops(self, m: int, n: int) -> float:
+        return self._plain.flops(m, n)
+
+    @property
+    def _plain(self) -> Proximal:
+        return Proximal() if self.proximal is None else self.proximal

@@ -1,0 +1,34 @@
+"""Truncated singular value decomposition."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+
+
+class SVD(AbstractPseudoinverse):
+    """`C = U Σ Vᵀ`, `C⁺ = V Σ⁺ Uᵀ` (pseudoinverse paper, eq. 19).
+
+    Attributes:
+        threshold: singular values at most this times the largest are zero; 1e-10 (about √eps times
+            a margin).
+        relaxation: the threshold becomes at least this times the violation of the state; 1.
+    """
+
+    threshold: Float[Array, ""] | float = 1e-10
+    relaxation: float = 1.0
+
+    def factor(self, C):
+        U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)
+        keep = sigma > self.threshold * jnp.max(sigma, initial=0.0)
+        inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
+        return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))
+
+    def relaxed(self, violation):
+        return SVD(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
+
+    def flops(self, m, n):
+        """`4 m² n + 8 m n² + 9 n³`, Golub and Reinsch, as counted in the pseudoinverse paper."""
+        return 4 * m * m * n + 8 * m * n * n + 9 * n**3

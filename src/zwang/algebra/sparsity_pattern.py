@@ -1,0 +1,285 @@
+"""Which entries of a Jacobian can differ from zero, read off the operations of its function; and
+columns that share no row.
+
+Columns that share no row are found together, as the derivative along their sum (Curtis, Powell and
+Reid, 1974). A bar meets its neighbors only, so that a linkage of any length has a handful of such
+groups: four take the place of twelve columns for `five-bar`, and of 60 for five of them.
+
+What an operation does to entries is known for those that move numbers and for those that combine
+them one by one; of any other, each result counts as depending on all that goes in. So the pattern
+may be too full, never too thin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal
+from jaxtyping import Bool, Int
+
+UNKNOWN = object()
+"""A whole number, or a truth value, that is not known before the program runs."""
+EACH = {
+    "add",
+    "add_any",
+    "convert_element_type",
+    "copy",
+    "div",
+    "max",
+    "min",
+    "mul",
+    "neg",
+    "reduce_precision",
+    "select_n",
+    "sub",
+}
+"""Operations that combine their arguments entry by entry, and of zeros make zero."""
+WHOLE: dict[str, Callable] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+"""What indices are usually worked out with; carried out in NumPy, for which nothing is compiled."""
+MOVES: dict[str, Callable] = {
+    "broadcast_in_dim": lambda eqn, x: np.broadcast_to(
+        _spread(x, eqn.params["broadcast_dimensions"], _out(eqn)), _out(eqn)
+    ),
+    "concatenate": lambda eqn, *x: np.concatenate(x, axis=eqn.params["dimension"]),
+    "reshape": lambda eqn, x: x.reshape(_out(eqn)),
+    "select_n": lambda eqn, which, *x: np.choose(np.asarray(which).astype(int), x),
+    "slice": lambda eqn, x: x[_cuts(eqn.params)],
+    "squeeze": lambda eqn, x: x.reshape(_out(eqn)),
+    "stack": lambda eqn, *x: np.stack(x, axis=eqn.params["axis"]),
+    "transpose": lambda eqn, x: x.transpose(eqn.params["permutation"]),
+} | dict.fromkeys(
+    ("dynamic_slice", "dynamic_update_slice", "gather", "pad", "rev", "scatter", "split"),
+    lambda eqn, *x: _bound(eqn, x),
+)
+"""Operations whose results are entries of their arguments, moved: carried out on numbers of the
+entries.
+"""
+
+
+class Marks:
+    """A value of the program: whether each of its entries can differ from zero, shape (*shape, 1),
+    and where it depends on the
+    variable, on which of its entries, shape (*shape, n).
+    """
+
+    def __init__(self, on: Bool[np.ndarray, "... n"], own: bool):
+        self.on, self.own = on, own
+
+
+def dependencies(function: Callable, n: int, *given) -> Bool[np.ndarray, "m n"]:
+    """Whether entry i of `function(w, *given)`, linear in w, depends on w_j.
+
+    Args:
+        function: of w, shape (n,), and of further arguments, to a vector.
+        n: number of variables.
+        given: those arguments, or their shapes.
+    """
+    closed = jax.make_jaxpr(function)(jax.ShapeDtypeStruct((n,), np.float64), *given)
+    others = [_unknown(x.aval) for x in closed.jaxpr.invars[1:]]
+    (out,) = _through(closed, [Marks(np.eye(n, dtype=bool), True), *others], n)
+    return out.on if out.own else np.zeros((*closed.out_avals[0].shape, n), bool)
+
+
+def grouped(pattern: Bool[np.ndarray, "m n"]) -> Int[np.ndarray, " n"]:
+    """For each column the number of its group; columns of one group share no row. Fullest columns
+    first.
+    """
+    place = np.argsort(np.argsort(-pattern.sum(axis=0), kind="stable"))
+    row, column = np.nonzero(pattern)
+    return colors(row, place[column], *pattern.shape)[place]
+
+
+def colors(row: np.ndarray, column: np.ndarray, m: int, columns: int) -> np.ndarray:
+    """A color for each column such that no row meets two of one color, shape (columns,); greedy, in
+    the order of columns.
+    """
+    order = np.argsort(column, kind="stable")
+    rows = row[order].tolist()
+    ends = np.cumsum(np.bincount(column, minlength=columns)).tolist()
+    used, chosen, start = [0] * m, [0] * columns, 0
+    for j, end in enumerate(ends):
+        taken = 0
+        for i in rows[start:end]:
+            taken |= used[i]
+        bit = ~taken & (taken + 1)  # the lowest color that is free
+        for i in rows[start:end]:
+            used[i] |= bit
+        chosen[j], start = bit.bit_length() - 1, end
+    return np.array(chosen, int)
+
+
+def _through(closed: ClosedJaxpr, args: Sequence, n: int) -> list:
+    """The values that come out of a program, from those that go in."""
+    jaxpr = closed.jaxpr
+    values = dict(zip(jaxpr.constvars, closed.consts, strict=True)) | dict(
+        zip(jaxpr.invars, args, strict=True)
+    )
+    for eqn in jaxpr.eqns:
+        inputs = [x.val if isinstance(x, Literal) else values[x] for x in eqn.invars]
+        values |= zip(eqn.outvars, _applied(eqn, inputs, n), strict=True)
+    return [x.val if isinstance(x, Literal) else values[x] for x in jaxpr.outvars]
+
+
+def _applied(eqn, inputs: list, n: int) -> list:
+    """What one operation makes of its inputs."""
+    name, inner = eqn.primitive.name, eqn.params.get("jaxpr", eqn.params.get("call_jaxpr"))
+    if name in ("jit", "custom_jvp_call", "closed_call") and isinstance(inner, ClosedJaxpr):
+        return _through(inner, inputs, n)
+    if not any(_is_real(x) for x in (*eqn.outvars, *eqn.invars)):
+        return (
+            [UNKNOWN] * len(eqn.outvars)
+            if any(x is UNKNOWN for x in inputs)
+            else _whole(eqn, inputs)
+        )
+    reals = [
+        _marks(x, v.aval)
+        for x, v in zip(inputs, eqn.invars, strict=True)
+        if _is_real(v) or name not in MOVES
+    ]
+    k = n if any(x.own for x in reals) else 1
+    if name in MOVES and not any(x is UNKNOWN for x in inputs):
+        return _moved(eqn, inputs, k)
+    if name == "reduce_sum":
+        return [Marks(np.any(reals[0].on, axis=tuple(eqn.params["axes"])), reals[0].own)]
+    if name == "dot_general" and not all(x.own for x in reals):
+        return [_product(eqn, reals)]
+    if name in EACH:
+        return [_each(name, reals, _out(eqn), k)]
+    if k == 1:
+        return [_unknown(x.aval) for x in eqn.outvars]
+    every = np.any([np.any(x.on.reshape(-1, k), axis=0) for x in reals if x.own], axis=0)
+    return [Marks(np.broadcast_to(every, (*x.aval.shape, n)), True) for x in eqn.outvars]
+
+
+def _each(name: str, inputs: list[Marks], shape, k: int) -> Marks:
+    """Entry by entry: on what any argument depends, but a product only where no factor is zero, a
+    quotient where its numerator is
+    not; of several cases any may be selected.
+    """
+    inputs = inputs[: 1 + inputs[-1].own] if name == "div" else inputs
+    own = [np.broadcast_to(x.on, (*shape, k)) for x in inputs if x.own]
+    others = [np.broadcast_to(x.on, (*shape, 1)) for x in inputs if not x.own]
+    if name == "mul":
+        return Marks(
+            np.any(own, axis=0) & np.all(others, axis=0) if own else np.all(others, axis=0),
+            bool(own),
+        )
+    return Marks(np.any(own if own else others, axis=0), bool(own))
+
+
+def _whole(eqn, inputs: list) -> list:
+    """The results of an operation on whole numbers and truth values that are known."""
+    name, inputs = eqn.primitive.name, [np.asarray(x) for x in inputs]
+    if name in MOVES:
+        out = MOVES[name](eqn, *inputs)
+    elif name == "convert_element_type":
+        out = inputs[0].astype(eqn.params["new_dtype"])
+    elif name == "iota":
+        out = np.broadcast_to(
+            _spread(
+                np.arange(_out(eqn)[eqn.params["dimension"]]), (eqn.params["dimension"],), _out(eqn)
+            ),
+            _out(eqn),
+        )
+    else:
+        out = WHOLE[name](*inputs) if name in WHOLE else _bound(eqn, inputs)
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def _bound(eqn, inputs: Sequence):
+    """What the operation itself makes of known values."""
+    with jax.ensure_compile_time_eval():
+        return jax.tree_util.tree_map(np.asarray, eqn.primitive.bind(*inputs, **eqn.params))
+
+
+def _moved(eqn, inputs: list, k: int) -> list:
+    """Entries of all arguments but indices are numbered from 1; 0, or no number, is what a move
+    fills in.
+    """
+    numbers, rows, count = [], [np.zeros((1, k), bool)], 1
+    own = any(isinstance(x, Marks) and x.own for x in inputs)
+    for x, v in zip(inputs, eqn.invars, strict=True):
+        if not _is_real(v):
+            numbers.append(x)
+            continue
+        size, marks = v.aval.size, _marks(x, v.aval)
+        numbers.append(np.arange(float(count), count + size).reshape(v.aval.shape))
+        rows.append(marks.on.reshape(-1, k) if marks.own == own else np.zeros((size, k), bool))
+        count += size
+    table, moved = np.concatenate(rows), MOVES[eqn.primitive.name](eqn, *numbers)
+    return [
+        Marks(table[np.nan_to_num(x).astype(int)], own)
+        for x in (moved if eqn.primitive.multiple_results else [moved])
+    ]
+
+
+def _product(eqn, inputs: list[Marks]) -> Marks:
+    """The product of patterns; one factor at most depends on the variable."""
+    (contracted, batch), letters = eqn.params["dimension_numbers"], iter("abcdefghijklmnopqrstuvwx")
+    names: list[dict[int, str]] = [{}, {}]
+    for i, j in [*zip(*contracted, strict=True), *zip(*batch, strict=True)]:
+        names[0][i] = names[1][j] = next(letters)
+    sides = [
+        "".join(names[k].setdefault(i, next(letters)) for i in range(len(v.aval.shape)))
+        for k, v in enumerate(eqn.invars)
+    ]
+    free = [
+        "".join(x for i, x in enumerate(sides[k]) if i not in (*contracted[k], *batch[k]))
+        for k in (0, 1)
+    ]
+    last = ["z" if x.own else "y" for x in inputs]
+    shared = "".join(sides[0][i] for i in batch[0])
+    rule = f"{sides[0]}{last[0]},{sides[1]}{last[1]}->{shared}{free[0]}{free[1]}{max(last)}"
+    return Marks(
+        np.einsum(rule, *(x.on.astype(float) for x in inputs)) > 0, any(x.own for x in inputs)
+    )
+
+
+def _marks(x, aval) -> Marks:
+    """What is known of an argument as marks."""
+    if isinstance(x, Marks):
+        return x
+    return Marks(
+        np.ones((*aval.shape, 1), bool) if x is UNKNOWN else (np.asarray(x) != 0)[..., None], False
+    )
+
+
+def _unknown(aval):
+    return (
+        Marks(np.ones((*aval.shape, 1), bool), False)
+        if np.issubdtype(aval.dtype, np.inexact)
+        else UNKNOWN
+    )
+
+
+def _is_real(variable) -> bool:
+    return np.issubdtype(variable.aval.dtype, np.inexact)
+
+
+def _out(eqn) -> tuple[int, ...]:
+    return eqn.outvars[0].aval.shape
+
+
+def _spread(x, dimensions, shape):
+    return x.reshape(
+        [x.shape[dimensions.index(i)] if i in dimensions else 1 for i in range(len(shape))]
+    )
+
+
+def _cuts(params) -> tuple[slice, ...]:
+    strides = params["strides"] or (1,) * len(params["start_indices"])
+    return tuple(map(slice, params["start_indices"], params["limit_indices"], strides))

@@ -1,0 +1,365 @@
+"""One report on a model at a state: rank, redundant rows, degrees of freedom, consistency, kind of
+each constraint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.drift.consistent import pieces
+from zwang.dynamics.drift.metric import metric_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.initial_conditions import Start, begin, refuse_non_finite, refuse_singular_mass
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import Result
+from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
+from zwang.programs import program
+
+RANK_THRESHOLD = 1e-8
+"""Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
+NEAR_SINGULAR = 1e-3
+"""A nonzero singular value below this is reported as a singular configuration nearby."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstraintReport:
+    """One constraint.
+
+    Attributes:
+        name, kind, rows: the constraint.
+        redundant: rows that the constraints before it already imply.
+        shares: whether its rows take part in a dependency at all.
+        unique_force: whether its generalized force is determined; its multipliers are if `shares`
+            is False.
+        phi, psi: largest position and velocity residual, in the rows' own units; None where it has
+            none.
+    """
+
+    name: str
+    kind: str
+    rows: int
+    redundant: int
+    shares: bool
+    unique_force: bool
+    phi: float | None
+    psi: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """What `zw.check` found; `str()` prints it.
+
+    Attributes:
+        model, nq, nv, m: name and sizes.
+        rank: rank of A by `RANK_THRESHOLD`.
+        position_rank: rank of the holonomic rows alone.
+        singular_values: of A with rows at unit length, largest first.
+        constraints: a `ConstraintReport` each.
+        independent: velocities that may be chosen freely, one choice among several.
+        position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ =
+            b`.
+        singular_mass: whether M is singular here.
+        consistent: whether state and constraints agree.
+        actuators: names of the actuators; empty without control.
+        control: u at the state and what it achieves; None without control.
+        levels: of a hierarchy, what each level adds, lowest first.
+        tree: of a hierarchy, its modules as lines of text, with the freedom that each has by
+            itself.
+    """
+
+    model: str
+    nq: int
+    nv: int
+    m: int
+    rank: int
+    position_rank: int
+    singular_values: np.ndarray
+    constraints: tuple[ConstraintReport, ...]
+    independent: tuple[str, ...]
+    position_violation: float
+    velocity_violation: float
+    residual: float
+    singular_mass: bool
+    consistent: bool
+    actuators: tuple[str, ...] = ()
+    control: Control | None = None
+    levels: tuple[LevelReport, ...] = ()
+    tree: tuple[str, ...] = ()
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Independent velocities, nv − rank."""
+        return self.nv - self.rank
+
+    @property
+    def redundant_rows(self) -> int:
+        return self.m - self.rank
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
+    """Diagnose a model at a state, which need not meet the constraints.
+
+    Args:
+        model: the model.
+        q, v: state, shapes (nq,) and (nv,); v is zero unless given.
+        t: time [s].
+        params: parameters that differ from the model's.
+
+    Raises:
+        ModelError: for functions that return NaN, and for a direction with neither mass nor
+            constraint.
+    """
+    state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
+    dynamics = model.dynamics(
+        params, Proximal()
+    )  # all singular values are looked at: no use for a sparse A
+    start = begin(dynamics, state)
+    refuse_non_finite(model, start)
+    refuse_singular_mass(model, start, params)
+    found = _diagnose(model, dynamics, state, start)
+    if model.servo is None:
+        return found
+    control = jax.tree_util.tree_map(np.asarray, _control(dynamics, state))
+    return dataclasses.replace(found, actuators=model.servo.names(len(control.u)), control=control)
+
+
+@program
+def _control(dynamics: Dynamics, state: State) -> Control:
+    return dynamics.law.control(dynamics.passive, state)  # type: ignore
+
+
+def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
+    c = model.constraints
+    C = np.asarray(start.at.A) @ metric_of(dynamics, start.at.M, start.at.A).W
+    C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
+    U, sigma, Vt = np.linalg.svd(C)
+    rank = _rank(sigma)
+    null = U[:, rank:]
+    phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
+    phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
+    reports, span = [], np.zeros((0, model.system.nv))
+    kinds = _kinds(dynamics, state)
+    for name, rows in c.row_slices.items():
+        new = _directions(C[rows], span)
+        span, share = np.concatenate([span, new]), null[rows]
+        reports.append(
+            ConstraintReport(
+                name,
+                kinds[name],
+                rows.stop - rows.start,
+                (rows.stop - rows.start) - len(new),
+                bool(np.any(np.abs(share) > 1e-6)),
+                bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
+                _largest(phi[rows]),
+                _largest(psi[rows]),
+            )
+        )
+    violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
+    residual = start.verdict.residual
+    return Diagnosis(
+        model.name,
+        model.system.nq,
+        model.system.nv,
+        c.m,
+        rank,
+        _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)),
+        sigma,
+        tuple(reports),
+        _independent(Vt[rank:], model.system.velocities),
+        violation,
+        speed,
+        residual,
+        model.singular_mass,
+        violation < 1e-6 and speed < 1e-6 and start.verdict.consistent,
+        levels=level_reports(model, C, _rank_of),
+        tree=tree_lines(model, C, _rank_of),
+    )
+
+
+def _rank_of(C: np.ndarray) -> int:
+    return _rank(np.linalg.svd(C, compute_uv=False)) if C.size else 0
+
+
+def _rank(sigma: np.ndarray) -> int:
+    return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+
+
+def _largest(x: np.ndarray) -> float | None:
+    return None if np.all(np.isnan(x)) else float(np.nanmax(x))
+
+
+def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Velocities that span the free directions best: pivots of the basis of A's null space."""
+    chosen, left = [], basis.copy()
+    for _ in range(len(basis)):
+        size = np.linalg.norm(left, axis=0)
+        chosen.append(int(np.argmax(size)))
+        unit = left[:, chosen[-1]] / size[chosen[-1]]
+        left = left - np.outer(unit, unit @ left)
+    return tuple(names[i] for i in sorted(chosen))
+
+
+def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Orthonormal directions of rows of unit length that are not in the span of others, which is
+    orthonormal as well.
+    """
+    left = rows
+    for _ in range(2):  # once leaves round-off of what is taken off
+        left = left - (left @ span.T) @ span
+    _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
+    return Vt[sigma > RANK_THRESHOLD]
+
+
+def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
+    """Kind of each constraint, told by evaluating all of them at random states and times nearby."""
+    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
+    random = np.random.default_rng(1996)
+    at = lambda q=s.q, v=s.v, t=s.t: pieces(dynamics, State(q, v, t))
+    differ = lambda x, y: (
+        np.abs(np.asarray(x) - np.asarray(y)) > 1e-10 * (1 + np.abs(np.asarray(x)))
+    )
+    moving, nonlinear = np.zeros(c.m, bool), np.zeros(c.m, bool)
+    nearby = [
+        system.move(s.q, jnp.asarray(0.1 * random.standard_normal(system.nv)), s.t, p)
+        for _ in range(2)
+    ]
+    for q in [s.q, *nearby]:
+        here = at(q).phi
+        for later in (0.37, 0.74):
+            moving[c.position_rows] |= differ(here, at(q, t=s.t + later).phi)
+    rows = [
+        np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)
+    ]
+    nonlinear |= np.any(differ(rows[0], rows[1]) | differ(rows[1], rows[2]), axis=1)
+    kinds = {}
+    for name, own in c.row_slices.items():
+        constraint = c.owners[name]
+        kind = {
+            "position": f"{'rheonomic' if moving[own].any() else 'scleronomic'} holonomic",
+            "velocity": f"{'nonlinear' if nonlinear[own].any() else 'linear'} nonholonomic",
+            "acceleration": "acceleration",
+        }[constraint.level]
+        kinds[name] = kind + ("" if constraint.nonideal is None else ", nonideal")
+    return kinds
+
+
+def _lines(d: Diagnosis):
+    yield (
+        f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
+    )
+    yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
+        f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by "
+        "nonholonomic rows)"
+        if d.position_rank != d.rank
+        else ""
+    )
+    if d.independent:
+        shown = ", ".join(d.independent[:8]) + (
+            f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else ""
+        )
+        yield f"  free to choose       {shown}"
+    yield f"  redundant rows       {d.redundant_rows}"
+    if d.rank:
+        small = d.singular_values[d.rank - 1]
+        near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
+        span = f"{d.singular_values[0]:.3g} … {small:.3g}"
+        yield (
+            f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit "
+            f"length){near}"
+        )
+    yield (
+        "  mass matrix          "
+        f"{'singular, held by constraints' if d.singular_mass else 'positive definite'}"
+    )
+    yield (
+        f"  violation            position {d.position_violation:.1e}, velocity "
+        f"{d.velocity_violation:.1e} (relative)"
+    )
+    yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
+    yield f"  verdict              {_verdict(d)}"
+    if d.constraints:
+        yield ""
+        rows = [("constraint", "kind", "rows", "redundant", "force", "|phi|", "|psi|")]
+        rows += [
+            (
+                c.name,
+                c.kind,
+                str(c.rows),
+                str(c.redundant),
+                _force(c),
+                *("–" if x is None else f"{x:.1e}" for x in (c.phi, c.psi)),
+            )
+            for c in d.constraints
+        ]
+        widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+        for r in rows:
+            yield (
+                "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+            )
+
+    if d.tree:
+        yield ""
+        yield from level_lines(d.levels)
+        yield ""
+        yield from d.tree
+    if d.control is not None:
+        yield ""
+        yield from _control_lines(d, d.control)
+
+
+def _control_lines(d: Diagnosis, c: Control):
+    shown = ", ".join(f"{name} {float(u):.4g}" for name, u in zip(d.actuators, c.u, strict=True))
+    yield f"  control              {shown or 'no actuators'}"
+    yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
+    yield (
+        "  control verdict      "
+        f"{'' if c.result else 'the servo constraints are met: '}residual "
+        f"{float(c.residual):.1e}" + (f": {Result(int(c.result)).sentence}" if c.result else "")
+    )
+    yield ""
+    rows: list[tuple[str, ...]] = [("servo constraint", "authority", "missed", "|phi|", "|psi|")]
+    for name in c.missed:
+        errors = (float(x[name]) for x in (c.violation, c.velocity_violation))
+        rows.append(
+            (
+                name,
+                f"{float(c.authority[name]):.2g}",
+                f"{float(c.missed[name]):.1e}",
+                *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
+            )
+        )
+    yield from _table(rows)
+
+
+def _table(rows: list[tuple[str, ...]]):
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for r in rows:
+        yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+
+
+def _force(c: ConstraintReport) -> str:
+    if not c.shares:
+        return "unique"
+    return "unique, multipliers not" if c.unique_force else "not unique"
+
+
+def _verdict(d: Diagnosis) -> str:
+    if d.consistent:
+        return "consistent"
+    if d.position_violation >= 1e-6:
+        return "the state is off its constraints: move it with zw.consistent_state"
+    if d.velocity_violation >= 1e-6:
+        return "the velocity does not obey the constraints: move it with zw.consistent_state"
+    return "the constraints contradict each other at this state"

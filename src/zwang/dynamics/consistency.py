@@ -1,0 +1,195 @@
+"""Whether the constraints of a model agree at a state, looked at closely on the host.
+
+A run meets them three ways: at its start, at accepted steps that the compiled loop finds
+suspicious, and where a switch changes the rows. All are judged here, by `zwang.algebra.judgement`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.algebra.judgement import ABSENT, CONSISTENT, OFF_MANIFOLD, relative_residual, row_units
+from zwang.arrays import on_device
+from zwang.dynamics.drift.consistent import Pieces, pieces
+from zwang.dynamics.drift.metric import AbstractMetric, metric_of, rows_of
+from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.equations.state import State
+
+RANK_THRESHOLD = 1e-10
+"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
+NEARLY_PARALLEL = 1e-3
+"""Rows with a singular value below this are nearly parallel: the sweeps of `Proximal` (μ = 1e-10,
+three of them) leave 1e-12 of a component along 1e-3, 1e-6 along 1e-4 and all of it below 1e-5."""
+DENSE_ROWS = 400
+"""Up to this many rows singular values are computed at a start; 400 take a tenth of a second."""
+TANGENT_DIRECTIONS = 40
+"""Up to this many directions of motion the second-order form of a row that vanishes is evaluated
+on all their pairs."""
+SECOND_ORDER = 1e-9
+"""Eigenvalues of a second-order form below this part of the row's Hessian are zero."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What the constraints say at a state.
+
+    Attributes:
+        miss: `A v̇ − b` for the best v̇, shape (m,).
+        residual: its largest entry beside the terms that it is made of.
+        allowed: what counts as round-off, for a state that is off its constraints by so much.
+        singular_values: of the rows at unit length, largest first; empty of many sparse rows.
+    """
+
+    miss: np.ndarray
+    residual: float
+    allowed: float
+    singular_values: np.ndarray
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the constraints have a common acceleration."""
+        return bool(self.residual <= self.allowed)
+
+    @property
+    def nearly_parallel(self) -> float | None:
+        """The smallest singular value that is not zero, if it is that of nearly parallel rows."""
+        sigma = self.singular_values
+        if not len(sigma):
+            return None
+        smallest = sigma[sigma > RANK_THRESHOLD * sigma[0]][-1:]
+        return float(smallest[0]) if len(smallest) and smallest[0] < NEARLY_PARALLEL else None
+
+
+def judge(
+    dynamics: Dynamics,
+    at: Pieces,
+    state: State,
+    scales: Scales,
+    violation: float,
+    stabilization: np.ndarray | float = 0.0,
+) -> Verdict:
+    """Judge the constraints at a state whose functions are known.
+
+    Args:
+        dynamics: the model's.
+        at: what its functions say at the state.
+        state: the state, off its constraints by `violation` [dimensionless].
+        scales: typical row lengths and curvature.
+        stabilization: what is added to b.
+    """
+    metric = metric_of(dynamics, at.M, at.A)
+    A, b, free = rows_of(at.A), np.asarray(at.b) + stabilization, metric.solve(np.asarray(at.F))
+    length = metric.lengths(A)
+    acceleration = free + metric.correct(A, length, b - A @ free)
+    acceleration += metric.correct(A, length, b - A @ acceleration)  # a may be far larger than v̇
+    miss = A @ acceleration - b
+    terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
+    turning = float(scales.curvature) * metric.speed(np.asarray(state.v)) ** 2
+    terms = terms + np.asarray(scales.row_length) * turning
+    residual = float(relative_residual(np, miss, terms, row_units(np, length)))
+    return Verdict(
+        miss, residual, CONSISTENT + OFF_MANIFOLD * violation, singular_values(metric, A, length)
+    )
+
+
+def singular_values(metric: AbstractMetric, A, length: np.ndarray) -> np.ndarray:
+    """Of the rows at unit length in the metric of M⁻¹, largest first."""
+    if not 0 < len(length) <= DENSE_ROWS:
+        return np.zeros(0)
+    C = metric.unit_rows(A, length)
+    C = C.toarray() if hasattr(C, "toarray") else C
+    return np.linalg.svd(C, compute_uv=False) if np.all(np.isfinite(C)) else np.zeros(0)
+
+
+def vanishing_rows(dynamics: Dynamics, at: Pieces, state: State) -> dict[int, str]:
+    """Rows that vanish at a state though they are no redundancy, each with the reason why no force
+    can hold them.
+
+    A row with A = 0 cannot act. That is harmless where φ stays zero along every motion that the
+    other rows allow, to second order `wᵀHw = 0` for tangent w; at a point where branches cross, the
+    form is indefinite and the motion leaves it. A form of one sign is that of a squared constraint
+    or of an isolated point, whose force would have to be infinite.
+    """
+    c = dynamics.constraints
+    metric, A = metric_of(dynamics, at.M, at.A), rows_of(at.A)
+    length = metric.lengths(A)
+    on = np.ones(c.m, bool) if c.on is None else np.asarray(c.on)
+    gone = np.flatnonzero(on & ~(length > ABSENT * np.max(length, initial=0.0)))
+    moving = [i for i in gone if i in set(c.velocity_rows.tolist())]
+    if not moving or not np.all(np.isfinite(length)):
+        return {}
+    found = {i: why for i in moving if (why := _depends_on_nothing(dynamics, state, int(i)))}
+    second = [i for i in moving if i not in found]
+    found |= _of_one_sign(dynamics, state, metric, A, length, second) if second else {}
+    return {int(i): why for i, why in sorted(found.items())}
+
+
+def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | None:
+    """Why a row whose residual depends on no velocity cannot hold, if it is not always zero."""
+    c = dynamics.constraints
+    if np.any(c.pattern[row]):
+        return None
+    random = np.random.default_rng(1788)
+    position = row in set(c.position_rows.tolist())
+    place = list(c.position_rows if position else c.velocity_rows).index(row)
+    for later in (0.0, 0.37, 0.74):
+        dq = 0.1 * on_device(random.standard_normal(dynamics.system.nv))
+        q = dynamics.system.move(state.q, dq, state.t + later, dynamics.p)
+        for near in (state.q, q):
+            here = pieces(dynamics, State(near, state.v, state.t + later))
+            if np.asarray(here.phi if position else here.psi)[place] != 0:
+                if position:
+                    return (
+                        "phi depends on no coordinate (on time alone, or behind stop_gradient), so "
+                        "no force can keep it at zero"
+                    )
+                return (
+                    "psi depends on no velocity, so no force can keep it at zero; a relation "
+                    "between coordinates is a zw.Holonomic"
+                )
+    return None
+
+
+def _of_one_sign(
+    dynamics: Dynamics, state: State, metric: AbstractMetric, A, length: np.ndarray, rows: list
+) -> dict[int, str]:
+    """Rows whose second-order form on the motions that the other rows allow has one sign."""
+    C = metric.unit_rows(A, length)
+    C = C.toarray() if hasattr(C, "toarray") else np.asarray(C)
+    _, sigma, Vt = np.linalg.svd(C)
+    rank = int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+    tangent = np.asarray(metric.W @ Vt[rank:].T)
+    count = tangent.shape[1]
+    if not 0 < count <= TANGENT_DIRECTIONS:
+        return {}
+
+    def form(w):
+        b = lambda v: np.asarray(pieces(dynamics, State(state.q, on_device(v), state.t)).b)[rows]
+        return -(0.5 * (b(w) + b(-w)) - still)
+
+    still = np.asarray(
+        pieces(dynamics, State(state.q, on_device(np.zeros(len(tangent))), state.t)).b
+    )[rows]
+    single = np.stack([form(w) for w in tangent.T])
+    H = np.zeros((count, count, len(rows)))
+    for i in range(count):
+        H[i, i] = single[i]
+        for j in range(i):
+            H[i, j] = H[j, i] = 0.5 * (form(tangent[:, i] + tangent[:, j]) - single[i] - single[j])
+    random = np.random.default_rng(1829).standard_normal((4, dynamics.system.nv))
+    scale = np.max(np.abs([form(metric.W @ w) for w in random]), axis=0)
+    found = {}
+    for k, row in enumerate(rows):
+        value = np.linalg.eigvalsh(H[:, :, k])
+        small = SECOND_ORDER * max(scale[k], 1e-300)
+        if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
+            continue
+        isolated = np.min(np.abs(value)) > small
+        found[row] = (
+            "its gradient vanishes here while its second derivative has one sign: "
+            + ("an isolated point" if isolated else "a squared constraint")
+            + ", which no finite force can hold; state the relation itself instead of its square"
+        )
+    return found

@@ -1,0 +1,163 @@
+"""Control laws: what closes the loop of a model, and what is known about the control at one
+instant.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, PyTree
+
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+
+class Control(eqx.Module):
+    """The control at one instant; every member is an array, so it passes through `jit`, `vmap` and
+    `grad`.
+
+    Attributes:
+        u: control [N, N·m …], shape (nu,); the least-squares one where the servo constraints cannot
+            be met.
+        actuator_force: B u, shape (nv,).
+        passive_force: force of the passive constraints, which reacts to u, ideal and nonideal [N,
+            N·m …], shape (nv,).
+        acceleration: v̇ under control, shape (nv,).
+        residual: ‖A_s v̇ − b_s‖ relative to the accelerations involved, rows at unit length.
+        passive_residual: the same for the passive constraints.
+        rank: rank of `C B̄`, i.e. of A_s P M⁻¹ B.
+        authority: by servo constraint, between 0 (no actuator moves it, its hinges given) and 1:
+            the largest cosine, in the mass metric, between a row and what one actuator can
+            accelerate; the least over its rows.
+        missed: by servo constraint, its share of `residual`: what the actuators leave undone.
+        violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and
+            `|ψ|` in the constraint's own unit, NaN where it has none.
+        result: a `Result` code.
+    """
+
+    u: Float[Array, " nu"]
+    actuator_force: Float[Array, " nv"]
+    passive_force: Float[Array, " nv"]
+    acceleration: Float[Array, " nv"]
+    residual: Float[Array, ""]
+    passive_residual: Float[Array, ""]
+    rank: Int[Array, ""]
+    authority: dict[str, Float[Array, ""]]
+    missed: dict[str, Float[Array, ""]]
+    violation: dict[str, Float[Array, ""]]
+    velocity_violation: dict[str, Float[Array, ""]]
+    result: Int[Array, ""]
+
+
+class AbstractControlLaw(eqx.Module):
+    """A control u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
+
+    A model that is given one is a closed loop. Gains and other numbers in it are arrays, so that
+    other values compile nothing.
+    """
+
+    @abc.abstractmethod
+    def checked(self, passive: Dynamics) -> int:
+        """Number of actuators, after a check against the model's shapes; compiles nothing.
+
+        Raises:
+            ModelError: if it does not fit the model.
+        """
+
+    @abc.abstractmethod
+    def names(self, nu: int) -> tuple[str, ...]:
+        """Names of the actuators."""
+
+    @abc.abstractmethod
+    def units(self, nu: int) -> tuple[str, ...]:
+        """Units of their controls, empty where not given."""
+
+    @abc.abstractmethod
+    def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
+        """`B u` at a state: what the equation of motion adds to F.
+
+        Args:
+            passive: the system with its passive constraints, without control.
+            eq: what the passive system says at the state.
+        """
+
+    @abc.abstractmethod
+    def control(
+        self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0
+    ) -> Control:
+        """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its
+        diagnosis.
+        """
+
+    def by_name(self, names, constraint: Callable) -> AbstractControlLaw:
+        """The same law for a hierarchy, its functions written for q, v and p by name.
+
+        Args:
+            names: `coordinates(q)`, `velocities(v)` and `parameters(p)` give them by name.
+            constraint: makes of a constraint in names one in vectors.
+
+        Raises:
+            ModelError: if the law has no functions to be rewritten.
+        """
+        raise ModelError(
+            f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo "
+            "to zw.Hierarchy."
+        )
+
+    def refuse_continuous(self) -> None:
+        """Raise if the law can only act at instants, with a controller state of its last control.
+
+        Raises:
+            ModelError: then.
+        """
+
+
+class AbstractSampler(eqx.Module):
+    """A controller that computes at instants and holds what it computed: its controller state is
+    carried along with a run.
+
+    The controller state is any pytree of arrays. Everything here is compiled into the run's loop.
+    """
+
+    @abc.abstractmethod
+    def start(self, s: State) -> PyTree:
+        """The controller state at the start of a run."""
+
+    @abc.abstractmethod
+    def next_sample_time(self, controller_state: PyTree) -> Float[Array, ""]:
+        """The next time at which the controller state changes [s], which a run steps to exactly."""
+
+    @abc.abstractmethod
+    def update_sample(self, s: State, controller_state: PyTree) -> PyTree:
+        """The controller state from that time on."""
+
+    @abc.abstractmethod
+    def held_input(self, controller_state: PyTree) -> Float[Array, " nu"]:
+        """u that acts from then on."""
+
+    @abc.abstractmethod
+    def with_input(self, u: Float[Array, " nu"]) -> AbstractControlLaw:
+        """The control law that applies u whatever the state."""
+
+
+class AbstractLoop(eqx.Module):
+    """How a closed loop is run if it is not ideal: what stands between a control law and the system
+    it acts on.
+    """
+
+    @abc.abstractmethod
+    def bound(self, model, plant: Dynamics, t0: float) -> tuple[Dynamics, AbstractSampler | None]:
+        """The plant with the control that really acts on it, and the sampler that changes it along
+        the run.
+
+        Args:
+            model: the model that is simulated (`zwang.Model`).
+            plant: its dynamics, control law included.
+            t0: start of the run [s].
+
+        Raises:
+            ModelError: if the settings do not fit the model.
+        """

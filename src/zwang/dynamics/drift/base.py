@@ -1,0 +1,142 @@
+"""What every way to treat drift offers: the rate at a stage, and what happens to a finished
+step.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.equations.state import State
+
+
+class ProjectedStep(eqx.Module):
+    """A step after its drift was treated.
+
+    Attributes:
+        state: the state to go on from.
+        error: the step's error estimate for q and v, without what is no error.
+        violation: dimensionless position violation that remains.
+        slip: velocity residual that remains, relative to the velocities in it.
+        converged: whether the projection came to an end.
+        log_det: log-determinant of the rows at unit length (`WeightedPseudoinverse.log_det`).
+    """
+
+    state: State
+    error: tuple[Float[Array, " nq"], Float[Array, " nv"]]
+    violation: Float[Array, ""]
+    slip: Float[Array, ""]
+    converged: Bool[Array, ""]
+    log_det: Float[Array, ""]
+
+
+class Rate(eqx.Module):
+    """The equation of motion at one state.
+
+    Attributes:
+        q, v: q̇, shape (nq,), and v̇, shape (nv,).
+        residual: of `A v̇ = b`, rows at unit length, relative to the accelerations in it
+            (`Dynamics.residual`).
+    """
+
+    q: Float[Array, " nq"]
+    v: Float[Array, " nv"]
+    residual: Float[Array, ""]
+
+
+class AbstractStabilization(eqx.Module):
+    """A term added to b."""
+
+    @abc.abstractmethod
+    def gains(self) -> tuple:
+        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that
+        level.
+        """
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
+        """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        velocity_gain, position_gain = self.gains()
+        constraints = dynamics.constraints
+        term = jnp.zeros(constraints.m)
+        term = term.at[constraints.velocity_rows].add(
+            -velocity_gain * dynamics.velocity_residual(state)
+        )
+        return term.at[constraints.position_rows].add(
+            -position_gain * dynamics.position_residual(state)
+        )
+
+
+class AbstractDrift(eqx.Module):
+    """How φ and ψ are kept from growing.
+
+    Attributes:
+        stabilization: a term added to b at the stages, or None.
+        projects: whether a settled step is on its constraints.
+    """
+
+    stabilization: eqx.AbstractVar[AbstractStabilization | None]
+    projects: ClassVar[bool] = False
+
+    def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:
+        """What is added to b."""
+        return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
+
+    @abc.abstractmethod
+    def rate(self, dynamics: Dynamics, state: State) -> Rate:
+        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`."""
+
+    @abc.abstractmethod
+    def project_step(
+        self, dynamics: Dynamics, state: State, error, target: Float[Array, ""]
+    ) -> ProjectedStep:
+        """Treat a finished step; `target` is the violation below which it counts as zero."""
+
+
+def rate_of(dynamics: Dynamics, state: State, equation: Equation) -> Rate:
+    """The rate at a state whose equation is known."""
+    acceleration = dynamics.acceleration(equation)
+    along = dynamics.system.rate(state.q, state.v, state.t, dynamics.p)
+    return Rate(along, acceleration, dynamics.residual(equation, acceleration))
+
+
+def renormalized(dynamics: Dynamics, state: State) -> State:
+    """The state with its coordinates back on their manifold (unit quaternions), by an empty
+    retraction.
+    """
+    system = dynamics.system
+    if system.retract is None:
+        return state
+    return State(system.move(state.q, 0 * state.v, state.t, dynamics.p), state.v, state.t)
+
+
+def corrections(
+    dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], velocity, position
+):
+    """A⊕ of residuals at the velocity level and at the position level; one factor for all where
+    every constraint is holonomic.
+
+    Args:
+        moving: A⊕ of the velocity-level rows of A.
+        velocity: residuals of the velocity-level rows, a list.
+        position: residuals of the holonomic rows, a list; they are corrected by the holonomic rows
+            alone.
+
+    Returns:
+        Two lists, each entry of shape (nv,).
+    """
+    c, n = dynamics.constraints, len(velocity)
+    if len(c.position_rows) == len(c.velocity_rows):
+        change = jax.vmap(moving.correct, in_axes=1)(jnp.stack([*velocity, *position], axis=1))
+        return list(change[:n]), list(change[n:])
+    held = dynamics.weighted(moving.mass, A, c.position_rows)
+    return [
+        list(jax.vmap(weighted.correct, in_axes=1)(jnp.stack(residuals, axis=1)))
+        for weighted, residuals in ((moving, velocity), (held, position))
+    ]

@@ -1,0 +1,92 @@
+"""Baumgarte stabilization, in both conventions of the papers, and no treatment at all.
+
+A stabilized constraint obeys `φ̈ + (velocity gain) φ̇ + (position gain) φ = 0` instead of `φ̈ = 0`.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.dynamics.drift.base import (
+    AbstractDrift,
+    AbstractStabilization,
+    ProjectedStep,
+    rate_of,
+    renormalized,
+)
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+
+
+class BaumgarteGains(AbstractStabilization):
+    """`b ← b − α ψ − β φ` with gains per row if wanted (scara paper, eq. 52).
+
+    Attributes:
+        alpha: velocity gain α [1/s], a number or shape (velocity rows,).
+        beta: position gain β [1/s²], a number or shape (holonomic rows,).
+    """
+
+    alpha: Float[Array, "..."] | float
+    beta: Float[Array, "..."] | float
+
+    def gains(self):
+        return jnp.asarray(self.alpha), jnp.asarray(self.beta)
+
+
+class BaumgarteRates(AbstractStabilization):
+    """`b ← b − 2α ψ − β² φ`; critically damped for α = β (pseudoinverse paper, eq. 32).
+
+    Attributes:
+        alpha: α [1/s].
+        beta: β [1/s].
+    """
+
+    alpha: Float[Array, "..."] | float
+    beta: Float[Array, "..."] | float
+
+    def gains(self):
+        return 2 * jnp.asarray(self.alpha), jnp.asarray(self.beta) ** 2
+
+
+class Stabilized(AbstractDrift):
+    """Residuals are pulled towards zero by a term in b, and the state is left as integrated.
+
+    Violations stay at the size of the integrator's error. For an unconverged or singular case use
+    `Projection`, which takes the same `stabilization` as a combination of both.
+
+    Attributes:
+        stabilization: `BaumgarteGains` or `BaumgarteRates`; None enforces only `φ̈ = 0`, so that
+            round-off and the start's violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
+    """
+
+    stabilization: AbstractStabilization | None = None
+
+    def rate(self, dynamics: Dynamics, state: State):
+        A = dynamics.matrix(state)
+        weighted = dynamics.weighted(dynamics.mass(state, A), A)
+        equation = dynamics.equation(state, weighted, self.term(dynamics, state))
+        return rate_of(dynamics, state, equation)
+
+    def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
+        state = renormalized(dynamics, state)
+        size = dynamics.violation(dynamics.position_residual(state))
+        A = dynamics.matrix(state)
+        return ProjectedStep(
+            state,
+            error,
+            size,
+            jnp.zeros(()),  # the velocity is left as it was integrated
+            jnp.asarray(True),
+            dynamics.weighted(dynamics.mass(state, A), A).log_det(),
+        )
+
+
+def Baumgarte(alpha, beta) -> Stabilized:
+    """Drift treatment `b ← b − 2α ψ − β² φ` (pseudoinverse paper, eq. 32); α, β in 1/s."""
+    return Stabilized(BaumgarteRates(alpha, beta))
+
+
+def NoStabilization() -> Stabilized:
+    """No drift treatment: `φ̈ = 0` only."""
+    return Stabilized(None)

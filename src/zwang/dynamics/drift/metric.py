@@ -1,0 +1,175 @@
+"""The mass metric on the host, before a run: `W Wᵀ = M⁻¹`, and A⊕ by a rank decision or, where A
+has few entries, by damping.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.algebra.elimination.matrix import SparseMatrix
+from zwang.algebra.judgement import ABSENT
+from zwang.dynamics.equation_of_motion import augmentation
+
+RANK_THRESHOLD = 1e-10
+"""Singular values of the rows at unit length, relative to the largest, that a placement treats as
+zero.
+"""
+DAMPING = 1e-12
+"""μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
+resolved at once, those above 1e-7 by
+`SWEEPS`.
+"""
+SWEEPS = 50
+"""Most proximal sweeps of a placement; they end when the residual stops falling."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractMetric(abc.ABC):
+    """M factored on the host.
+
+    Attributes:
+        W: `W Wᵀ = M⁻¹`, shape (nv, nv), dense or sparse; NaN if M is not positive definite.
+        M: the matrix that was factored.
+    """
+
+    W: Any
+    M: Any
+
+    @abc.abstractmethod
+    def lengths(self, A) -> np.ndarray:
+        """Length of each row of A in the metric of M⁻¹."""
+
+    @abc.abstractmethod
+    def _least(self, C, r: np.ndarray) -> np.ndarray:
+        """`C⁺ r`."""
+
+    def unit_rows(self, A, length: np.ndarray):
+        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off."""
+        C, scale = A @ self.W, row_scale(length)
+        return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
+
+    def correct(self, A, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
+        n = self.W.shape[0]
+        if not A.shape[0]:
+            return np.zeros(n)
+        if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
+            return np.full(n, np.nan)
+        return self.W @ self._least(self.unit_rows(A, length), row_scale(length) * residual)
+
+    def solve(self, F: np.ndarray) -> np.ndarray:
+        """`M⁻¹ F`."""
+        return self.W @ (self.W.T @ F)
+
+    @property
+    def typical(self) -> float:
+        """Size of one unit of a typical velocity in the mass metric, √(mean of M's diagonal)."""
+        return float(np.sqrt(np.mean(np.abs(self.M.diagonal()))))
+
+    def speed(self, v: np.ndarray) -> float:
+        """Length of a velocity in the mass metric."""
+        return float(np.sqrt(abs(v @ (self.M @ v))))
+
+
+class DenseMetric(AbstractMetric):
+    def lengths(self, A):
+        return np.linalg.norm(A @ self.W, axis=1)
+
+    def _least(self, C, r):
+        return np.linalg.lstsq(C, r, rcond=RANK_THRESHOLD)[0]
+
+
+class SparseMetric(AbstractMetric):
+    def lengths(self, A):
+        C = A @ self.W
+        return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
+
+    def _least(self, C, r):
+        """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, until they bring
+        nothing more.
+        """
+        from scipy.sparse import eye_array
+        from scipy.sparse.linalg import splu
+
+        Q = (C @ C.T + DAMPING * eye_array(C.shape[0])).tocsc()
+        factor = splu(
+            Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+        y, left = np.zeros(C.shape[1]), r
+        for _ in range(SWEEPS):
+            tried = y + C.T @ factor.solve(left)
+            miss = r - C @ tried
+            if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):
+                break
+            y, left = tried, miss
+        return y
+
+
+def row_scale(length: np.ndarray) -> np.ndarray:
+    """1/length, and 0 for a row that is round-off (`zwang.algebra.judgement.ABSENT`)."""
+    present = length > ABSENT * np.max(length, initial=0.0)
+    return np.where(present, 1 / np.where(present, length, 1.0), 0.0)
+
+
+def rows_of(A) -> Any:
+    """A on the host, dense or sparse as it is."""
+    if not isinstance(A, SparseMatrix):
+        return np.asarray(A)
+    from scipy.sparse import csr_array
+
+    k = A.layout.size
+    data, block = np.asarray(A.data), np.asarray(A.layout.block)
+    color, place, row = np.nonzero(data)  # NaN counts
+    return csr_array(
+        (data[color, place, row], (row, block[color, row] * k + place)), shape=A.layout.shape
+    )
+
+
+def metric_of(dynamics, M, A) -> AbstractMetric:
+    """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular."""
+    if isinstance(A, SparseMatrix):
+        from scipy.sparse import block_diag, diags_array
+
+        blocks = mass_blocks(np.asarray(M))
+        try:
+            roots = np.linalg.inv(np.linalg.cholesky(blocks)).transpose(0, 2, 1)
+        except np.linalg.LinAlgError:
+            roots = np.full_like(blocks, np.nan)
+        if blocks.shape[1] == 1:
+            return SparseMetric(
+                diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr()
+            )
+        return SparseMetric(block_diag(roots, format="csr"), block_diag(blocks, format="csr"))
+    M = dense_mass(np.asarray(M))
+    if dynamics.singular_mass:
+        M = M + np.asarray(A).T @ (
+            np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))[:, None] * np.asarray(A)
+        )
+    try:
+        return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
+    except np.linalg.LinAlgError:
+        return DenseMetric(np.full_like(M, np.nan), M)
+
+
+def mass_blocks(M: np.ndarray) -> np.ndarray:
+    """M as blocks, shape (nb, k, k): single numbers of a diagonal, one block if it is dense."""
+    return {1: lambda: M[:, None, None], 2: lambda: M[None], 3: lambda: M}[M.ndim]()
+
+
+def dense_mass(M: np.ndarray) -> np.ndarray:
+    """M as a full matrix."""
+    blocks = mass_blocks(M)
+    nb, k, _ = blocks.shape
+    full = np.zeros((nb, k, nb, k))
+    full[np.arange(nb), :, np.arange(nb), :] = blocks
+    return full.reshape(nb * k, nb * k)
+
+
+def _values(x) -> np.ndarray:
+    """The numbers of an array, dense or sparse."""
+    return x.data if hasattr(x, "tocsr") else np.asarray(x)

@@ -1,0 +1,135 @@
+"""Projection onto the constraints, at every stage and after every step: the default."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from zwang.dynamics.drift.base import (
+    AbstractDrift,
+    AbstractStabilization,
+    ProjectedStep,
+    corrections,
+    rate_of,
+    renormalized,
+)
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+
+VELOCITY_ROUND_OFF = 1e-14
+"""Velocity residual, rows at unit length and relative to the speed, that a projection may leave; if
+damping leaves more, it is
+repeated.
+"""
+
+
+NEAR = 10.0
+"""A violation within this factor of its target is round-off if the correction before, from ε, had
+to leave some ε² only.
+"""
+
+
+class Projection(AbstractDrift):
+    """Crosses singular configurations by three projections with A⊕, all in the mass metric:
+
+        stage:  v ← v − A⊕ψ   before b is formed
+        step:   q ← q ⊖ A⊕φ   until φ is round-off, then  v ← v − A⊕ψ
+        error:  e ← (I − A⊕A) e   what the projection removes is no error of the step;
+                                 that of q by holonomic rows alone, as rolling holds no coordinate
+
+    Off the constraints by ε, A demands the velocity ε/σ in a direction that is about to vanish;
+    that, and not the pseudoinverse, ruins the step of an adaptive integrator near a rank drop. The
+    rank decision at a stage is made no finer than the stage's own violation
+    (`AbstractPseudoinverse.relaxed`).
+
+    Attributes:
+        iterations: most factors after one step, each of which corrects q once and v twice; 8, of
+            which one is needed as a rule.
+        velocity_corrections: least velocity corrections where a constraint is nonholonomic, as it
+            may be nonlinear in v; 3.
+        stabilization: a Baumgarte term to be used at the stages as well, or None.
+    """
+
+    iterations: int = eqx.field(static=True, default=8)
+    velocity_corrections: int = eqx.field(static=True, default=3)
+    stabilization: AbstractStabilization | None = None
+    projects = True
+
+    def rate(self, dynamics: Dynamics, state: State):
+        A = dynamics.matrix(state)
+        mass = dynamics.mass(state, A)
+        phi = dynamics.position_residual(state)
+        uncertainty = dynamics.uncertainty(phi)
+        weighted = dynamics.weighted(mass, A, violation=uncertainty)
+        rows = dynamics.constraints.velocity_rows
+        moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, uncertainty)
+        v = state.v - moving.refine(dynamics.velocity_residual(state), state.v)
+        tangent = State(state.q, v, state.t)
+        equation = dynamics.equation(tangent, weighted, self.term(dynamics, tangent))
+        return rate_of(dynamics, tangent, equation)
+
+    def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
+        constraints, system = dynamics.constraints, dynamics.system
+        nonholonomic = len(constraints.position_rows) < len(constraints.velocity_rows)
+        least = -(-self.velocity_corrections // 2) if nonholonomic else 1
+        identity_map = system.velocity_map is None
+
+        def correct(carry):
+            state, (error_q, error_v), _, _, i, _, _ = carry
+            A, phi, psi = (
+                dynamics.matrix(state),
+                dynamics.position_residual(state),
+                dynamics.velocity_residual(state),
+            )
+            moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
+            before = dynamics.violation(phi)
+            held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
+            (dv, forbidden_v), (dq, *forbidden_q) = corrections(
+                dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held]
+            )
+            q = jnp.where(before > target, system.move(state.q, -dq, state.t, dynamics.p), state.q)
+
+            # the move has turned A by the angle `before`, which leaves that much of ψ; the same
+            # factor takes it, but for its square
+            moved = State(q, state.v - dv, state.t)
+            size, psi = (
+                dynamics.violation(dynamics.position_residual(moved)),
+                dynamics.velocity_residual(moved),
+            )
+            dv = moving.correct(psi)
+            # what damping near a rank drop leaves, and the square of the move
+            slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))
+            square = before * jnp.linalg.norm(moving.scale * psi)
+            speed = jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            tangent = slip + square <= VELOCITY_ROUND_OFF * speed
+            # beside the velocities that ψ is made of, those of its drives included
+            imposed = jnp.linalg.norm(moving.scale * (psi - moving.A @ moved.v))
+            slip = jnp.where(slip > 0, slip / jnp.maximum(speed + imposed, slip), 0.0)
+
+            stagnant = ((i >= 1) & (size > 0.5 * before)) | (
+                (before**2 <= target) & (size <= NEAR * target)
+            )
+            done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
+            done = done | (i + 1 >= self.iterations) | ~jnp.isfinite(size)
+            worse = done & (size > before)
+            state = State(
+                jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t
+            )
+            error = error_q - sum(forbidden_q), error_v - forbidden_v
+            size = jnp.where(worse, before, size)
+            return state, error, size, slip, i + 1, moving.log_det(), done
+
+        start = (
+            renormalized(dynamics, state),
+            error,
+            jnp.asarray(jnp.inf),
+            jnp.zeros(()),
+            0,
+            jnp.zeros(()),
+            jnp.asarray(False),
+        )
+        state, error, size, slip, _, log_det, _ = jax.lax.while_loop(
+            lambda carry: ~carry[-1], correct, start
+        )
+        return ProjectedStep(state, error, size, slip, jnp.isfinite(size), log_det)

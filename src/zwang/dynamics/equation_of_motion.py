@@ -1,0 +1,314 @@
+"""The equation of motion of one model at any state: M, F, A, b → v̇, by the kernel in
+`algebra/kernel.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.algebra.judgement import row_units
+from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths
+from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.dynamics.sparse_structure import Structure
+from zwang.equations.constraint import Constraints
+from zwang.equations.state import State
+from zwang.equations.system import System
+
+
+class Scales(eqx.Module):
+    """What "small" means for one model, free of units; measured once at the start of a run
+    (`zwang.dynamics.drift.measure`).
+
+    Attributes:
+        row_length: typical length of each row in the metric of M⁻¹, shape (m,).
+        curvature: typical curvature of the constraints, 1/length in the mass metric
+            [1/(m √kg) …]; 0 if all of them are linear. A state that is off by φ has false singular
+            values of the size `φ / row_length · curvature`.
+        inverse_length: what makes a violation dimensionless [1/(m √kg) …]: the curvature, which
+            makes an angle of it, or, of linear constraints, 1/(extent of the motion).
+    """
+
+    row_length: Float[Array, " m"]
+    curvature: Float[Array, ""]
+    inverse_length: Float[Array, ""]
+
+
+class Equation(eqx.Module):
+    """Everything that the kernel needs at one state.
+
+    Attributes:
+        state: the state.
+        mass: factored mass matrix.
+        weighted: A⊕ with A, shape (m, nv).
+        b: right-hand side of `A v̇ = b`, shape (m,).
+        force: F [N, N·m …], shape (nv,).
+    """
+
+    state: State
+    mass: AbstractMass
+    weighted: WeightedPseudoinverse
+    b: Float[Array, " m"]
+    force: Float[Array, " nv"]
+
+    @property
+    def free_acceleration(self) -> Float[Array, " nv"]:
+        return self.mass.solve(self.force)
+
+
+class Dynamics(eqx.Module):
+    """One model, ready to be evaluated: the functions with their parameters and the way A⊕ is
+    computed.
+
+    Attributes:
+        system, constraints: the model's.
+        p: parameters, a pytree of arrays.
+        pseudoinverse: method for A⊕.
+        formulation: an `AbstractFormulation`, or None for the kernel.
+        scales: `Scales` of the run, or None for the rows' lengths at each state.
+        singular_mass: whether M may be singular; then M + AᵀDA takes its place, which changes
+            nothing on `A v̇ = b`.
+        law: an `AbstractControlLaw` whose actuators act on the system, or None.
+        structure: where A has entries, if they alone are to be kept; then `pseudoinverse` is
+            `zwang.algebra.pseudoinverse.sparse.Sparse`.
+    """
+
+    system: System
+    constraints: Constraints
+    p: PyTree
+    pseudoinverse: AbstractPseudoinverse
+    formulation: eqx.Module | None = None
+    scales: Scales | None = None
+    singular_mass: bool = eqx.field(static=True, default=False)
+    law: eqx.Module | None = None
+    structure: Structure | None = None
+
+    @property
+    def passive(self) -> Dynamics:
+        """The same without control."""
+        return dataclasses.replace(self, law=None)
+
+    # --- residuals
+    #
+    # ----------------------------------------------------------------------------------------------
+
+    def position_residual(self, s: State) -> Float[Array, " holonomic"]:
+        """`φ(q, t)`."""
+        return self.constraints.position_residual(s.q, s.t, self.p)
+
+    def velocity_residual(self, s: State) -> Float[Array, " rows"]:
+        """`ψ(q, v, t)`."""
+        return self.constraints.velocity_residual(s.q, s.v, s.t, self.p)
+
+    def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
+        """Size of a position residual, dimensionless: ‖φ / row length‖ ·
+        `Scales.inverse_length`.
+        """
+        assert self.scales is not None
+        return self.scales.inverse_length * self.distance(phi)
+
+    def uncertainty(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
+        """Size of the false singular values of a state that is off its constraints by φ: ‖φ / row
+        length‖ · curvature. Linear constraints have none.
+        """
+        assert self.scales is not None
+        return self.scales.curvature * self.distance(phi)
+
+    def distance(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
+        """Size of a position residual in the mass metric, ‖φ / row length‖."""
+        assert self.scales is not None
+        unit = row_units(jnp, self.scales.row_length)  # a row that is absent must stay at zero, too
+        scaled = unit[self.constraints.position_rows] * phi
+        return jnp.sqrt(jnp.sum(scaled**2))
+
+    # --- matrices
+    #
+    # ----------------------------------------------------------------------------------------------
+
+    def matrix(self, s: State) -> Float[Array, "m nv"]:
+        """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
+        if self.structure is not None:
+            return self.structure.matrix(self.constraints.product(s.q, s.v, s.t, self.p))  # type: ignore
+        return self.constraints.matrix(s.q, s.v, s.t, self.p)
+
+    def rhs(self, s: State) -> Float[Array, " m"]:
+        """b."""
+        return self.constraints.rhs(s.q, s.v, s.t, self.p)
+
+    def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
+        """M, factored; M + AᵀDA if M may be singular."""
+        mass = factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p), dtype=s.v.dtype))
+        if not self.singular_mass:
+            return mass
+        M = mass.dense()
+        augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
+        return DenseMass(augmented)
+
+    def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+        return (
+            row_lengths(mass.weigh(A))
+            if self.structure is None
+            else self.structure.row_lengths(mass, A)  # type: ignore
+        )
+
+    def weighted(
+        self,
+        mass: AbstractMass,
+        A: Float[Array, "m nv"],
+        rows: np.ndarray | None = None,
+        violation=None,
+    ) -> Any:
+        """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state
+        allows, if given.
+        """
+        method = self.pseudoinverse if violation is None else self.pseudoinverse.relaxed(violation)
+        length = None if self.scales is None else self.scales.row_length
+        if rows is not None and len(rows) < len(A):
+            A, length = A[rows], None if length is None else length[rows]
+        if self.structure is not None:
+            return self.structure.weighted(mass, A, method.proximal, length)  # type: ignore
+        pattern = self.constraints.pattern if rows is None else self.constraints.pattern[rows]
+        return WeightedPseudoinverse(mass, A, method.knowing(mass.spread(pattern)), length)
+
+    def equation(
+        self,
+        s: State,
+        weighted: WeightedPseudoinverse,
+        stabilization: Float[Array, " m"] | float = 0.0,
+    ) -> Equation:
+        """F and b at a state whose A⊕ is known, with `b + stabilization` in place of b (Baumgarte);
+        with a control law, F holds the
+        force of its actuators.
+        """
+        b, mass, A = self.rhs(s) + stabilization, weighted.mass, weighted.A
+        force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        if self.singular_mass:
+            M = jnp.asarray(
+                factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense()
+            )
+            force = force + A.T @ (augmentation(M, A) * b)
+        eq = Equation(s, mass, weighted, b, force)
+        return (
+            eq
+            if self.law is None
+            else dataclasses.replace(eq, force=force + self.law.force(self.passive, eq))  # type: ignore
+        )
+
+    def applied_force(self, s: State) -> Float[Array, " nv"]:
+        """F with the force of the actuators."""
+        force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        return (
+            force
+            if self.law is None
+            else force + self.law.force(self.passive, self.passive.equation_at(s))  # type: ignore
+        )
+
+    def equation_at(self, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
+        """`equation`, with A⊕ computed at the same state."""
+        A = self.matrix(s)
+        return self.equation(s, self.weighted(self.mass(s, A), A), stabilization)
+
+    # --- the equation of motion
+    # ----------------------------------------------------------------------------------
+
+    def acceleration(self, eq: Equation) -> Float[Array, " nv"]:
+        """`v̇`."""
+        nonideal = self.nonideal_force(eq)
+        if self.formulation is not None:
+            force = (
+                eq.force
+                if nonideal is None
+                else eq.force + eq.mass.apply(eq.weighted.tangent(eq.mass.solve(nonideal)))
+            )
+            return self.formulation.acceleration(  # type: ignore
+                eq.mass.dense(), force, eq.weighted.A, eq.b, self.pseudoinverse
+            )
+        return constrained_acceleration(eq.free_acceleration, eq.weighted, eq.b, nonideal)
+
+    def residual(self, eq: Equation, acceleration: Float[Array, " nv"]) -> Float[Array, ""]:
+        """Largest entry of `A v̇ − b`, rows at unit length, relative to the accelerations in it: a
+        = M⁻¹F, v̇, b, and what turning at the present speed takes.
+
+        A cheap bound for every stage of a run; `zwang.algebra.judgement` judges what it finds
+        suspicious.
+        """
+        if not self.constraints.m:
+            return jnp.zeros(())
+        weighted, mass, v = eq.weighted, eq.mass, eq.state.v
+        unit = weighted.units()
+        free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))  # ‖a‖ in the mass metric
+        size = jnp.sqrt(jnp.abs(acceleration @ mass.apply(acceleration)))
+        turning = 0.0 if self.scales is None else self.scales.curvature * (v @ mass.apply(v))
+        left = jnp.max(jnp.abs(unit * (weighted.A @ acceleration - eq.b)))
+        terms = free + size + jnp.max(jnp.abs(unit * eq.b)) + turning
+        return jnp.where(left > 0, left / jnp.where(terms > 0, terms, left), 0.0)
+
+    def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
+        """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal."""
+        if all(c.nonideal is None for c in self.constraints.members):
+            return None
+        multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+        return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
+
+    def nonideal_forces(
+        self, eq: Equation, multipliers: Float[Array, " m"]
+    ) -> dict[str, Float[Array, " nv"]]:
+        """c of each part of the nonideal constraints, which may depend on the ideal forces `Aᵢᵀ λᵢ`
+        of the parts of its own one.
+        """
+        s, constraints, forces = eq.state, self.constraints, {}
+        rows, on = constraints.row_slices, constraints.on
+        for c in constraints.members:
+            if c.nonideal is not None:
+                impressed = c.impressed(
+                    s.q, s.v, s.t, self.p, constraints.ideal_forces(c, eq.weighted.A, multipliers)
+                )
+                forces |= dict(zip(c.parts, impressed, strict=True))
+        return (
+            forces
+            if on is None
+            else {part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()}
+        )
+
+    def missed(self, s: State) -> Float[Array, ""]:
+        """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is
+        dense.
+        """
+        if self.structure is None:
+            return jnp.zeros(())
+        return self.structure.missed(
+            self.matrix(s),  # type: ignore
+            self.constraints.product(s.q, s.v, s.t, self.p),  # type: ignore
+        )
+
+
+def centripetal_terms(
+    weighted: WeightedPseudoinverse, v: Float[Array, " nv"], scales: Scales | None
+) -> Float[Array, " m"] | float:
+    """Size of the terms inside b of each row, `length · curvature · speed²`, shape (m,); 0 where no
+    curvature was measured.
+    """
+    if scales is None:
+        return 0.0
+    return scales.row_length * scales.curvature * (v @ weighted.mass.apply(v))
+
+
+def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+    """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
+    first, then over all.
+    """
+    scale = jnp.diag(M)
+    D = jnp.zeros(len(A))
+    for _ in range(2):
+        massive = scale > 1e-14 * jnp.max(scale)
+        mobility = jnp.sum(jnp.where(massive, A**2 / jnp.where(massive, scale, 1.0), 0.0), axis=1)
+        D = jnp.where(mobility > 0, 1 / jnp.where(mobility > 0, mobility, 1.0), 0.0)
+        scale = jnp.diag(M) + D @ A**2
+    return D

@@ -1,0 +1,80 @@
+"""What every formulation of the equation of motion offers."""
+
+from __future__ import annotations
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
+
+
+class AbstractFormulation(eqx.Module):
+    """An equation for the acceleration of a system `M v̇ = F + Aᵀλ` with constraints `A v̇ = b`.
+
+    Attributes:
+        equation: its name and number in the paper it is from.
+        singular_mass: whether M may be singular, as long as [M; A] has full column rank.
+        redundant_constraints: whether rows of A may depend on each other.
+    """
+
+    equation: eqx.AbstractClassVar[str]
+    singular_mass: eqx.AbstractClassVar[bool]
+    redundant_constraints: eqx.AbstractClassVar[bool]
+
+    @abc.abstractmethod
+    def acceleration(
+        self,
+        M: Float[Array, "n n"],
+        F: Float[Array, " n"],
+        A: Float[Array, "m n"],
+        b: Float[Array, " m"],
+        pseudoinverse: AbstractPseudoinverse,
+    ) -> Float[Array, " n"]:
+        """`v̇` [unit of v per s], shape (n,).
+
+        Args:
+            M: mass matrix [kg, kg·m² …], shape (n, n), symmetric; singular only where the
+                formulation allows it.
+            F: generalized force, all but constraint forces [N, N·m …], shape (n,).
+            A: constraint matrix, shape (m, n).
+            b: right-hand side of `A v̇ = b`, shape (m,), in the range of A.
+            pseudoinverse: how matrices are pseudoinverted, with its rank threshold.
+
+        Nothing is raised, so that it runs inside compiled programs: where M is singular and must
+        not be, the result is not finite. Rows of A are taken as they are: equal units and lengths
+        are up to the caller.
+        """
+
+    @abc.abstractmethod
+    def operations(self, m: int, n: int) -> dict[str, float]:
+        """Floating-point operations of each step for A of shape (m, n), M being diagonal where it
+        is inverted.
+
+        A product (m, n) by (n, p) counts `2mnp`, the pseudoinverse of an (m, n) matrix `4m²n + 8mn²
+        + 9n³`, whatever method is used (pseudoinverse paper, section on the formulation,
+        assumptions 1-3).
+        """
+
+    def flops(self, m: int, n: int) -> float:
+        """Sum of `operations`."""
+        return sum(self.operations(m, n).values())
+
+
+def columns(apply, X: Float[Array, "m k"]) -> Float[Array, "n k"]:
+    """`apply`, a linear map of vectors, on every column of X."""
+    return jax.vmap(apply, in_axes=1, out_axes=1)(X)
+
+
+def null_projector(pinv: Pseudoinverse) -> Float[Array, "n n"]:
+    """`E = I − A⁺A`, the orthogonal projector onto the null space of A, symmetric.
+
+    Orthogonal in no metric: it adds up coordinates of unlike units. The motion does not depend on
+    them, round-off does.
+    """
+    row_space = columns(pinv.solve, pinv.C)
+    n = len(row_space)
+    return jnp.eye(n) - (row_space + row_space.T) / 2

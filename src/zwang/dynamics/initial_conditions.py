@@ -1,0 +1,265 @@
+"""The start of a run: on its constraints, or refused with a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.elimination.matrix import SparseMatrix
+from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
+from zwang.dynamics.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
+from zwang.dynamics.drift.metric import dense_mass, mass_blocks
+from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.model import Model, contradiction
+from zwang.equations.state import State
+from zwang.errors import ModelError, Result
+
+START_TOLERANCE = 1e-6
+"""Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
+takes without being told to.
+"""
+
+
+class PlacementError(ModelError):
+    """No state on the constraints was found.
+
+    Attributes:
+        placement: where the search ended.
+    """
+
+    def __init__(self, message: str, placement: Placement):
+        super().__init__(message)
+        self.placement = placement
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """What is known before the first step.
+
+    Attributes:
+        given: the state as given, and `at` what the model's functions say there.
+        placement: its place on the constraints, and `there` what the functions say at it.
+        scales: typical row lengths and curvature.
+        verdict: whether the constraints agree there.
+    """
+
+    given: State
+    at: Pieces
+    placement: Placement
+    there: Pieces
+    scales: Scales
+    verdict: Verdict
+
+
+def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
+    """Measure scales unless they are known, place the state on its constraints, and see whether
+    they have a common acceleration
+    there. Scales are those of all rows, also of those that are switched off.
+    """
+    at = pieces(dynamics, state)
+    scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
+    placement = place(
+        eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state
+    )
+    there = pieces(dynamics, placement.state)
+    off = max(placement.violation_after, placement.velocity_violation_after)
+    verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))
+    return Start(state, at, placement, there, scales, verdict)
+
+
+def all_on(dynamics: Dynamics) -> Dynamics:
+    """The same with every row switched on."""
+    on = dynamics.constraints.on
+    return (
+        dynamics
+        if on is None
+        else eqx.tree_at(lambda d: d.constraints.on, dynamics, np.ones(len(on), bool))
+    )
+
+
+def consistent_state(
+    model: Model,
+    q,
+    v=None,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+) -> Placement:
+    """The state on the constraints that is near a guess, least moved in the mass metric.
+
+        q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
+
+    Args:
+        model: the model.
+        q: guess of the coordinates, shape (nq,).
+        v: guess of the velocities, shape (nv,); zero unless given.
+        t: time [s].
+        params, pseudoinverse: as in `zw.motion`.
+
+    Returns:
+        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and
+        the violation before and after.
+
+    Raises:
+        ModelError: if no consistent state is found from this guess, with the constraint that is
+            worst.
+    """
+    state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
+    start = begin(model.dynamics(params, pseudoinverse), state)
+    refuse_non_finite(model, start)
+    refuse_singular_mass(model, start, params)
+    if not start.placement.converged:
+        raise PlacementError(
+            f"{model.name}: no consistent state found from this guess: "
+            f"{worst_violation(model, start.placement.state, params)} remains; "
+            "start from a closer guess, or check whether the constraints can all hold at once.",
+            start.placement,
+        )
+    return start.placement
+
+
+def checked_start(
+    model: Model,
+    dynamics: Dynamics,
+    state: State,
+    tolerance: float,
+    params: PyTree,
+    span: float = 0.0,
+) -> Start:
+    """`begin`, with every reason to refuse the start raised as one sentence; `span` is the length
+    of the run [s].
+    """
+    start = begin(dynamics, state, span)
+    refuse_non_finite(model, start)
+    refuse_singular_mass(model, start, params)
+    refuse_vanishing(model, dynamics, start)
+    before, speed = start.placement.violation_before, start.placement.velocity_violation_before
+    if max(before, speed) > tolerance:
+        what = "constraints" if before > tolerance else "constraints' velocity level"
+        raise ModelError(
+            f"{model.name}: the start is off the {what}: {worst_violation(model, state, params)} "
+            f"(relative {max(before, speed):.1e}, start_tolerance {tolerance:.0e}); move it with "
+            "zw.consistent_state(model, q0, v0).state, or raise start_tolerance."
+        )
+    if tolerance < np.inf and not start.placement.converged:
+        raise ModelError(
+            f"{model.name}: the start cannot be put on its constraints "
+            f"(relative violation {start.placement.violation_after:.1e} of {CONVERGED:.0e}): "
+            f"{worst_violation(model, start.placement.state, params)} remains."
+        )
+    if tolerance < np.inf and not start.verdict.consistent:
+        raise ModelError(
+            f"{model.name}: {Result.INCONSISTENT.sentence}: "
+            f"{contradiction(model, start.verdict.miss)} (relative residual "
+            f"{start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})."
+        )
+    if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.verdict.miss)):
+        raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
+    return start
+
+
+def refuse_non_finite(model: Model, start: Start) -> None:
+    """Name the function that returns NaN at the start."""
+    c = model.constraints
+    for residual, rows, what in (
+        (start.at.phi, c.position_rows, "phi"),
+        (start.at.psi, c.velocity_rows, "psi"),
+    ):
+        bad = rows[~np.isfinite(np.asarray(residual))]
+        for name, where in c.row_slices.items():
+            if np.any((bad >= where.start) & (bad < where.stop)):
+                shown = "phi" if c.owners[name].level == "position" else what
+                raise ModelError(
+                    f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the "
+                    "start; check divisions, roots and inverse functions there."
+                )
+    A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A
+    if not np.all(np.isfinite(np.asarray(A))):
+        raise ModelError(
+            f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a "
+            "derivative does not exist there."
+        )
+
+
+def refuse_vanishing(model: Model, dynamics: Dynamics, start: Start) -> None:
+    """Say which row has no gradient, and why that is no redundancy."""
+    for row, why in vanishing_rows(dynamics, start.there, start.placement.state).items():
+        name, rows = next(
+            (n, s) for n, s in model.constraints.row_slices.items() if s.start <= row < s.stop
+        )
+        which = f" (row {row - rows.start})" if rows.stop - rows.start > 1 else ""
+        raise ModelError(f"{model.name}: constraint {name!r}{which}: {why}.")
+
+
+def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
+    """Say which direction has no mass, and whether a constraint holds it."""
+    M = np.asarray(start.at.M)
+    if not np.all(np.isfinite(M)):
+        raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
+    if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
+        return
+    M = dense_mass(M)
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    value, vector = np.linalg.eigh(M / np.outer(scale, scale))
+    if value[0] > 1e-14 * value[-1]:
+        return
+    if value[0] < -1e-10 * max(abs(value[-1]), 1e-300):
+        raise ModelError(
+            f"{model.name}: the mass matrix is not positive: along "
+            f"{_direction(model, vector[:, 0])} it is negative."
+        )
+    A = np.asarray(start.at.A.todense() if isinstance(start.at.A, SparseMatrix) else start.at.A)
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
+    _, sigma, Vt = np.linalg.svd(stacked)
+    if sigma[-1] < 1e-10 * sigma[0]:
+        raise ModelError(
+            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that "
+            "holds it, so its acceleration is undefined; give it mass or constrain it."
+        )
+    if not model.singular_mass:
+        raise ModelError(
+            f"{model.name}: the mass matrix is singular along "
+            f"{_direction(model, vector[:, 0])}, which constraints hold: say so with "
+            "zw.Model(..., singular_mass=True)."
+        )
+
+
+def _is_positive(blocks: np.ndarray) -> bool:
+    """Whether all blocks of a mass matrix are positive definite, each by itself, shape (nb, k,
+    k).
+    """
+    diagonal = np.einsum("bii->bi", blocks)
+    if not np.all(diagonal > 1e-14 * np.max(diagonal)):
+        return False
+    scale = np.sqrt(diagonal)
+    value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
+    return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
+
+
+def worst_violation(model: Model, state: State, params: PyTree) -> str:
+    """The constraint with the largest residual, in its own units."""
+    c, p = model.constraints, model.params if params is None else model.merged(params)
+    phi = np.zeros(c.m)
+    phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, p))
+    psi = np.zeros(c.m)
+    psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, p))
+    size, symbol = (phi, "phi") if phi.max(initial=0.0) > 1e-12 else (psi, "psi")
+    name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"
+
+
+def _direction(model: Model, x: np.ndarray) -> str:
+    """A direction of velocities in words."""
+    order = np.argsort(-np.abs(x))
+    named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
+    return (
+        f"{'velocity' if len(named) == 1 else 'the combination of'} "
+        f"{', '.join(repr(n) for n in named[:4])}"
+    )

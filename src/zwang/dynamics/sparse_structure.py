@@ -1,0 +1,249 @@
+"""What is sparse about a model: found once, from its functions alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.algebra.elimination.elimination import Plan, plan
+from zwang.algebra.elimination.matrix import Layout, SparseMatrix
+from zwang.algebra.elimination.newton import NewtonPlan
+from zwang.algebra.elimination.pattern import MOST_COLORS, detect
+from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.operator.sparse import SparseWeighted, inverse_roots, row_lengths, weighed
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.sparsity_pattern import colors
+from zwang.equations.constraint import Constraints
+from zwang.equations.system import System
+
+POINTS, ATTEMPTS = 3, 8
+"""Random states at which entries are looked for, and how many are tried to find so many where the
+constraints are finite.
+"""
+TESTS = 16
+"""Products per call while entries are looked for."""
+SPARSE_ROWS = 120
+"""Models with at least so many rows are looked at for sparsity. A step of n-four-bar, in processor
+time, is as fast either way at 44 rows,
+1.5 times faster sparse at 80 and 2.2 times at 122; but its program takes 7 s more to compile at 122
+rows, about what a run of 10 s gains there. Fewer rows gain only where a model runs often
+(`pseudoinverse=zw.Sparse()`).
+"""
+GAIN = 0.25
+"""The sparse path is taken where its multiplications are fewer than this part of the dense path's.
+"""
+MISSED = 1e-9
+"""Largest relative difference of `A w` by entries and by differentiation along a random w; more
+shows that an entry is missing.
+"""
+
+
+class Structure(eqx.Module):
+    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated; for implicit methods
+    also what a Newton step needs.
+    """
+
+    layout: Layout
+    plan: Plan
+    newton: NewtonPlan | None = None
+
+    def matrix(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
+        """A from its products `A w`, one per color."""
+        return self.layout.evaluate(product)
+
+    def weighted(
+        self, mass: AbstractMass, A: SparseMatrix, method: Proximal, row_length=None
+    ) -> SparseWeighted:
+        """A⊕."""
+        return SparseWeighted(mass, A, self.plan, method, row_length)
+
+    def row_lengths(self, mass: AbstractMass, A: SparseMatrix) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+        return row_lengths(weighed(inverse_roots(mass), A))
+
+    def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
+        """Relative difference between `A w` by entries and by differentiation, along a fixed random
+        w.
+        """
+        w = probe(A.shape[1])
+        true = product(w)
+        return relative(A @ w - true, true)
+
+
+def probe(nv: int) -> Float[Array, " nv"]:
+    """A fixed random vector."""
+    return jax.random.normal(jax.random.key(1687), (nv,), dtype=float)
+
+
+def relative(difference: Array, true: Array) -> Float[Array, ""]:
+    """Size of a difference relative to what is true."""
+    size = jnp.linalg.norm(true)
+    return jnp.linalg.norm(difference) / jnp.where(size > 0, size, 1.0)
+
+
+class _Entries(NamedTuple):
+    """Entries of a matrix by rows and blocks of columns, and its layout."""
+
+    row: np.ndarray
+    block: np.ndarray
+    layout: Layout
+
+
+class Sparsity:
+    """The structure of one model, found when it is first asked for.
+
+    Args:
+        system, constraints, p: the model's; entries are looked for with parameters near these.
+    """
+
+    def __init__(self, system: System, constraints: Constraints, p: PyTree):
+        self._system, self._constraints, self._p = system, constraints, p
+
+    @cached_property
+    def structure(self) -> Structure | None:
+        """None if the mass matrix is dense, if rows are too full, or if the constraints are finite
+        at no random state.
+        """
+        if self._entries is None:
+            return None
+        with (
+            jax.ensure_compile_time_eval()
+        ):  # it may be asked for first while a function of the model is being compiled
+            row, block, layout = self._entries
+            return Structure(
+                layout, plan(row, block, np.asarray(layout.color), layout.shape, layout.size)
+            )
+
+    @cached_property
+    def newton(self) -> NewtonPlan | None:
+        """What a Newton step of an implicit method needs; None without a structure, or if forces
+        have too full rows.
+        """
+        if self._entries is None:
+            return None
+        with jax.ensure_compile_time_eval():
+            row, block, layout = self._entries
+            found = self._found(self._forces, self._system.nv)
+            if found is None or found.layout.colors > MOST_COLORS:
+                return None
+            return NewtonPlan(
+                layout, (row, block), found.row // layout.size, found.block, layout.size
+            )
+
+    @cached_property
+    def _entries(self) -> _Entries | None:
+        """Entries of A."""
+        if self._block_size is None or self._constraints.m == 0:
+            return None
+        with jax.ensure_compile_time_eval():
+            return self._found(self._products, self._constraints.m)
+
+    def _found(self, products: Callable, m: int) -> _Entries | None:
+        """Entries that a matrix of m rows has at any of `states`, from its products."""
+        size = self._block_size
+        assert size is not None
+        blocks, shape, layout = self._system.nv // size, (m, self._system.nv), None
+        row, block = np.zeros(0, int), np.zeros(0, int)
+        for state in self.states:
+            product = self._product_at(products, state)
+            if layout is not None and self._complete(layout, product):
+                continue
+            found = detect(product, m, blocks, size)
+            if found is None:
+                return None
+            key = np.unique(
+                np.concatenate([row, found[0]]) * np.int64(blocks)
+                + np.concatenate([block, found[1]])
+            )
+            row, block = key // blocks, key % blocks
+            layout = Layout(row, block, colors(row, block, m, blocks), shape, size)
+        return None if layout is None else _Entries(row, block, layout)
+
+    @staticmethod
+    def _complete(layout: Layout, product: Callable[[np.ndarray], np.ndarray]) -> bool:
+        """Whether a layout has all entries of the matrix at another state."""
+        w = probe(layout.shape[1])
+        true = product(np.asarray(w)[None])[0]
+        known = layout.matrix(jnp.asarray(product(np.asarray(layout.tests())))) @ w
+        return bool(relative(known - true, true) <= MISSED)
+
+    @cached_property
+    def pays(self) -> bool:
+        """Whether the sparse path is the faster one, from the size of the model and of the
+        factor.
+        """
+        m, nv = self._constraints.m, self._system.nv
+        if m < SPARSE_ROWS or self._block_size is None or self.structure is None:
+            return False
+        return self.structure.plan.multiplications() < GAIN * (m * m * nv + m**3 / 3)
+
+    @cached_property
+    def _block_size(self) -> int | None:
+        q, t = jnp.zeros(self._system.nq), jnp.zeros(())
+        shape = jax.eval_shape(
+            lambda q, t, p: jnp.asarray(self._system.mass_matrix(q, t, p)), q, t, self._p
+        ).shape
+        return {1: 1, 2: None, 3: shape[-1]}[len(shape)]
+
+    @cached_property
+    def states(self) -> list[tuple]:
+        """Random states where all products are finite; parameters are moved a little, so that one
+        that is 0 hides nothing.
+        """
+        random, found = np.random.default_rng(1788), []
+        for attempt in range(ATTEMPTS):
+            spread = 0.1 * (attempt < ATTEMPTS // 2)
+            p = jax.tree_util.tree_map(
+                lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p
+            )
+            q, v = (
+                random.uniform(0.2, 1.2, self._system.nq),
+                random.standard_normal(self._system.nv),
+            )
+            state = jnp.asarray(q), jnp.asarray(v), jnp.asarray(random.uniform(0.2, 1.2)), p
+            if np.all(np.isfinite(self.product_at(state)(np.ones((1, self._system.nv))))):
+                found.append(state)
+            if len(found) == POINTS:
+                break
+        return found
+
+    def product_at(self, state) -> Callable[[np.ndarray], np.ndarray]:
+        """`w ↦ A w` at one of `states`, for several w as rows."""
+        return self._product_at(self._products, state)
+
+    @staticmethod
+    def _product_at(products: Callable, state) -> Callable[[np.ndarray], np.ndarray]:
+        """The same for any matrix."""
+
+        def product(w):
+            parts = []
+            for i in range(0, len(w), TESTS):
+                chunk = np.zeros((TESTS, w.shape[1]))
+                chunk[: len(w[i : i + TESTS])] = w[i : i + TESTS]
+                parts.append(np.asarray(products(*state, chunk))[: len(w) - i])
+            return np.concatenate(parts)
+
+        return product
+
+    @cached_property
+    def _products(self) -> Callable:
+        constraints = self._constraints
+        return jax.jit(lambda q, v, t, p, w: jax.vmap(constraints.product(q, v, t, p))(w))
+
+    @cached_property
+    def _forces(self) -> Callable:
+        """`w ↦ F_q N w + F_v w`, for several w as rows."""
+        system = self._system
+
+        def products(q, v, t, p, w):
+            force = lambda q, v: jnp.asarray(system.force(q, v, t, p), dtype=float)
+            return jax.vmap(lambda w: jax.jvp(force, (q, v), (system.along(q, w, t, p), w))[1])(w)
+
+        return jax.jit(products)

@@ -1,0 +1,235 @@
+"""A model's motion as the flow that an integrator steps along: y = (q, v) as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from zwang.algebra.kernel import row_scale
+from zwang.algebra.mass_matrix import factor_mass
+from zwang.arrays import on_device
+from zwang.dynamics.control_law import AbstractSampler
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+from zwang.stepping.step_loop import Landing
+
+
+class ConstrainedVectorField(eqx.Module):
+    """`ẏ = f(t, y)` with its constraint manifold (`zwang.stepping.step_loop.ManifoldFlow`).
+
+    Attributes:
+        dynamics: the equation of motion, with its scales measured.
+        drift: how drift is treated.
+        target: violation that counts as zero after a projection.
+        sampler: what changes the control at instants, or None.
+        switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
+            without switches. The controller state of a run is then 1 for each switch that is on, 0
+            for the others, shape (switches,).
+    """
+
+    dynamics: Dynamics
+    drift: AbstractDrift
+    target: Float[Array, ""]
+    sampler: AbstractSampler | None = None
+    switched: Int[Array, " m"] | None = None
+
+    def with_input(self, held: Float[Array, " k"]) -> ConstrainedVectorField:
+        """The flow while a sampler holds its control, or while some switches are on."""
+        if self.switched is not None:
+            on = (self.switched < 0) | (jnp.asarray(held) > 0)[self.switched]
+            return eqx.tree_at(
+                lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
+            )
+        return (
+            self
+            if self.sampler is None
+            else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.with_input(held))
+        )
+
+    def held_input(self, controller_state) -> Float[Array, " k"]:
+        """The control that a sampler holds, or which switches are on; empty without either."""
+        if self.switched is not None:
+            return controller_state
+        return on_device(()) if self.sampler is None else self.sampler.held_input(controller_state)
+
+    def next_sample_time(self, controller_state) -> Float[Array, ""]:
+        """When the flow changes next [s]."""
+        return (
+            jnp.asarray(jnp.inf)
+            if self.sampler is None
+            else self.sampler.next_sample_time(controller_state)
+        )
+
+    def update_sample(self, due, t, y, controller_state):
+        """The controller state from (t, y) on, if a change is due."""
+        if self.sampler is None:
+            return controller_state
+        return jax.lax.cond(
+            due,
+            lambda m: self.sampler.update_sample(self.state(t, y), m),  # type: ignore
+            lambda m: m,
+            controller_state,  # type: ignore
+        )
+
+    def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        nq = self.dynamics.system.nq
+        return y[:nq], y[nq:]
+
+    def state(self, t: Float[Array, ""], y: Float[Array, " n"]) -> State:
+        return State(*self.split(y), t)
+
+    def rate(self, t, y):
+        return self.rate_and_residual(t, y)[0]
+
+    def rate_and_residual(self, t, y):
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
+        rate = self.drift.rate(self.dynamics, self.state(t, y))
+        return jnp.concatenate([rate.q, rate.v]), rate.residual
+
+    def project_step(self, t, y, error) -> Landing:
+        landed = self.drift.project_step(
+            self.dynamics, self.state(t, y), self.split(error), self.target
+        )
+        state = landed.state
+        return Landing(
+            jnp.concatenate([state.q, state.v]),
+            jnp.concatenate(landed.error),
+            landed.violation,
+            landed.slip,
+            landed.converged,
+            landed.log_det,
+        )
+
+    def missed(self, t, y) -> Float[Array, ""]:
+        """Relative part of A outside the structure that the run goes by."""
+        return self.dynamics.missed(self.state(t, y))
+
+    def free_acceleration(self, t, q):
+        """`a = M⁻¹F` at rest."""
+        dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
+        return factor_mass(dynamics.system.mass_matrix(q, t, dynamics.p)).solve(
+            dynamics.applied_force(s)
+        )
+
+    def normals(self, t, q):
+        """`r ↦ A⊕ r` of position constraints."""
+        dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
+        A = dynamics.matrix(s)
+        return dynamics.weighted(dynamics.mass(s, A), A).correct
+
+    def position_residual(self, t, q):
+        """`φ` and its size, free of units."""
+        phi = self.dynamics.position_residual(State(q, jnp.zeros(self.dynamics.system.nv), t))
+        return phi, self.dynamics.violation(phi)
+
+    def velocity_residual(self, t, q, v):
+        """`ψ`."""
+        return self.dynamics.velocity_residual(State(q, v, t))
+
+    def speed(self, t, q, v):
+        """`√(vᵀMv)`."""
+        return jnp.sqrt(
+            v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v)
+        )
+
+    def newton(self, t, y, step):
+        """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints'
+        curvature and n of `q̇ = N v + n`:
+
+            δv̇ = r_v + u,    δq̇ = r_q + step N δv̇,    K u + Aᵀλ = step F_q r_q + X r_v,    A u = 0,
+            K = M − X,       X = step F_v + step² F_q N
+
+        By the sparse factor of K and A if the model's structure is known, else by an nv × nv
+        matrix.
+        """
+        dynamics, s = self.dynamics, self.state(t, y)
+        A = dynamics.matrix(s)
+        mass = dynamics.mass(s, A)
+        along = lambda w: dynamics.system.along(s.q, w, t, dynamics.p)
+        change = jax.linearize(lambda q, v: dynamics.applied_force(State(q, v, t)), s.q, s.v)[1]
+        X = lambda w: change(step**2 * along(w), step * w)
+        if dynamics.structure is not None and dynamics.structure.newton is not None:
+            scale = row_scale(
+                dynamics.row_lengths(mass, A)
+                if dynamics.scales is None
+                else dynamics.scales.row_length
+            )
+            K = lambda w: mass.apply(w) - X(w)
+            constrained = dynamics.structure.newton.factored(
+                K,
+                A,  # type: ignore
+                scale,
+                dynamics.pseudoinverse.proximal,  # type: ignore
+            ).solve
+        else:
+            tangent = dynamics.weighted(mass, A).tangent
+            eye = jnp.eye(dynamics.system.nv)
+            J = jax.vmap(lambda w: tangent(mass.solve(X(w))), out_axes=1)(eye)
+            factor = jax.scipy.linalg.lu_factor(eye - J)
+            constrained = lambda f: jax.scipy.linalg.lu_solve(factor, tangent(mass.solve(f)))
+
+        def solve(r):
+            r_q, r_v = self.split(r)
+            dv = r_v + constrained(change(step * r_q + step**2 * along(r_v), step * r_v))
+            return jnp.concatenate([r_q + step * along(dv), dv])
+
+        return solve
+
+
+class Events(eqx.Module):
+    """What a run looks out for, as one vector-valued function: stop conditions, then the conditions
+    of switches.
+
+    Attributes:
+        stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
+        turns: conditions of switches; an event where one rises through zero.
+    """
+
+    stops: tuple[Callable, ...]
+    conditions: tuple[SwitchCondition, ...]
+
+    @property
+    def rising(self) -> np.ndarray:
+        """Which events count only where their function rises."""
+        return np.arange(len(self.stops) + len(self.conditions)) >= len(self.stops)
+
+    def __call__(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
+        if not len(self.rising):
+            return jnp.zeros(0)
+        s, dynamics = (
+            flow.state(jnp.asarray(t), jnp.asarray(y)),
+            flow.with_input(flow.held_input(controller_state)).dynamics,
+        )
+        values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
+        if any(condition.off for condition in self.conditions):
+            eq = dynamics.equation_at(s)
+            multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+        for condition in self.conditions:
+            own = (multipliers[slice(*condition.rows)],) if condition.off else ()
+            waiting = controller_state[condition.switch] == condition.off
+            values.append(
+                jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
+            )
+        return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
+
+
+class SwitchCondition(eqx.Module):
+    """One condition of a switch.
+
+    Attributes:
+        function: `(q, v, t, p)`, and to switch off `(q, v, t, p, multipliers)` with those of the
+            switched rows → a number.
+        switch: which switch of the run; rows: where its rows begin and end.
+        off: 1 if it switches off, 0 if on.
+    """
+
+    function: Callable
+    switch: int = eqx.field(static=True)
+    rows: tuple[int, int] = eqx.field(static=True)
+    off: int = eqx.field(static=True)

@@ -1,0 +1,9 @@
+"""What the user states: a system, its state, its constraints.
+
+| file | what |
+|---|---|
+| `system.py` | `System`: M, F and N as functions of q, v, t and the parameters |
+| `state.py` | `State`: q, v and t |
+| `lagrangian.py` | `Lagrangian`: a system from its energies |
+| `constraint/` | one file per kind of constraint; A and b from all of them |
+"""

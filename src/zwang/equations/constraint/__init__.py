@@ -1,0 +1,18 @@
+"""Constraints: functions in, `A v̇ = b` out.
+
+| class | given as | kept at | file |
+|---|---|---|---|
+| `Holonomic` | φ(q, t, p) = 0, scleronomic or rheonomic | position and velocity | `holonomic.py` |
+| `Nonholonomic` | ψ(q, v, t, p) = 0, linear in v or not | velocity | `nonholonomic.py` |
+| `AccelerationConstraint` | A, b outright | acceleration | `acceleration.py` |
+
+`equation.py` makes `A` and `b` from all of them by one automatic-differentiation rule.
+"""
+
+from zwang.equations.constraint.acceleration import AccelerationConstraint as AccelerationConstraint
+from zwang.equations.constraint.base import AbstractConstraint as AbstractConstraint
+from zwang.equations.constraint.equation import Constraints as Constraints
+from zwang.equations.constraint.holonomic import Holonomic as Holonomic
+from zwang.equations.constraint.nonholonomic import Nonholonomic as Nonholonomic
+
+ALL_CONSTRAINTS = (Holonomic, Nonholonomic, AccelerationConstraint)

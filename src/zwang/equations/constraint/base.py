@@ -1,0 +1,72 @@
+"""What every constraint has in common."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.equations.system import System
+from zwang.errors import ModelError
+
+
+class AbstractConstraint(eqx.Module):
+    """One named group of constraint rows.
+
+    Each kind answers with what it knows: a position residual φ (holonomic), a velocity residual ψ
+    (holonomic through its time derivative, or nonholonomic), or `A, b` outright.
+    `zwang.equations.constraint.equation` turns all of them into `A v̇ = b`.
+
+    Attributes:
+        name: the constraint's name in results, plots and messages.
+        nonideal: `(q, v, t, p, ideal_force)` → c [N, N·m …], shape (nv,); the impressed force of a
+            constraint that does work under virtual displacements (servo paper, eq. 12-13), `None`
+            for an ideal one. `ideal_force` is this constraint's own ideal generalized force `Aᵢᵀ
+            λᵢ`, shape (nv,), so that Coulomb friction can depend on it. Of a constraint with parts
+            of their own names, `ideal_force` and c have a row for each part, shape (parts, nv).
+    """
+
+    name: eqx.AbstractVar[str]
+    nonideal: eqx.AbstractVar[Callable | None]
+
+    @property
+    @abc.abstractmethod
+    def level(self) -> str:
+        """The highest level at which it is given: "position", "velocity" or "acceleration"."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names under which its rows are reported, each with as many rows: its own, or those of the
+        like constraints that are
+        evaluated together.
+        """
+        return (self.name,)
+
+    def impressed(self, q, v, t, p, ideal: Float[Array, "parts nv"]) -> Float[Array, "parts nv"]:
+        """c of each part from the parts' own ideal forces; only of a nonideal constraint."""
+        assert self.nonideal is not None
+        given = ideal[0] if self.parts == (self.name,) else ideal
+        c = jnp.asarray(self.nonideal(q, v, t, p, given))
+        if c.shape != given.shape:
+            raise ModelError(
+                f"constraint {self.name!r}: nonideal returns shape {c.shape}, expected "
+                f"{given.shape}."
+            )
+        return c.reshape(ideal.shape)
+
+    def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
+        """`φ(q, t)`; only at level "position"."""
+        raise NotImplementedError
+
+    def velocity_residual(self, system: System, q, v, t, p) -> Float[Array, " rows"]:
+        """`ψ(q, v, t)`; at levels "position" and "velocity"."""
+        raise NotImplementedError
+
+    def acceleration_rows(
+        self, system: System, q, v, t, p
+    ) -> tuple[Float[Array, "rows nv"], Float[Array, " rows"]]:
+        """`A, b` of `A v̇ = b`; only at level "acceleration"."""
+        raise NotImplementedError

@@ -1,0 +1,314 @@
+"""A v̇ = b for every kind of constraint, from functions, by one rule.
+
+With ψ = φ̇ for a holonomic constraint and ψ itself for a nonholonomic one,
+
+    A = ∂ψ/∂v,    b = −(dψ/dt at fixed v) = −(∂ψ/∂q · N v + ∂ψ/∂t),
+
+one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as they are. Rows keep
+the order of the constraints.
+
+A row may be switched off along a run (`zw.Switch`): it stays where it is with A, b, φ and ψ all
+zero, which every part treats as absent, so that one compiled program serves all topologies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import eval_jaxpr
+from jaxtyping import Array, Bool, Float, Int
+
+from zwang.algebra.sparsity_pattern import dependencies, grouped
+from zwang.equations.constraint.base import AbstractConstraint
+from zwang.equations.system import System
+from zwang.errors import ModelError
+
+
+class Constraints(eqx.Module):
+    """All constraints of a model, in order, with their rows counted.
+
+    Attributes:
+        members: the constraints.
+        sizes: rows of each; the rows of one that has several parts are theirs in turn.
+        system: the system they act on.
+        on: which rows are switched on, shape (m,); None where all are, always.
+        entries: where A can have entries.
+    """
+
+    members: tuple[AbstractConstraint, ...]
+    sizes: tuple[int, ...]
+    system: System
+    on: Bool[Array, " m"] | None
+    entries: Entries = eqx.field(static=True)
+
+    def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
+        self.members, self.system, self.on = tuple(members), system, None
+        counted = Counter(self.names)
+        repeated = sorted(name for name, count in counted.items() if count > 1)
+        if repeated:
+            raise ModelError(
+                f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give "
+                "each its own name=."
+            )
+        self.sizes = tuple(_rows(c, system, p) for c in self.members)
+        self.entries = Entries(self, p)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(part for c in self.members for part in c.parts)
+
+    @property
+    def owners(self) -> dict[str, AbstractConstraint]:
+        """The constraint that each part belongs to, by name."""
+        return {part: c for c in self.members for part in c.parts}
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return sum(self.sizes)
+
+    @property
+    def row_slices(self) -> dict[str, slice]:
+        """Rows of each constraint, or of each of its parts, by name."""
+        sizes = [
+            size // len(c.parts)
+            for c, size in zip(self.members, self.sizes, strict=True)
+            for _ in c.parts
+        ]
+        ends = np.cumsum((0, *sizes))
+        return {
+            name: slice(int(i), int(j))
+            for name, i, j in zip(self.names, ends, ends[1:], strict=False)
+        }
+
+    def ideal_forces(
+        self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
+    ) -> Float[Array, "parts nv"]:
+        """`Aᵢᵀ λᵢ` of each part of one constraint."""
+        rows = self.row_slices
+        return jnp.stack([A[rows[part]].T @ multipliers[rows[part]] for part in c.parts])
+
+    def rows_at(self, *levels: str) -> np.ndarray:
+        """Indices of the rows whose constraint is given at one of `levels`."""
+        owners = self.owners
+        keep = [
+            np.arange(s.start, s.stop)
+            for name, s in self.row_slices.items()
+            if owners[name].level in levels
+        ]
+        return np.concatenate([np.zeros(0, int), *keep])
+
+    @property
+    def position_rows(self) -> np.ndarray:
+        return self.rows_at("position")
+
+    @property
+    def velocity_rows(self) -> np.ndarray:
+        return self.rows_at("position", "velocity")
+
+    def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
+        """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
+        return self._residual("position_residual", ("position",), q, t, p)
+
+    def velocity_residual(self, q, v, t, p) -> Float[Array, " rows"]:
+        """`ψ(q, v, t)` of the holonomic and nonholonomic rows, shape (len(velocity_rows),)."""
+        return self._residual("velocity_residual", ("position", "velocity"), q, v, t, p)
+
+    def _residual(self, method: str, levels: tuple[str, ...], *state) -> Float[Array, " rows"]:
+        residuals = [
+            getattr(c, method)(self.system, *state) for c in self.members if c.level in levels
+        ]
+        return self._present(jnp.concatenate([jnp.zeros(0), *residuals]), self.rows_at(*levels))
+
+    def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
+        """`A = ∂ψ/∂v`, shape (m, nv)."""
+        A = _jacobian(lambda v: self.velocity_residual(q, v, t, p), v, self.entries)
+        return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
+
+    @property
+    def pattern(self) -> Bool[np.ndarray, "m nv"]:
+        """Where A can have entries; of what is given outright, anywhere."""
+        pattern = np.ones((self.m, self.system.nv), bool)
+        pattern[self.velocity_rows] = self.entries.pattern
+        return pattern
+
+    def product(self, q, v, t, p) -> Callable[[Float[Array, " nv"]], Float[Array, " m"]]:
+        """`w ↦ A w`, without forming A of what is given at position or velocity level."""
+        outright = [A for A, _ in self._outright(q, v, t, p)]
+
+        def along(w):
+            moved = jax.jvp(lambda v: self.velocity_residual(q, v, t, p), (v,), (w,))[1]
+            return self._stack(moved, [A @ w for A in outright])
+
+        return along
+
+    def rhs(self, q, v, t, p) -> Float[Array, " m"]:
+        """`b = −(dψ/dt at fixed v)`, shape (m,)."""
+        along = (self.system.rate(q, v, t, p), jnp.ones_like(t))
+        drift = jax.jvp(lambda q, t: self.velocity_residual(q, v, t, p), (q, t), along)[1]
+        return self._stack(-drift, [b for _, b in self._outright(q, v, t, p)])
+
+    def _outright(self, q, v, t, p):
+        given = [
+            c.acceleration_rows(self.system, q, v, t, p)
+            for c in self.members
+            if c.level == "acceleration"
+        ]
+        if not given:
+            return []
+        rows = self.rows_at("acceleration")
+        A, b = (jnp.concatenate(x) for x in zip(*given, strict=True))
+        return [(self._present(A, rows), self._present(b, rows))]
+
+    def _present(self, x, rows: np.ndarray):
+        """x, the values of some rows, with zeros where they are switched off."""
+        if self.on is None:
+            return x
+        return jnp.where(self.on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+
+    def _stack(self, differentiated, outright):
+        if not outright:
+            return differentiated
+        order = np.argsort(np.concatenate([self.velocity_rows, self.rows_at("acceleration")]))
+        return jnp.concatenate([differentiated, *outright])[order]
+
+
+class Entries:
+    """Where `∂ψ/∂v` has entries, and which of its columns are found together; worked out when first
+    asked for.
+
+    It follows from the members and the system, so that it says nothing new to a compiled program
+    that knows these: all are equal.
+    """
+
+    def __init__(self, constraints: Constraints, p):
+        self._constraints, self._p = constraints, jax.eval_shape(lambda p: p, p)
+
+    @cached_property
+    def pattern(self) -> Bool[np.ndarray, "rows nv"]:
+        """Which entries can differ from zero."""
+        c, system = self._constraints, self._constraints.system
+        q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+
+        def along(w, q, v, t, p):
+            return jax.jvp(lambda v: c.velocity_residual(q, v, t, p), (v,), (w,))[1]
+
+        try:
+            with jax.enable_x64(True):
+                return dependencies(along, system.nv, q, v, t, self._p)
+        # an operation of the user's that cannot be followed costs speed only; its own errors come
+        # an operation of the user's that cannot be followed costs speed only; its own errors come
+        # an operation of the user's that cannot be followed costs speed only; its own errors come
+        # again
+        except Exception:
+            return np.ones((len(c.velocity_rows), system.nv), bool)
+
+    @cached_property
+    def group(self) -> Int[np.ndarray, " nv"]:
+        """For each column the number of its group."""
+        return grouped(self.pattern)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Entries)
+
+    def __hash__(self) -> int:
+        return hash(Entries)
+
+    def __fingerprint__(self):
+        """What it follows from besides the constraints that it is a part of."""
+        return self._p
+
+
+def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows nv"]:
+    """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of
+    columns.
+
+    What all rows or groups need, and what they give, is held by barriers, or the compiler computes
+    it again for each entry. A loop whose length is not known cannot be reversed; that, and anything
+    else that reverse mode does not take, goes by columns.
+    """
+    rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
+    if (
+        3 * rows <= 2 * groups
+    ):  # a row costs about half as much again as a column, and longer to compile
+        try:
+            _, pull = jax.vjp(f, v)
+            (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))
+            return A
+        except Exception:  # an error of the user's own function comes again below
+            pass
+    along = jax.make_jaxpr(jax.linearize(f, v)[1])(v)
+    held = jax.lax.optimization_barrier(along.consts)
+    columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
+    found = jax.lax.optimization_barrier(
+        jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns)
+    )
+    i, j = np.nonzero(entries.pattern)
+    # written entry by entry, which the compiler does not merge with what comes next and compute
+    # again for each use of an entry
+    return (
+        jnp.zeros((rows, len(v)), found.dtype)
+        .at[i, j]
+        .set(found[entries.group[j], i], unique_indices=True)
+    )
+
+
+def _rows(constraint: AbstractConstraint, system: System, p) -> int:
+    """Number of rows, from shapes alone; errors in the user's function come back as one
+    sentence.
+    """
+    q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+    name, signature = (
+        constraint.name,
+        {
+            "position": "phi(q, t, p)",
+            "velocity": "psi(q, v, t, p)",
+            "acceleration": "A, b(q, v, t, p)",
+        },
+    )
+    try:
+        if constraint.level == "position":
+            out = jax.eval_shape(lambda q, t: constraint.position_residual(system, q, t, p), q, t)
+        elif constraint.level == "velocity":
+            out = jax.eval_shape(
+                lambda q, v, t: constraint.velocity_residual(system, q, v, t, p), q, v, t
+            )
+        else:
+            A, out = jax.eval_shape(
+                lambda q, v, t: constraint.acceleration_rows(system, q, v, t, p), q, v, t
+            )
+            if A.shape != (*out.shape, system.nv):
+                raise ModelError(
+                    f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected "
+                    f"(rows, {system.nv}) and (rows,)."
+                )
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape "
+            f"({system.nq},) and v of shape ({system.nv},): {first_line(error)}"
+        ) from error
+    if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
+        raise ModelError(
+            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} "
+            "parts, expected as many each."
+        )
+    if len(out.shape) != 1:
+        raise ModelError(
+            f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of "
+            "residuals."
+        )
+    return out.shape[0]
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error of somebody else's code, as part of our sentence."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else 'no message'}"

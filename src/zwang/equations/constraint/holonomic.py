@@ -1,0 +1,58 @@
+"""Holonomic constraints, φ(q, t) = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from zwang.equations.constraint.base import AbstractConstraint
+
+
+class Holonomic(AbstractConstraint):
+    """A relation between coordinates and, if rheonomic, time:
+
+        φ(q, t, p) = 0,    ψ = φ̇ = φ_q N v + φ_t
+
+    Args:
+        phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may repeat or
+            depend on each other.
+        name: name in results; "holonomic" unless given.
+        nonideal: see `AbstractConstraint`.
+        parts: names of like constraints whose rows `phi` returns one after another, as many each:
+            many joints cost one function, and results still know them by name; none unless given.
+
+    Example:
+        >>> rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
+    """
+
+    phi: Callable
+    name: str
+    nonideal: Callable | None
+    labels: tuple[str, ...]
+
+    def __init__(
+        self,
+        phi: Callable,
+        *,
+        name: str = "holonomic",
+        nonideal: Callable | None = None,
+        parts: Sequence[str] = (),
+    ):
+        self.phi, self.name, self.nonideal, self.labels = phi, name, nonideal, tuple(parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
+
+    @property
+    def level(self) -> str:
+        return "position"
+
+    def position_residual(self, system, q, t, p):
+        return jnp.atleast_1d(self.phi(q, t, p))
+
+    def velocity_residual(self, system, q, v, t, p):
+        along = (system.rate(q, v, t, p), jnp.ones_like(t))
+        return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]

@@ -1,0 +1,52 @@
+"""Nonholonomic constraints, ψ(q, v, t) = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax.numpy as jnp
+
+from zwang.equations.constraint.base import AbstractConstraint
+
+
+class Nonholonomic(AbstractConstraint):
+    """A relation between velocities, linear in them (rolling, knife edges) or not (Appell-Hamel):
+
+        ψ(q, v, t, p) = 0
+
+    Args:
+        psi: `(q, v, t, p)` → residual, a scalar or shape (rows,).
+        name: name in results; "nonholonomic" unless given.
+        nonideal: see `AbstractConstraint`.
+        parts: names of like constraints whose rows `psi` returns one after another, as many each:
+            many joints cost one function, and results still know them by name; none unless given.
+
+    Example:
+        >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
+    """  # noqa: E501
+
+    psi: Callable
+    name: str
+    nonideal: Callable | None
+    labels: tuple[str, ...]
+
+    def __init__(
+        self,
+        psi: Callable,
+        *,
+        name: str = "nonholonomic",
+        nonideal: Callable | None = None,
+        parts: Sequence[str] = (),
+    ):
+        self.psi, self.name, self.nonideal, self.labels = psi, name, nonideal, tuple(parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
+
+    @property
+    def level(self) -> str:
+        return "velocity"
+
+    def velocity_residual(self, system, q, v, t, p):
+        return jnp.atleast_1d(self.psi(q, v, t, p))

@@ -1,0 +1,54 @@
+"""Forces of nonideal constraints, for `nonideal=` of any constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+
+def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -> Callable:
+    """Dry friction of a particle on the curve or surface that the constraint holds it to:
+
+        c = −μ |Q_id| v / |v|
+
+    Q_id is the ideal force of that constraint alone, so that friction follows the normal force. It
+    is sliding friction: a particle exactly at rest feels none, and there is no sticking. End a run
+    where the particle comes to rest by a `zw.Stop` on its velocity along the way, or give a
+    `rest_speed`.
+
+    Args:
+        mu: coefficient of friction μ [1], or the name of a parameter that holds it.
+        particle: what of q are the particle's Cartesian coordinates [m], e.g. `slice(0, 3)`; all
+            unless given.
+        rest_speed: speed ε [m/s] below which friction fades: v/√(|v|² + ε²) takes the place of
+            v/|v|. With 0 the direction jumps where the velocity turns round.
+
+    Returns:
+        The function `(q, v, t, p, ideal_force)` → c [N], shape (nv,).
+
+    Reference: servo paper, eq. (12)-(13); Udwadia and Kalaba (2002), Int. J. Non-Linear Mech. 37,
+        1079-1090.
+
+    Example:
+        >>> incline = zw.Holonomic(lambda q, t, p: q[0] + 2 * q[1], name="incline", nonideal=coulomb("mu"))
+    """  # noqa: E501
+    own = slice(None) if particle is None else particle
+
+    def friction(q, v, t, p, ideal_force):
+        velocity = v[own]
+        square = velocity @ velocity + rest_speed**2
+        moving = square > 0
+        speed = jnp.sqrt(jnp.where(moving, square, 1.0))
+        coefficient = p[mu] if isinstance(mu, str) else mu
+        strength = jnp.where(moving, coefficient * _norm(ideal_force[own]) / speed, 0.0)
+        return jnp.zeros_like(v).at[own].set(-strength * velocity)
+
+    return friction
+
+
+def _norm(x):
+    """Length, with a derivative that is 0 at zero."""
+    square = x @ x
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)

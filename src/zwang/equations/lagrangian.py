@@ -1,0 +1,51 @@
+"""M and F from kinetic and potential energy, by automatic differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from zwang.equations.system import System
+
+
+def Lagrangian(
+    kinetic: Callable,
+    potential: Callable | None = None,
+    force: Callable | None = None,
+    *,
+    nq: int,
+    coordinates: Sequence[str] | None = None,
+    units: Sequence[str] | None = None,
+) -> System:
+    """The system of a Lagrangian `T − V` in minimal or redundant generalized coordinates, v = q̇.
+
+        M = ∂²T/∂v²,    F = Q − (∂²T/∂v∂q v + ∂²T/∂v∂t) + ∂T/∂q − ∂V/∂q
+
+    Args:
+        kinetic: `(q, v, t, p)` → T [J], quadratic in v (terms linear in v or free of it, as in
+            moving frames, are allowed).
+        potential: `(q, t, p)` → V [J].
+        force: `(q, v, t, p)` → impressed generalized force Q without potential [N, N·m …], shape
+            (nq,).
+        nq: number of coordinates.
+        coordinates, units: see `System`.
+
+    Example:
+        >>> pendulum = Lagrangian(lambda q, v, t, p: 0.5 * v[0] ** 2, lambda q, t, p: -9.81 * jnp.cos(q[0]), nq=1)
+    """  # noqa: E501
+
+    def mass_matrix(q, t, p):
+        return jax.hessian(kinetic, argnums=1)(q, jnp.zeros(nq), t, p)
+
+    def total_force(q, v, t, p):
+        momentum = jax.grad(kinetic, argnums=1)
+        change = jax.jvp(lambda q, t: momentum(q, v, t, p), (q, t), (v, jnp.ones_like(t)))[1]
+        F = jax.grad(kinetic)(q, v, t, p) - change
+        F = F if potential is None else F - jax.grad(potential)(q, t, p)
+        return F if force is None else F + jnp.asarray(force(q, v, t, p))
+
+    return System(
+        nq, mass_matrix, total_force, potential=potential, coordinates=coordinates, units=units
+    )

@@ -1,0 +1,132 @@
+"""Which constraints a level enforces, and with what clearance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.arrays import is_concrete
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+
+def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
+    if given is None:
+        return (
+            model.assembly.levels
+            if model.assembly is not None
+            else tuple((n,) for n in model.constraints.names)
+        )
+    if isinstance(given, str) or any(isinstance(level, str) for level in given):
+        raise ModelError(
+            f"levels is {given!r:.80}, expected a list of lists of constraint names, the lowest "
+            "level first."
+        )
+    known = set(model.constraints.names)
+    for n, count in Counter(n for level in given for n in level).items():
+        if n not in known:
+            raise ModelError(
+                f"{model.name} has no constraint {n!r}; it has: "
+                f"{', '.join(model.constraints.names) or 'none'}."
+            )
+        if count > 1:
+            raise ModelError(f"levels names constraint {n!r} {count} times.")
+    return tuple(tuple(map(str, level)) for level in given)
+
+
+class Rows(eqx.Module):
+    """Rows of some constraints at one state.
+
+    Attributes:
+        A, b: shapes (rows, nv) and (rows,).
+        names, slices: of the constraints, or of their parts, and where their rows begin and end.
+        constraints: that the rows belong to.
+    """
+
+    A: Float[Array, "rows nv"]
+    b: Float[Array, " rows"]
+    names: tuple[str, ...]
+    slices: tuple[tuple[int, int], ...]
+    constraints: tuple[AbstractConstraint, ...]
+
+    @classmethod
+    def of(cls, constraints: Constraints, s: State, p) -> Rows:
+        slices = tuple((rows.start, rows.stop) for rows in constraints.row_slices.values())
+        A, b = constraints.matrix(s.q, s.v, s.t, p), constraints.rhs(s.q, s.v, s.t, p)
+        return cls(A, b, constraints.names, slices, constraints.members)
+
+    def of_level(self, names: Sequence[str]) -> Rows:
+        """Those of some names, in their order."""
+        at = dict(zip(self.names, self.slices, strict=True))
+        index = np.concatenate([np.zeros(0, int), *(np.arange(*at[n]) for n in names)])
+        ends = np.cumsum([0, *(at[n][1] - at[n][0] for n in names)]).tolist()
+        slices = tuple(zip(ends, ends[1:], strict=False))
+        return Rows(
+            self.A[index], self.b[index], tuple(names), slices, owners(self.constraints, names)
+        )
+
+
+def owners(
+    constraints: Sequence[AbstractConstraint], names: Sequence[str]
+) -> tuple[AbstractConstraint, ...]:
+    """The constraints that some names, of them or of their parts, belong to."""
+    chosen = set(names)
+    return tuple(c for c in constraints if not chosen.isdisjoint(c.parts))
+
+
+def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
+    """R^½ of each level, None where all its rows are rigid."""
+    for name in clearance:
+        if not any(name in level for level in levels):
+            raise ModelError(
+                f"clearance names {name!r}, which is no constraint of the levels: "
+                f"{', '.join(n for x in levels for n in x)}."
+            )
+    roots, rows = [], model.constraints.row_slices
+    for level in levels:
+        if not any(n in clearance for n in level):
+            roots.append(None)
+            continue
+        sizes = [rows[n].stop - rows[n].start for n in level]
+        blocks = [
+            root_of(clearance[n], k, n) if n in clearance else jnp.zeros((k, k))
+            for n, k in zip(level, sizes, strict=True)
+        ]
+        whole = jnp.zeros((sum(sizes), sum(sizes)))
+        for block, start in zip(blocks, np.cumsum([0, *sizes]), strict=False):
+            whole = whole.at[start : start + len(block), start : start + len(block)].set(block)
+        roots.append(whole)
+    return tuple(roots)
+
+
+def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
+    """R^½ of a number, a vector of variances, or a matrix."""
+    R = jnp.asarray(R, jnp.float64)
+    if R.shape not in ((), (rows,), (rows, rows)):
+        raise ModelError(
+            f"clearance of {name!r} has shape {R.shape}, expected a number, ({rows},) or "
+            f"({rows}, {rows})."
+        )
+    if R.ndim < 2:
+        if is_concrete(R) and np.any(np.asarray(R) < 0):
+            raise ModelError(
+                f"clearance of {name!r} is {np.asarray(R)}, expected variances, which are not "
+                "negative."
+            )
+        return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
+    if is_concrete(R) and (
+        not np.allclose(R, R.T) or np.min(np.linalg.eigvalsh(np.asarray(R)), initial=1.0) <= 0
+    ):
+        raise ModelError(
+            f"clearance of {name!r} is no covariance: expected a symmetric positive definite "
+            "matrix."
+        )
+    return jnp.linalg.cholesky(R)

@@ -1,0 +1,113 @@
+"""q, v and p by name, for functions that join modules: `q["leg a.crank.angle"]`, `p["leg
+a.crank.mass"]`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.errors import ModelError
+from zwang.hierarchy.stacked_parameters import stacked
+
+
+class Named:
+    """A vector whose parts have names.
+
+    `x["leg a.crank"]` is what belongs to a module, shape (n,); `x["leg a.crank.angle"]` one entry,
+    a scalar; a list of names gives them stacked along a leading axis, so that equal modules are
+    joined in one expression. Integers and slices count as in any vector, and JAX functions take it
+    as the vector itself.
+
+    Args:
+        vector: all of q or v.
+        index: name → slice or integer.
+        what: "coordinates" or "velocities", for messages.
+    """
+
+    def __init__(self, vector, index: Mapping[str, slice | int], what: str):
+        self._vector, self._index, self._what = vector, index, what
+
+    def __jax_array__(self):
+        return self._vector
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._vector.shape
+
+    def __getitem__(self, key: Any):
+        if isinstance(key, str):
+            return self._vector[..., _found(key, self._index, self._what)]
+        if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
+            return self._vector[
+                ..., np.array([_entries(_found(name, self._index, self._what)) for name in key])
+            ]
+        return self._vector[key]
+
+    def row(self, entries: Mapping[str, Any]):
+        """A vector of this length with some parts given by name and zeros elsewhere: a row of A, or
+        a force.
+        """
+        vector = jnp.zeros(self._vector.shape)
+        for name, value in entries.items():
+            vector = vector.at[_found(name, self._index, self._what)].add(value)
+        return vector
+
+
+class NamedParameters(Mapping):
+    """Parameters whose names have dots.
+
+    `p["leg a.crank.mass"]` is one; `p["leg a.crank"]` those of a module, by their own names; a list
+    of modules gives these stacked.
+    """
+
+    def __init__(self, params: Mapping[str, Any]):
+        self._params = params
+
+    def __iter__(self):
+        return iter(self._params)
+
+    def __len__(self):
+        return len(self._params)
+
+    def __getitem__(self, key: Any):
+        if isinstance(key, (list, tuple)):
+            return {
+                name: stacked(self._params, [f"{path}.{name}" for path in key])
+                for name in self[key[0]]
+            }
+        if key in self._params:
+            return self._params[key]
+        if key not in self._below:
+            _found(key, self._params, "parameters")
+        return NamedParameters({own: self._params[name] for own, name in self._below[key].items()})
+
+    @cached_property
+    def _below(self) -> dict[str, dict[str, str]]:
+        """The names of the parameters below each path, by their names without it."""
+        paths: dict[str, dict[str, str]] = {}
+        for name in self._params:
+            for i in (i for i, letter in enumerate(name) if letter == "."):
+                paths.setdefault(name[:i], {})[name[i + 1 :]] = name
+        return paths
+
+
+def _entries(at: slice | int) -> np.ndarray | int:
+    return np.arange(at.start, at.stop) if isinstance(at, slice) else at
+
+
+def _found(name: str, index: Mapping[str, Any], what: str):
+    if name in index:
+        return index[name]
+    close = difflib.get_close_matches(name, index, n=2, cutoff=0.5)
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"there are: {', '.join(list(index)[:12])}."
+    )
+    raise ModelError(f"no module or entry of the {what} is named {name!r}; {hint}")

@@ -1,0 +1,363 @@
+"""Which figures a run gets in its report, and the numbers behind each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+from zwang.output.report.tables import Table
+from zwang.plots import Curve, Mark, Panel, Picture
+from zwang.plots.data import MARK, MUTED, PANEL
+from zwang.simulation.results import Run, Variables
+from zwang.simulation.results.plot import labels_of, lines, panel, units_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_MARKS = 60
+"""Crossings beyond this are not marked in the figures, which they would cover."""
+MOST_NAMED = 12
+"""Switches beyond this are not named in the figure of violations."""
+NOISE = 1e-12
+"""Power below this times the largest energy per second is not drawn."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chart:
+    """A figure with its numbers.
+
+    Attributes:
+        key: file name of its numbers, and identifier in the page.
+        title, caption: heading, and what to see.
+        figure: a picture, or a matplotlib figure of the model's own; None where there is nothing to
+            draw: the caption then says why.
+        tables: by file name.
+    """
+
+    key: str
+    title: str
+    caption: str
+    figure: Picture | Figure | None
+    tables: dict[str, Table]
+
+
+def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
+    """Every figure that makes sense for a run, in reading order, `transmitted` among the forces."""
+    made = [coordinates(run), velocities(run)]
+    if run.model.constraints.m:
+        made += [violation(run)]
+    if run.model.servo is not None:
+        made += [control(run), tracking(run)]
+    made += [energy(run)]
+    if run.model.constraints.m:
+        made += [*transmitted, forces(run), rank(run)]
+    return [*made, step_size(run)]
+
+
+def coordinates(run: Run) -> Chart:
+    return _drawn(run, "q", "coordinates", "Coordinates", "Generalized coordinates q.")
+
+
+def velocities(run: Run) -> Chart:
+    return _drawn(run, "v", "velocities", "Velocities", "Generalized velocities v.")
+
+
+def violation(run: Run) -> Chart:
+    """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
+    constraints, data = run.model.constraints, run.variables
+    names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
+    names = [
+        n for n in names if n == "violation" or data[n].values.any()
+    ]  # linear constraints have no size to relate to
+    names += ["velocity_violation"] if len(constraints.velocity_rows) else []
+    labels = {
+        "violation": "|φ| [own unit]",
+        "relative_violation": "relative |φ| [1]",
+        "velocity_violation": "|ψ| [own unit/s]",
+    }
+    if not names:
+        reason = (
+            "The constraints are given at the acceleration level only: they have no φ and no ψ."
+        )
+        return Chart("violation", "Violation", reason, None, {})
+    panels = [_residuals(data, name, labels[name]) for name in names]
+    caption = (
+        "Largest residual of each constraint at every sample: position φ in the constraint's "
+        "own unit and relative to the size of its rows, velocity ψ. Round-off of the "
+        "coordinates is the least that can be reached; exact zeros are not drawn"
+        + (", nor is a constraint while it is switched off." if run.switches else ".")
+    )
+    return finished(
+        run,
+        "violation",
+        "Violation",
+        caption,
+        panels,
+        {n: _table(data, n) for n in names},
+        named=True,
+    )
+
+
+def control(run: Run) -> Chart:
+    """A curve for each actuator."""
+    return _drawn(run, "control", "control", "Control", "Control u of each actuator.")
+
+
+def tracking(run: Run) -> Chart:
+    """|φ| and |ψ| of the servo constraints, and what their accelerations miss where that is more
+    than round-off.
+    """
+    data = run.variables
+    labels = {
+        "servo_violation": "|φ| [own unit]",
+        "servo_velocity_violation": "|ψ| [own unit/s]",
+        "missed": "missed acceleration [1]",
+    }
+    names = [n for n in labels if n != "missed" and np.isfinite(data[n].values).any()]
+    names += ["missed"] if (data["control_result"].values != 0).any() or not names else []
+    panels = [_residuals(data, name, labels[name]) for name in names]
+    caption = (
+        "Tracking error: largest residual of each servo constraint at every sample. Exact zeros "
+        "are not drawn."
+    )
+    if "missed" in names:
+        caption += (
+            " Missed: what the actuators leave undone of the acceleration that a servo "
+            "constraint asks for, relative to the accelerations involved."
+        )
+    return finished(
+        run, "tracking", "Tracking error", caption, panels, {n: _table(data, n) for n in names}
+    )
+
+
+def energy(run: Run) -> Chart:
+    """Energy, its balance, and powers where there are any."""
+    data, t = run.variables, run.variables["time"].values
+    total = data["energy"].values
+    powers = ["applied_power", "constraint_power", "nonideal_power", "control_power"]
+    loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
+    powers = [p for p in powers if p in data and np.max(np.abs(data[p].values)) > loud]
+    has_potential = run.model.system.potential is not None
+    shown = (
+        ["kinetic_energy", "potential_energy", "energy"] if has_potential else ["kinetic_energy"]
+    )
+    kinds = [s.replace("_energy", "").replace("energy", "total") for s in shown]
+    change = np.column_stack([total - total[0], data["energy_balance"].values])
+    lossy = any(s.energy_loss for s in run.switches)
+    names = (
+        ["E − E₀", "E − E₀ − work" + " + impact losses" * lossy] if powers or lossy else ["E − E₀"]
+    )
+    panels = [
+        lines(t, _columns(data, shown), kinds, "energy [J]"),
+        lines(t, change[:, : len(names)], names, "change [J]"),
+    ]
+    if powers:
+        panels.append(
+            lines(t, _columns(data, powers), [p.replace("_power", "") for p in powers], "power [W]")
+        )
+    caption = "Energy and its change since the start. "
+    caption += (
+        "Forces without potential, moving constraints, nonideal constraints or actuators do "
+        "work; what is left after subtracting it (by a spline over the samples, which resolve "
+        f"it to {data['energy_balance'].attrs['work_uncertainty']:.1e} "
+        f"{data['energy_balance'].attrs['units']}) is numerical."
+        if powers or lossy
+        else "Nothing does work on this system, so that any change is the integrator's error."
+    )
+    shown = [*shown, "energy_balance", *powers]
+    table = Table(
+        t,
+        [(s.replace("_", " "), str(data[s].attrs["units"])) for s in shown],
+        _columns(data, shown),
+    )
+    return finished(run, "energy", "Energy and power balance", caption, panels, {"energy": table})
+
+
+def forces(run: Run) -> Chart:
+    """Norm of each constraint's generalized force, entries of one unit together, and the
+    multipliers.
+    """
+    data = run.variables
+    force = data["constraint_force"].values
+    units = [str(u) for u in data["force_unit"].values]
+    names = [str(c) for c in data["constraint"].values]
+    kinds = [
+        u for u in dict.fromkeys(units) if np.any(np.abs(force[:, :, [x == u for x in units]]) > 0)
+    ] or [""]
+    columns = [(f"{name} norm", kind) for kind in kinds for name in names]
+    values = [np.linalg.norm(force[:, :, [x == kind for x in units]], axis=2) for kind in kinds]
+    panels = [
+        lines(data["time"].values, norm, names, f"norm of force [{kind or 'SI'}]")
+        for kind, norm in zip(kinds, values, strict=True)
+    ]
+    panels.append(dataclasses.replace(panel(data, "multipliers"), ylabel="multipliers λ [SI]"))
+    caption = (
+        "Generalized force of each constraint, ideal and nonideal part together, as the norm of "
+        "its entries of one unit, and the multipliers λ of Q_c = +Aᵀλ; where rows are redundant "
+        "the multipliers are those of least norm."
+    )
+    norms = Table(data["time"].values, columns, np.concatenate(values, axis=1))
+    tables = {
+        "constraint_force_norm": norms,
+        **{n: _table(data, n) for n in ("constraint_force", "multipliers")},
+    }
+    return finished(run, "forces", "Constraint forces", caption, panels, tables)
+
+
+def rank(run: Run) -> Chart:
+    """Rank over time, with a notch at each crossing."""
+    data = run.variables
+    t, values, rows = (
+        data["time"].values,
+        data["rank"].values.astype(float),
+        float(run.model.constraints.m),
+    )
+    for c in run.crossings:
+        at = int(np.searchsorted(t, c.time))
+        t = np.insert(t, at, [c.time] * 3)
+        values = np.insert(values, at, [c.rank_before, c.rank, c.rank_after])
+    stairs = Curve(np.repeat(t, 2)[1:], np.repeat(values, 2)[:-1])
+    all_rows = Curve(t[[0, -1]], rows, color=MUTED, width=0.8, dash=(4.0, 2.4))
+    panels = [
+        Panel(
+            [stairs, all_rows],
+            "rank of A [1]",
+            limits=(min(values) - 0.6, max(rows, *values) + 0.6),
+            whole=True,
+        )
+    ]
+    caption = (
+        f"Rank of the constraint matrix; the dashed line is its number of rows, {rows:.0f}. "
+        "A notch is a singular configuration, found between the steps."
+    )
+    return Chart(
+        "rank",
+        "Rank and crossings",
+        caption,
+        Picture(panels, height=0.95),
+        {"rank": _table(data, "rank")},
+    )
+
+
+def step_size(run: Run) -> Chart:
+    """Length of every accepted step."""
+    t = np.asarray(run.steps.t)
+    h = np.diff(t)
+    caption = (
+        "Length of every accepted step. Samples are stepped to, so that a step is shortened to "
+        "end on one."
+    )
+    if not len(h):
+        return Chart("steps", "Steps", caption, None, {})
+    panels = [lines(t[1:], h[:, None], [], "step [s]", logarithmic=True, span=np.inf)]
+    return finished(
+        run, "steps", "Steps", caption, panels, {"steps": Table(t[1:], [("step", "s")], h[:, None])}
+    )
+
+
+def phase(run: Run, name: str) -> Chart:
+    """A coordinate's rate over the coordinate, through every accepted step."""
+    system = run.model.system
+    i = system.coordinates.index(name)
+    t, q, v = run.steps.t, run.steps.y[:, : system.nq], run.steps.y[:, system.nq :]
+    rate = np.asarray(
+        jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, run.flow.dynamics.p)))(q, v, t)
+    )[:, i]
+    unit = system.units[i] or "1"
+    figure = Picture(
+        [Panel([Curve(q[:, i], rate, dot=True)], f"rate of {name} [{unit}/s]")],
+        f"{name} [{unit}]",
+        height=2 * PANEL,
+    )
+    table = Table(
+        t,
+        [(name, system.units[i]), (f"rate of {name}", f"{unit}/s")],
+        np.column_stack([q[:, i], rate]),
+    )
+    key = f"phase{i}"
+    return Chart(
+        key,
+        f"Phase plot of {name}",
+        "The dot is the start; every accepted step is drawn.",
+        figure,
+        {key: table},
+    )
+
+
+def exact_error(run: Run, exact) -> Chart:
+    """Difference from a known solution."""
+    system, known = run.model.system, exact(run.t)
+    unit_of = dict(zip(system.coordinates, system.units, strict=True))
+    difference = np.column_stack(
+        [np.abs(run.q[:, system.coordinates.index(name)] - x) for name, x in known.items()]
+    )
+    units = list(dict.fromkeys(unit_of[name] for name in known))
+    unit = ", ".join(u for u in units if u) or "SI"
+    panels = [lines(run.t, difference, list(known), f"|q − exact| [{unit}]", logarithmic=True)]
+    table = Table(run.t, [(f"error of {name}", unit_of[name]) for name in known], difference)
+    caption = "Difference from the known solution at every sample."
+    return finished(
+        run, "exact", "Error against the exact solution", caption, panels, {"exact_error": table}
+    )
+
+
+def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
+    """A variable of the dataset, a panel per unit."""
+    data = run.variables
+    panels = [panel(data, name, unit) for unit in dict.fromkeys(units_of(data, name))]
+    return finished(run, key, title, caption, panels, {key: _table(data, name)})
+
+
+def _residuals(data: Variables, name: str, ylabel: str) -> Panel:
+    return lines(
+        data["time"].values, data[name].values, labels_of(data[name]), ylabel, logarithmic=True
+    )
+
+
+def finished(
+    run: Run,
+    key: str,
+    title: str,
+    caption: str,
+    panels: Sequence[Panel],
+    tables: dict[str, Table],
+    *,
+    named=False,
+) -> Chart:
+    """A chart of panels over time, with crossings and switches marked in each; switches by name in
+    the first if `named`.
+    """
+    marks = []
+    if 0 < len(run.crossings) <= MOST_MARKS:
+        marks.append(Mark([c.time for c in run.crossings], color=MARK, dash=(0.9, 1.8)))
+        caption += " Dotted: singular configurations."
+    if 0 < len(run.switches) <= MOST_MARKS:
+        marks.append(Mark([s.time for s in run.switches]))
+        caption += " Dashed: constraints switched on or off."
+    panels = [dataclasses.replace(panel, marks=marks) for panel in panels]
+    if named and 0 < len(run.switches) <= MOST_NAMED:
+        marks = [
+            *marks[:-1],
+            dataclasses.replace(
+                marks[-1], names=[s.what.replace(", ", "\n") for s in run.switches]
+            ),
+        ]
+        panels[0] = dataclasses.replace(panels[0], marks=marks)
+    return Chart(key, title, caption, Picture(panels), tables)
+
+
+def _table(data: Variables, name: str) -> Table:
+    values = data[name].values.reshape(len(data["time"]), -1)
+    return Table(
+        data["time"].values,
+        list(zip(labels_of(data[name]), units_of(data, name), strict=True)),
+        values,
+    )
+
+
+def _columns(data: Variables, names: list[str]) -> np.ndarray:
+    return np.column_stack([data[n].values for n in names])

@@ -1,0 +1,13 @@
+"""A run to look at: `view.html`, one file that plays it in a browser and asks the network for
+nothing.
+
+| file | what |
+|---|---|
+| `motion.py` | a run and its scene as numbers at 30 frames per second |
+| `page.py` | these numbers with `view.html`, `view.css` and `view.js` in one file |
+| `server.py` | the files of a run on 127.0.0.1, for `zwang view` |
+| `three.js` | three.js (MIT, `three.LICENSE`), the parts that `three.entry.js` names; made by `make three` |
+"""  # noqa: E501
+
+from zwang.output.viewer.page import write_view as write_view
+from zwang.output.viewer.server import serving as serving

@@ -1,0 +1,158 @@
+"""A run and its scene as numbers: where everything is at even instants, forces and violations at
+the run's samples.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from zwang.bodies.shape import MESHES, Shape
+from zwang.errors import ModelError
+from zwang.files import read_bytes
+from zwang.scene import Mark, Scene
+from zwang.simulation.results import Run
+from zwang.simulation.results.interpolate import hermite
+
+RATE = 30
+"""Frames per second of the run; the page interpolates between them."""
+FEWEST, MOST = 121, 1801
+"""Frames of a short and of a long run."""
+
+
+def motion(run: Run, scene: Scene) -> dict[str, Any]:
+    """Everything the page is handed; arrays as base64 of 32-bit floats.
+
+    Raises:
+        ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
+    """
+    start, end = float(run.steps.t[0]), float(run.steps.t[-1])
+    times = np.linspace(start, end, int(np.clip(np.ceil(RATE * (end - start)) + 1, FEWEST, MOST)))
+    seen = scene.at(configurations(run, times))
+    index = {name: i for i, name in enumerate(scene.points)}
+    owners = list(
+        dict.fromkeys([*scene.bodies, *(x.body for x in (*scene.bars, *scene.plates) if x.body)])
+    )
+    made: dict[str, Any] = {
+        "space": scene.dimensions(run.q[0]) == 3,
+        "unit": scene.unit,
+        "view": list(map(float, scene.view)),
+        "start": start,
+        "end": end,
+        "frames": len(times),
+        "points": list(scene.points),
+        "owners": owners,
+        "bars": [
+            {
+                "ends": [index[x] for x in bar.ends],
+                "owner": _owner(owners, bar.body),
+                "kind": bar.kind,
+            }
+            for bar in scene.bars
+        ],
+        "plates": [
+            {"corners": [index[x] for x in plate.corners], "owner": _owner(owners, plate.body)}
+            for plate in scene.plates
+        ],
+        "bodies": [
+            {"owner": owners.index(name), "shapes": [_shape(name, x) for x in shapes]}
+            for name, shapes in scene.bodies.items()
+        ],
+        "joints": [
+            {
+                "name": mark.name,
+                "point": index[mark.point],
+                "symbol": mark.symbol,
+                "grounded": mark.grounded,
+            }
+            for mark in scene.joints
+        ],
+        "traces": [index[name] for name in scene.traces],
+        "places": _floats(seen.places),
+        "axes": _floats(seen.axes),
+        "poses": _floats(seen.poses),
+        "samples": _floats(run.t),
+        "violation": _floats(violations(run, scene.joints)),
+        "forces": None,
+    }
+    if scene.forces is not None and scene.joints:
+        forces = np.asarray(scene.forces(run))
+        lifted = np.zeros((*forces.shape[:2], 3))
+        lifted[..., : forces.shape[2]] = forces
+        made["forces"] = _floats(lifted)
+    return made
+
+
+def configurations(run: Run, times: np.ndarray) -> np.ndarray:
+    """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye
+    cannot tell from exact.
+
+    An impact stands twice in the steps, before and after, and parts them.
+    """
+    system, p, nq = run.model.system, run.flow.dynamics.p, run.model.system.nq
+    t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
+    if len(t) < 2:
+        return np.repeat(q, len(times), axis=0)
+    rates = np.asarray(jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, p)))(q, v, t))
+    made = np.empty((len(times), nq))
+    for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
+        within = times >= t[piece[0]]
+        if len(piece) > 1:
+            before = np.searchsorted(t[piece], times[within], side="right") - 1
+            near = piece[np.clip(before, 0, len(piece) - 2)][:, None] + np.arange(2)
+            made[within] = hermite(t[near], q[near], rates[near], times[within])
+        else:
+            made[within] = q[piece]
+    return made
+
+
+def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
+    """Largest |φ| or |ψ| of each joint's constraints at the samples, shape (n, joints); NaN where
+    it has none.
+    """
+    data = run.variables
+    names = [str(n) for n in data["constraint"].values]
+    worst = np.fmax(np.abs(data["violation"].values), np.abs(data["velocity_violation"].values))
+    columns = [[names.index(n) for n in (mark.name,) if n in names] for mark in joints]
+    for i, mark in enumerate(joints):
+        if mark.constraints is not None:
+            columns[i] = [names.index(n) for n in mark.constraints]
+    return (
+        np.stack(
+            [worst[:, c].max(axis=1) if c else np.full(len(worst), np.nan) for c in columns], axis=1
+        )
+        if joints
+        else worst[:, :0]
+    )
+
+
+def _owner(owners: list[str], body: str) -> int:
+    return owners.index(body) if body else -1
+
+
+def _shape(body: str, shape: Shape) -> dict[str, Any]:
+    given = {
+        "kind": shape.kind,
+        "size": list(map(float, shape.size)),
+        "position": list(map(float, shape.position)),
+        "orientation": list(map(float, shape.orientation)),
+        "color": None if shape.color is None else list(map(float, shape.color)),
+    }
+    if shape.file is None:
+        return given
+    path = Path(shape.file)
+    if path.suffix.lower() not in MESHES:
+        raise ModelError(
+            f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or "
+            "give another shape."
+        )
+    content = read_bytes(path, "mesh_size", f"the mesh of body {body!r},")
+    return {**given, "format": path.suffix.lower()[1:], "mesh": base64.b64encode(content).decode()}
+
+
+def _floats(x: np.ndarray) -> str:
+    return base64.b64encode(np.ascontiguousarray(x, "<f4").tobytes()).decode()

@@ -1,0 +1,58 @@
+"""The page: numbers, style and program in one file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+import zwang
+from zwang.files import write_text
+from zwang.output.viewer.motion import motion
+from zwang.scene import Scene
+from zwang.simulation.results import Run
+
+HERE = Path(__file__).parent
+
+
+def write_view(
+    run: Run, scene: Scene, path: Path, *, description: str = "", report: str | None = None
+) -> None:
+    """Write a run as a page that plays it, in one file that asks the network for nothing.
+
+    Args:
+        run: the run, complete or not.
+        scene: what there is to see.
+        path: the HTML file.
+        description: a sentence about the model.
+        report: name of the report beside the page, for a link.
+
+    Raises:
+        ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
+    """
+    files = {
+        name: Markup((HERE / file).read_text(encoding="utf-8")) for name, file in FILES.items()
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    stopped = (
+        ""
+        if not run.result.is_failure
+        else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}"
+    )
+    text = environment.get_template("view.html").render(
+        **files,
+        name=run.model.name,
+        description=description,
+        stopped=stopped,
+        report=report,
+        version=zwang.__version__,
+        data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
+    )
+    write_text(path, text)
+
+
+FILES = {"css": "view.css", "three": "three.js", "program": "view.js"}

@@ -1,0 +1,141 @@
+"""Where everything of a picture stands on the page, in points from its upper left corner."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from zwang.plots.axis import Axis, axis
+from zwang.plots.data import Panel, Picture
+
+INCH = 72.0
+LEFT, RIGHT, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
+"""Room beside, above and below the data areas, between two of them, for a row of a legend and for
+the title [point]; fixed, so that
+the time axes of all pictures are aligned.
+"""
+TEXT, SMALL, TINY = 8.5, 8.0, 7.0
+"""Letters of axes and title, of ticks and legends, of marks [point]."""
+DOT, START = 2.5, 6.0
+"""Size of a point that stands alone between gaps, and of the dot at a start [point]."""
+LETTER = 0.56
+"""Typical width of a letter over its height."""
+HANDLE = 19.0
+"""Room for the piece of line before an entry of a legend [point]."""
+NAMES = 22.0
+"""Room between the left edge and the labels of ticks, for what goes up [point]."""
+NAME = 11.5
+"""Middle of what goes up, from the left edge, and baseline of the title, from the upper one
+[point].
+"""
+NOTHING = "zero at every sample"
+"""What an empty logarithmic panel says."""
+ACROSS = 44.0
+"""Smallest distance of two labels of the axis across [point]."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A panel on the page: its axes, the upper left corner of its data area, the height of its
+    head, the places of its legend's
+    entries from there, and their columns.
+    """
+
+    panel: Panel
+    x: Axis
+    y: Axis
+    left: float
+    top: float
+    head: float
+    entries: list[tuple[float, float]]
+    columns: int
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.y.length
+
+    def points(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+        """Where numbers stand on the page."""
+        return self.left + self.x.at(x), self.bottom - self.y.at(y)
+
+    @property
+    def empty(self) -> bool:
+        """Whether a logarithmic axis has nothing to show."""
+        return self.panel.logarithmic and not any(
+            (curve.y > 0).any() for curve in self.panel.curves
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Size of the page, where its title begins, and the places of its panels, from top to
+    bottom.
+    """
+
+    width: float
+    height: float
+    left: float
+    places: list[Place]
+
+
+def layout(picture: Picture) -> Layout:
+    """Give every panel its place, with room for the legends as they are."""
+    width, height = picture.width * INCH, picture.height * INCH
+    ups = [up(panel, height) for panel in picture.panels]
+    left = max([LEFT, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
+    across = [curve.x for panel in picture.panels for curve in panel.curves]
+    x = axis(
+        np.concatenate(across or [[]]),
+        width - left - RIGHT,
+        logarithmic=picture.logarithmic,
+        apart=ACROSS,
+        most=12,
+    )
+    if picture.equal:
+        scale = max(a.scale for a in (x, *ups))
+        x, ups = x.widened(scale), [y.widened(scale) for y in ups]
+    places, top = [], TITLE * bool(picture.title)
+    for panel, y in zip(picture.panels, ups, strict=True):
+        entries, columns = legend([c.label for c in panel.curves if c.label], x.length)
+        heading = ROW * bool(panel.heading)
+        head = TOP + heading + (entries[-1][1] + ROW if entries else 0)
+        entries = [(x_, y_ + heading - head) for x_, y_ in entries]
+        places.append(Place(panel, x, y, left, top + head, head, entries, columns))
+        top += head + height + GAP
+    return Layout(width, top - GAP + BOTTOM, left, places)
+
+
+def up(panel: Panel, height: float) -> Axis:
+    """The axis of a panel that goes up."""
+    values = np.concatenate([curve.y for curve in panel.curves] or [[]])
+    return axis(
+        values, height, limits=panel.limits, logarithmic=panel.logarithmic, whole=panel.whole
+    )
+
+
+def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]], int]:
+    """Where the entries of a legend begin, in as few rows as they fit into, and the number of
+    columns.
+    """
+    widths = [HANDLE + wide(text) + 11 for text in labels]
+    for rows in range(1, len(labels) + 1):
+        columns = -(-len(labels) // rows)
+        starts = np.cumsum([0.0] + [max(widths[i::columns]) for i in range(columns)])
+        if starts[-1] <= room or columns == 1:
+            return [
+                (float(starts[i % columns]), ROW * (i // columns)) for i in range(len(labels))
+            ], columns
+    return [], 0
+
+
+def wide(text: str, size: float = SMALL) -> float:
+    """About the width of a text [point]."""
+    return LETTER * size * len(text)
+
+
+def fitting(text: str, room: float, size: float = SMALL) -> str:
+    """The text, or as much of its start as there is room for."""
+    most = max(int(room / (LETTER * size)), 2)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,277 @@
+"""A picture as SVG: small, and in the colors of the page that it stands in if asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from zwang.plots.data import INK, MARK, MUTED, PALETTE, RULE, Curve, Mark, Picture
+from zwang.plots.layout import (
+    BOTTOM,
+    DOT,
+    HANDLE,
+    INCH,
+    NAME,
+    NOTHING,
+    ROW,
+    SMALL,
+    START,
+    TEXT,
+    TINY,
+    Place,
+    fitting,
+    layout,
+    wide,
+)
+from zwang.plots.points import fewer, lone, path
+
+COLORS = {
+    "#000000": "ink",
+    INK: "ink",
+    "#ffffff": "paper",
+    MUTED: "muted",
+    RULE: "rule",
+    MARK: "mark",
+    **{color: f"line{i}" for i, color in enumerate(PALETTE)},
+}
+"""Color in a picture → CSS variable of the page; the color itself stays as the fallback."""
+SHAPES = {
+    "o": "m-{r:.2f} 0a{r:.2f} {r:.2f} 0 1 0 {d:.2f} 0a{r:.2f} {r:.2f} 0 1 0-{d:.2f} 0z",
+    "s": "m-{r:.2f}-{r:.2f}h{d:.2f}v{d:.2f}h-{d:.2f}z",
+    "^": "m-{r:.2f} {r:.2f}h{d:.2f}l-{r:.2f}-{d:.2f}z",
+}
+"""Outlines of markers about a point, of half size r and size d."""
+FONTS = 'Inter, "Segoe UI", system-ui, "Helvetica Neue", "Liberation Sans", Arial, sans-serif'
+UNKNOWN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not know."""
+
+
+def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool = False) -> str:
+    """The picture as an `<svg>` element.
+
+    Args:
+        picture: what is drawn.
+        title: read out by screen readers; that of the picture unless given.
+        key: distinguishes its identifiers from others of the page.
+        themed: whether colors are the CSS variables of the page, for light and dark, on its own
+            ground; plain ones on white otherwise.
+    """
+    page = layout(picture)
+    parts = (
+        [] if themed else [element("rect", width=page.width, height=page.height, fill="#ffffff")]
+    )
+    parts += (
+        [text(page.left, NAME, fitting(picture.title, page.width, TEXT), size=TEXT + 0.5)]
+        if picture.title
+        else []
+    )
+    for place in page.places:
+        parts += [*grid(place), *legend(place), *curves(place, key), *labels(place)]
+    parts += across(page.places[-1], picture.xlabel) if page.places else []
+    whole = element(
+        "svg",
+        "\n".join(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {page.width:.2f} {page.height:.2f}",
+        width=f"{page.width / INCH:.2f}in",
+        height=f"{page.height / INCH:.2f}in",
+        font_family=FONTS,
+        role="img",
+        aria_label=title or picture.title or "figure",
+    )
+    return re.sub(r'((?:fill|stroke)=")(#[0-9a-f]{6})"', _of_the_page, whole) if themed else whole
+
+
+def grid(at: Place) -> list[str]:
+    """Lines at the ticks, the two axes, and what goes up."""
+    told = at.y.ticks() if not at.empty else []
+    x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in told])
+    lines = [f"M{a:.2f} {at.top:.2f}v{at.y.length:.2f}" for a in x] + [
+        f"M{at.left:.2f} {b:.2f}h{at.x.length:.2f}" for b in y
+    ]
+    ends = [f"M{a:.2f} {at.bottom:.2f}v3" for a in x] + [f"M{at.left:.2f} {b:.2f}h-3" for b in y]
+    axes = f"M{at.left:.2f} {at.top:.2f}v{at.y.length:.2f}h{at.x.length:.2f}"
+    numbers = [
+        text(at.left - 5.5, b + 2.8, number, MUTED, SMALL, "end")
+        for b, (_, number) in zip(y, told, strict=True)
+    ]
+    name, room = at.panel.ylabel, at.y.length + 2 * min(at.head, BOTTOM / 2)
+    size = max(TINY, min(TEXT, TEXT * room / wide(name, TEXT))) if name else TEXT
+    middle = f"translate({NAME} {(at.top + at.bottom) / 2:.2f}) rotate(-90)"
+    return [
+        element("path", d="".join(lines), stroke=RULE, stroke_width=0.6),
+        element("path", d="".join([axes, *ends]), stroke=MUTED, stroke_width=0.7, fill="none"),
+        *numbers,
+        text(0, 0, fitting(name, room, size), size=size, anchor="middle", transform=middle),
+    ]
+
+
+def across(at: Place, name: str) -> list[str]:
+    """Numbers and name of the axis across, below the last panel."""
+    numbers = [
+        text(at.left + float(at.x.at(tick)), at.bottom + 12.5, told, MUTED, SMALL, "middle")
+        for tick, told in at.x.ticks()
+    ]
+    return [
+        *numbers,
+        text(
+            at.left + at.x.length / 2,
+            at.bottom + 25.5,
+            fitting(name, at.x.length, TEXT),
+            anchor="middle",
+        ),
+    ]
+
+
+def curves(at: Place, key: str) -> list[str]:
+    """Marks and curves, cut off where the data area ends; the area is known by its place, so that
+    it does no harm where another
+    picture on the page has the same.
+    """
+    area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
+    drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
+    drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
+    own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
+    return [
+        element("clipPath", area, id=own),
+        element(
+            "g", "\n".join(drawn), clip_path=f"url(#{own})", stroke_linejoin="round", fill="none"
+        ),
+    ]
+
+
+def curved(at: Place, curve: Curve) -> list[str]:
+    """The line of a curve, its markers, and dots where it would not be seen."""
+    x, y = at.points(curve.x, curve.y)
+    alone = lone(x, y)
+    parts = [line(path(*fewer(x, y)), curve)] if curve.width else []
+    parts += [spots(x[alone], y[alone], curve, "o", DOT)] if curve.width and alone.any() else []
+    parts += [spots(x, y, curve, curve.marker, curve.size)] if curve.marker else []
+    return parts + ([spots(x[:1], y[:1], curve, "o", START)] if curve.dot else [])
+
+
+def line(data: str, curve: Curve) -> str:
+    """Path data in the style of a curve."""
+    return element(
+        "path",
+        d=data,
+        stroke=curve.color,
+        stroke_width=curve.width,
+        opacity=curve.alpha,
+        stroke_dasharray=dashes(curve.dash),
+        stroke_linecap="butt" if curve.dash else "round",
+    )
+
+
+def dashes(lengths: Sequence[float]) -> str:
+    return " ".join(f"{length:g}" for length in lengths)
+
+
+def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) -> str:
+    """Markers in the color of a curve."""
+    shape = SHAPES[marker].format(r=size / 2, d=size)
+    there = np.isfinite(x) & np.isfinite(y)
+    data = "".join(f"M{a:.2f} {b:.2f}{shape}" for a, b in zip(x[there], y[there], strict=True))
+    return element("path", d=data, fill=curve.color, opacity=curve.alpha)
+
+
+def marked(at: Place, mark: Mark) -> list[str]:
+    """Lines from bottom to top, with names that step down by turns."""
+    ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
+    parts = [
+        element(
+            "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
+        )
+    ]
+    for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
+        rows, late = name.split("\n"), x > 0.75 * at.x.length
+        for j, row in enumerate(rows):
+            y = at.top + 8 + TINY * 1.15 * (j + i % 3 * len(rows))
+            parts.append(
+                text(
+                    at.left + x + (-3 if late else 3),
+                    y,
+                    row,
+                    mark.color,
+                    TINY,
+                    "end" if late else "start",
+                )
+            )
+    return parts
+
+
+def legend(at: Place) -> list[str]:
+    """The heading and the entries above the data area."""
+    parts = (
+        [text(at.left, at.top - at.head + 9, fitting(at.panel.heading, at.x.length), MUTED)]
+        if at.panel.heading
+        else []
+    )
+    named = [curve for curve in at.panel.drawn if curve.label]
+    for curve, (right, up) in zip(named, at.entries, strict=True):
+        x, y = at.left + right, at.top + up
+        parts += [line(f"M{x:.2f} {y + 7:.2f}h{HANDLE - 5:.2f}", curve)] if curve.width else []
+        if curve.marker:
+            middle = x + (HANDLE - 5) / 2
+            parts.append(
+                spots(
+                    np.array([middle]),
+                    np.array([y + 7]),
+                    curve,
+                    curve.marker,
+                    min(curve.size, ROW / 2),
+                )
+            )
+        parts.append(
+            text(x + HANDLE, y + 9.8, fitting(curve.label, at.x.length - HANDLE), size=SMALL)
+        )
+    return parts
+
+
+def labels(at: Place) -> list[str]:
+    """Texts at points, and one in the middle where there is nothing else."""
+    x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
+    parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
+    for label in at.panel.labels:
+        (x, y), (right, up) = at.points(*label.point), label.shift
+        parts.append(text(x + right, y - up, label.text, label.color, SMALL))
+    return parts
+
+
+def text(
+    x, y, content: str, color: str = INK, size: float = TEXT, anchor: str = "start", **attributes
+) -> str:
+    """A line of text whose baseline begins, has its middle or ends at a point."""
+    plain = escape(UNKNOWN.sub("�", content))
+    return element(
+        "text",
+        plain,
+        x=float(x),
+        y=float(y),
+        fill=color,
+        font_size=size,
+        text_anchor=anchor,
+        **attributes,
+    )
+
+
+def element(name: str, content: str = "", **attributes: str | float) -> str:
+    """An element; attributes with a hyphen are given with an underscore, empty ones are left
+    out.
+    """
+    told = {
+        key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".")
+        if isinstance(x, float)
+        else str(x)
+        for key, x in attributes.items()
+    }
+    inside = "".join(f' {key}="{escape(UNKNOWN.sub("�", x))}"' for key, x in told.items() if x)
+    return f"<{name}{inside}>{content}</{name}>" if content else f"<{name}{inside}/>"
+
+
+def _of_the_page(found: re.Match) -> str:
+    attribute, color = found.groups()
+    return f'{attribute}var(--{COLORS[color]}, {color})"' if color in COLORS else found[0]

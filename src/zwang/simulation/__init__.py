@@ -1,0 +1,18 @@
+"""Motions over time: simulated, differentiated, many at once, fitted to data.
+
+| file | what |
+|---|---|
+| `simulate.py` | `simulate`: a model, a start and a time span in, a run out |
+| `driver.py` | a run from start to end: the compiled loop called again and again |
+| `switching.py` | constraints that are switched on and off: conditions, impacts, refusals |
+| `trajectory.py` | `trajectory`: one motion inside `jit`, `vmap`, `grad` and `jacfwd` |
+| `batch.py` | `batch`: many motions of one model, in chunks; `prepare`: the same, compiled only |
+| `single_precision.py` | a program in 32-bit numbers |
+| `fit.py` | `fit`: parameters from a measured trajectory, with their uncertainty |
+| `fit_problem.py` | the least-squares problem behind it |
+| `parameter_names.py` | parameters by name in a nested dictionary |
+| `results/` | what a run computed: steps, dataset, crossings |
+"""
+
+from zwang.simulation.simulate import Stop as Stop
+from zwang.simulation.simulate import simulate as simulate

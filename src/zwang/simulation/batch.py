@@ -1,0 +1,358 @@
+"""Many motions of one model side by side: other starts, other parameters, one compiled program."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int, PyTree
+
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.arrays import require_float64
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError, Result
+from zwang.programs import compiler_options
+from zwang.programs.abreast import abreast
+from zwang.programs.single import members_together
+from zwang.simulation.results.saving import save
+from zwang.simulation.single_precision import narrowed
+from zwang.simulation.trajectory import Trajectory, trajectory, violations
+
+if TYPE_CHECKING:
+    import xarray
+
+FEW = 16
+"""Members that a core must have to itself, at least, before another one takes part."""
+CHUNK, WIDE = 32, 256
+"""Members in one call unless given. On a processor as many as fill its registers and fit into a
+core's cache (five-bar, processor
+seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them;
+elsewhere more, for width is speed.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Motions of one model at common sample times, on the host.
+
+    Attributes:
+        model: the model.
+        t: sample times [s], shape (samples,).
+        q, v: shapes (members, samples, nq) and (members, samples, nv); NaN after an early stop.
+        violation: dimensionless position violation, shape (members, samples).
+        start_violation: that of each start as given, shape (members,).
+        steps, rejected: per member.
+        result: a `Result` code per member.
+        memory_per_member: bytes that the compiled program holds for each member of a chunk, results
+            included.
+    """
+
+    model: Model
+    t: Float[np.ndarray, " samples"]
+    q: Float[np.ndarray, "members samples nq"]
+    v: Float[np.ndarray, "members samples nv"]
+    violation: Float[np.ndarray, "members samples"]
+    start_violation: Float[np.ndarray, " members"]
+    steps: Int[np.ndarray, " members"]
+    rejected: Int[np.ndarray, " members"]
+    result: Int[np.ndarray, " members"]
+    memory_per_member: int
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Why a member stopped early, by its index; empty if all reached the end."""
+        return {int(i): Result(int(self.result[i])).sentence for i in np.flatnonzero(self.result)}
+
+    @property
+    def dataset(self) -> xarray.Dataset:
+        """Everything as an xarray dataset with dimensions `member`, `time`, `coordinate` and
+        `velocity`.
+        """
+        import xarray
+
+        system = self.model.system
+        return xarray.Dataset(
+            {
+                "q": (("member", "time", "coordinate"), self.q),
+                "v": (("member", "time", "velocity"), self.v),
+                "violation": (
+                    ("member", "time"),
+                    self.violation,
+                    {"long_name": "position violation (dimensionless)"},
+                ),
+                "start_violation": ("member", self.start_violation),
+                "steps": ("member", self.steps),
+                "rejected": ("member", self.rejected),
+                "result": (
+                    "member",
+                    self.result,
+                    {"meanings": "; ".join(f"{r.value} {r.sentence}" for r in Result)},
+                ),
+            },
+            {
+                "time": ("time", self.t, {"units": "s"}),
+                "coordinate": list(system.coordinates),
+                "velocity": list(system.velocities),
+            },
+            {"model": self.model.name},
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the dataset as NetCDF (`.nc`), all or nothing.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
+        """
+        return save(self.dataset, path, formats=(".nc",))
+
+
+Precision = Literal["double", "single"]
+IN_SINGLE = Proximal(damping=1e-4, sweeps=6)
+"""How A⊕ is computed in single precision: the damping lies as far above its round-off, 1e-7 for
+each of some rows, as the default
+does above that of double precision; more sweeps make up for it. `five-bar`, 2 s through its
+singular configuration: 7e-6 rad off (7e-3 with a damping of 1e-5).
+"""
+
+
+class _Members(NamedTuple):
+    """Starts and parameters, which of them have an axis of members, and how many members there
+    are.
+    """
+
+    arguments: tuple
+    axes: tuple
+    number: int
+
+    def part(self, first: int, size: int) -> tuple:
+        """Members from `first` on, the last one repeated where they are not enough: one shape, one
+        program.
+        """
+        index = np.minimum(np.arange(first, first + size), self.number - 1)
+        take = lambda x, axis: x if axis is None else x[index]
+        (q0, v0, params), axes = self.arguments, self.axes
+        return (
+            take(q0, axes[0]),
+            take(v0, axes[1]),
+            {name: take(value, axes[2][name]) for name, value in params.items()},
+        )
+
+
+class Program:
+    """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`.
+
+    Attributes:
+        one_kernel: whether all members of a chunk run in one kernel.
+        memory_per_member: bytes that the program holds for each member of a chunk, results
+            included.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        times,
+        many: Callable,
+        members: _Members,
+        chunk: int,
+        cores: int | None,
+        often: bool,
+    ):
+        self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEW))
+        self._model, self._times, self._members = model, times, members
+        self._size = min(chunk, -(-members.number // self._workers))
+        example = members.part(0, self._size)
+        compiled = members_together(many, example) if often else None
+        self.one_kernel = compiled is not None
+        if compiled is None:
+            compiled = jax.jit(many).lower(*example).compile(compiler_options(self._size))
+        self._compiled = compiled
+        needed = compiled.memory_analysis()  # which takes a tenth of a second
+        self.memory_per_member = (
+            0
+            if needed is None
+            else (needed.temp_size_in_bytes + needed.output_size_in_bytes) // self._size
+        )
+
+    def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
+        """All members, chunk by chunk; `progress` is called with the fraction done."""
+        chunks, starts = [], range(0, self._members.number, self._size)
+
+        def part(first: int):
+            found = self._compiled(*self._members.part(first, self._size))
+            return jax.tree_util.tree_map(np.asarray, found[0] if self.one_kernel else found)
+
+        with ThreadPoolExecutor(self._workers) as pool:  # the program runs outside Python's lock
+            for first, chunk in zip(starts, pool.map(part, starts), strict=True):
+                chunks.append(chunk)
+                if progress is not None:
+                    progress(min(1.0, (first + self._size) / self._members.number))
+        x = jax.tree_util.tree_map(
+            lambda *parts: np.concatenate(parts)[: self._members.number], *chunks
+        )
+        return Batch(
+            self._model,
+            self._times,
+            x.q,
+            x.v,
+            x.violation,
+            x.start_violation,
+            x.steps,
+            x.rejected,
+            x.result,
+            self.memory_per_member,
+        )
+
+
+def batch(
+    model: Model,
+    q0,
+    v0,
+    times,
+    *,
+    params: PyTree = None,
+    chunk: int | None = None,
+    cores: int | None = None,
+    precision: Precision = "double",
+    often: bool = False,
+    progress: Callable[[float], None] | None = None,
+    **options,
+) -> Batch:
+    """Run one model from many starts, with many parameters, or both.
+
+    Args:
+        model: the model.
+        q0, v0: starts, shapes (members, nq) and (members, nv); or (nq,) and (nv,), shared by all.
+        times: common sample times [s]; the first is the start.
+        params: parameters that differ from the model's; each of the model's shape, shared by all,
+            or with a leading axis of members.
+        chunk: members that run at once on a core, `CHUNK` or `WIDE` unless given; every core takes
+            a chunk, which lasts as long as its slowest member. Memory is `chunk` times
+            `Batch.memory_per_member` times the number of cores.
+        progress: called with the fraction done, between chunks.
+        cores: how many cores take part; all unless given, as long as each has `FEW` members.
+        precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
+            lost in every step. The `violation` that it leaves is found in double precision.
+        often: so many members that the compiler may take half a minute: on a processor all members
+            of a chunk run in one kernel, in half the time (docs/performance), if the model fits
+            into one.
+        options: `rtol`, `atol`, `step`, `integrator`, `drift`, `pseudoinverse`, `start_tolerance`,
+            `max_steps` of `zw.trajectory`.
+
+    Returns:
+        A `Batch`; a member that fails keeps what it reached and says why in `.failures`, the others
+        go on.
+
+    Raises:
+        ModelError: if shapes disagree.
+    """
+    run = prepare(
+        model,
+        q0,
+        v0,
+        times,
+        params=params,
+        chunk=chunk,
+        cores=cores,
+        precision=precision,
+        often=often,
+        **options,
+    )
+    return run(progress)
+
+
+def prepare(
+    model: Model,
+    q0,
+    v0,
+    times,
+    *,
+    params: PyTree = None,
+    chunk: int | None = None,
+    cores: int | None = None,
+    precision: Precision = "double",
+    often: bool = False,
+    **options,
+) -> Program:
+    """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
+    require_float64()
+    q0, v0 = np.asarray(q0, float), np.asarray(v0, float)
+    params = {} if params is None else params
+    if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
+        raise ModelError(
+            "batch takes params as a dictionary of those that differ from the model's."
+        )
+    axes, members = _axes(model, q0, v0, params)
+    if chunk is None:
+        chunk = CHUNK if jax.default_backend() == "cpu" else WIDE
+    if chunk < 1 or (cores is not None and cores < 1):
+        raise ModelError(
+            f"chunk is {chunk} and cores {cores}, expected at least 1 member and 1 core."
+        )
+    times = np.asarray(times, float)
+    params = {name: np.asarray(value, float) for name, value in params.items()}
+    one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
+    often = often and jax.default_backend() == "cpu"
+    beside = abreast if often else jax.vmap
+    many = beside(one, axes)
+    if precision != "double":
+        if precision != "single" or options.get("step") is None:
+            raise ModelError(
+                "single precision cannot hold an error to a tolerance; give step=, the length "
+                "of a step in seconds."
+                if precision == "single"
+                else f"precision is {precision!r}, expected 'double' or 'single'."
+            )
+        options.setdefault("pseudoinverse", IN_SINGLE)
+        many = _in_single(
+            many, beside(lambda q, v, p, x: violations(model, q, v, p or None, x), (*axes, 0))
+        )
+    return Program(
+        model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, often
+    )
+
+
+def _in_single(many: Callable, violations: Callable) -> Callable:
+    """All members in 32-bit numbers, their violations in 64-bit ones."""
+
+    def run(q0, v0, params) -> Trajectory:
+        found = narrowed(many)(q0, v0, params)
+        return dataclasses.replace(found, violation=violations(q0, v0, params, found))
+
+    return run
+
+
+def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:
+    """Which arguments have an axis of members, for `vmap`, and how many members there are."""
+    model.merged(params)  # names
+    expected = {"q0": (model.system.nq,), "v0": (model.system.nv,)} | {
+        k: np.shape(model.params[k]) for k in params
+    }
+    sizes, axes = {}, {}
+    for name, value in {"q0": q0, "v0": v0, **params}.items():
+        shape, one = np.shape(value), expected[name]
+        if shape != one and shape[1:] != one:
+            raise ModelError(
+                f"{name} has shape {shape}, expected {one} for all members or "
+                f"({'members, ' + str(one)[1:]} for each."
+            )
+        axes[name] = None if shape == one else 0
+        if axes[name] == 0:
+            sizes[name] = shape[0]
+    if not sizes:
+        raise ModelError(
+            "batch got one start and one set of parameters; give q0, v0 or a parameter a "
+            "leading axis of members."
+        )
+    if len(set(sizes.values())) > 1 or 0 in sizes.values():
+        raise ModelError(
+            "batch got different numbers of members: "
+            f"{', '.join(f'{k}: {n}' for k, n in sizes.items())}."
+        )
+    return (axes["q0"], axes["v0"], {k: axes[k] for k in params}), next(iter(sizes.values()))

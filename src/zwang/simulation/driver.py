@@ -1,0 +1,260 @@
+"""A run from its start to its last sample: the compiled loop called chunk by chunk, and turned
+where a switch is due.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import equinox as eqx
+import numpy as np
+
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.arrays import on_device
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.errors import Result
+from zwang.simulation.results import Steps, Switched
+from zwang.simulation.results.observe import refuse_missed
+from zwang.simulation.switching import (
+    CHATTER,
+    SAME_INSTANT,
+    RefusedSwitchError,
+    Switching,
+    accumulation,
+    event_values,
+)
+from zwang.simulation.watch import (
+    Contradiction,
+    NearlyParallel,
+    blocked,
+    decisive,
+    examine,
+    rescaled,
+)
+from zwang.stepping.base import AbstractIntegrator
+from zwang.stepping.step_loop import CHUNK, Progress, Tolerances, advance
+
+RECENT = 8
+"""Steps before a turn, the longest of which is tried first after it."""
+SOON = 0.1
+"""Part of the time since the turn before that the first step after a turn takes at most: the next
+turn may come as soon, or sooner,
+and a condition that has come back to zero within that step would be missed.
+"""
+
+
+class RunDriver:
+    """Where a run is, and what it has left behind.
+
+    Args:
+        flow, integrator, events, tolerances, limit: as `advance` takes them.
+        switching: the switches, or None.
+        instants: sample times [s].
+        progress: called with the fraction done, or None.
+        model: what moves, for names in messages.
+        changeable: whether the method for A⊕ may be changed where rows become nearly parallel.
+
+    Attributes:
+        parts: every accepted step.
+        turned: every change of topology.
+        detail: what could not be switched, or which constraints end the run, or None.
+        changes: a sentence for each change of the method for A⊕.
+    """
+
+    def __init__(
+        self,
+        flow: ConstrainedVectorField,
+        integrator: AbstractIntegrator,
+        events: Events,
+        switching: Switching | None,
+        instants: np.ndarray,
+        tolerances: Tolerances,
+        limit,
+        progress: Callable[[float], None] | None,
+        *,
+        model: Model,
+        changeable: bool,
+    ):
+        self.model, self.changeable = model, changeable
+        self.changes: list[str] = []
+        self.flow, self.integrator, self.events, self.switching = (
+            flow,
+            integrator,
+            events,
+            switching,
+        )
+        self.instants, self.tolerances, self.limit, self.progress = (
+            instants,
+            tolerances,
+            limit,
+            progress,
+        )
+        self.parts: list[Steps] = []
+        self.turned: list[Switched] = []
+        self.detail: str | None = None
+        self.first_step = np.nan
+
+    def follow(self, here: Progress) -> tuple[Result, Progress]:
+        """Step to the last sample, or as far as the motion goes."""
+        t0, instants = float(here.t), self.instants
+        self.first_step = float(here.h)
+        done = self._add(here, 0)
+        try:
+            while done < len(instants):
+                until = (
+                    np.inf if self.switching is None else self.switching.next_time(float(here.t))
+                )
+                window = np.full(CHUNK, np.inf)
+                ahead = instants[done : done + CHUNK]
+                ahead = np.minimum(
+                    ahead[: np.searchsorted(ahead, until) + 1], until
+                )  # the last one may be a switch's, not a sample's
+                window[: len(ahead)] = ahead
+                before = here
+                here, history = advance(
+                    self.flow,  # type: ignore
+                    self.integrator,
+                    self.events,
+                    here,
+                    window,  # type: ignore
+                    self.tolerances,
+                    self.limit,
+                )
+                part = Steps.of(history, done).without_samples_from(until)
+                found = examine(self.model, self.flow, self.parts[-1], part)
+                if isinstance(found, Contradiction):
+                    self.parts.append(part.first(found.step))
+                    self.detail = found.sentence
+                    return Result.INCONSISTENT, self._stopped_at(here)
+                if isinstance(found, NearlyParallel) and self._decide(found, before):
+                    here = before  # the chunk is taken once more
+                    continue
+                self.parts.append(part)
+                done += part.samples
+                refuse_missed(self.flow, self.parts[-1].t, self.parts[-1].y)
+                if self.progress is not None:
+                    self.progress((float(here.t) - t0) / (instants[-1] - t0))
+                stopped = int(here.result)
+                if stopped == Result.STOPPED and not np.any(
+                    np.asarray(here.fired)[: len(self.events.stops)]
+                ):
+                    stopped = Result.SUCCESS  # a switch, and no condition that ends the run
+                if stopped == Result.NOT_CONVERGED:
+                    stopped, self.detail = blocked(
+                        self.model,
+                        self.flow.with_input(on_device(part.applied[-1]))
+                        if len(part.t)
+                        else self.flow,
+                        float(here.t),
+                        np.asarray(here.y),
+                        float(here.h),
+                    )
+                if stopped != Result.SUCCESS:
+                    return Result(stopped), here
+                if float(here.t) == until or np.any(np.asarray(here.fired)):
+                    here = self._turn(here, instants[-1] - t0)
+                    done += self._add(here, done)
+        except RefusedSwitchError as refused:
+            self.detail = refused.detail
+            return refused.result, here
+        except KeyboardInterrupt:
+            return Result.INTERRUPTED, here
+        return Result.SUCCESS, here
+
+    def _add(self, here: Progress, done: int) -> int:
+        """Keep a state that no step ended on; 1 if it is the next sample, else 0."""
+        sampled = done < len(self.instants) and self.instants[done] == float(here.t)
+        self.parts.append(
+            Steps.start(
+                float(here.t),
+                np.asarray(here.y),
+                done if sampled else -1,
+                np.asarray(self.flow.held_input(here.controller_state)),
+            )
+        )
+        return int(sampled)
+
+    def _stopped_at(self, here: Progress) -> Progress:
+        """Where the last step that is kept has ended."""
+        last = [part for part in self.parts if len(part.t)][-1]
+        kept = sum(len(part.t) for part in self.parts) - 1
+        where = lambda p: (p.t, p.y, p.accepted)
+        return eqx.tree_at(where, here, (last.t[-1], last.y[-1], np.int64(kept)))
+
+    def _decide(self, found: NearlyParallel, here: Progress) -> bool:
+        """Whether a chunk is to be taken once more, with row lengths or a method that its rows
+        need.
+        """
+        dynamics = self.flow.dynamics
+        if (flow := rescaled(self.flow, float(here.t), np.asarray(here.y))) is not self.flow:
+            self.flow = flow
+            return True
+        if not self.changeable or type(dynamics.pseudoinverse) is not Proximal:
+            return False
+        when = f"from t = {float(here.t):.6g} s on"
+        dynamics, sentence = decisive(dynamics, found.sigma, when)
+        self.flow = dataclasses.replace(self.flow, dynamics=dynamics)
+        self.changes.append(sentence)
+        return True
+
+    def _turn(self, here: Progress, duration: float) -> Progress:
+        """Switch what is due, and what that switches in its wake at the same instant: a rope that
+        is pushed as soon as it is taut.
+        """
+        switching = self.switching
+        assert switching is not None
+        stops, first = len(self.events.stops), len(self.turned)
+        due = switching.due(here, stops)
+        while due:
+            now = switching.apply(self.flow, here, due, duration)
+            self.turned.append(now.record)
+            values = (
+                np.array(event_values(self.events, self.flow, now.controller_state, here.t, now.y))
+                if len(here.events)
+                else np.zeros(0)
+            )
+            for k, turn in enumerate(switching.conditions, start=stops):
+                if not turn.off and due.get(turn.switch) == 1:
+                    values[k] = (
+                        np.inf
+                        # spent: the constraint has brought it to zero, on which side of it is
+                        # round-off
+                    )
+            fired = (
+                self.events.rising
+                & (np.asarray(here.events) <= 0)
+                & (values > 0)
+                & np.isfinite(values)
+            )
+            here = eqx.tree_at(
+                lambda p: (p.y, p.controller_state, p.events, p.fired),
+                here,
+                (now.y, now.controller_state, values, fired),
+            )
+            due = switching.due(here, stops)
+            recent = [x for x in self.turned if here.t - x.time <= SAME_INSTANT * duration]
+            if len(recent) > CHATTER or len(self.turned) - first > 2 * len(switching.switches) + 1:
+                raise RefusedSwitchError(Result.CHATTERING, self.turned[-1].what)
+        what = self.turned[first].what if len(self.turned) > first else ""
+        limit = accumulation([x.time for x in self.turned if x.what == what])
+        if limit <= self.instants[-1]:
+            detail = (
+                f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "
+                "before with a zw.Stop"
+            )
+            raise RefusedSwitchError(Result.CHATTERING, detail)
+        t = np.concatenate([part.t for part in self.parts[-2:]])
+        lengths = np.diff(t)[-RECENT:]
+        fixed = self.tolerances.growth[1] == 1
+        h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
+        apart = float(here.t) - self.turned[first - 1].time if first else np.inf
+        h = h if fixed or apart <= 0 else min(h, SOON * apart)
+        fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result, p.fired)
+        values = (h, 1.0, np.inf, 0, Result.SUCCESS, np.zeros(len(here.fired), bool))
+        like = [
+            np.asarray(new, np.asarray(old).dtype)
+            for new, old in zip(values, fresh(here), strict=True)
+        ]
+        return eqx.tree_at(fresh, here, like)

@@ -1,0 +1,177 @@
+"""Parameters of a model from a measured trajectory, with their uncertainty."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from jaxtyping import Float
+
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.simulation.fit_problem import Problem
+from zwang.simulation.parameter_names import write
+from zwang.simulation.trajectory import Trajectory
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """What `fit` found.
+
+    Attributes:
+        model: the model with the fitted parameters.
+        parameters: name → value.
+        uncertainty: name → standard deviation (1σ), of the parameter's shape; infinite where data
+            say nothing.
+        covariance: of all fitted numbers, in the order of `labels`, shape (n, n).
+        labels: name of each fitted number, `mass[0]` …, then those of the start if it was fitted.
+        at_bound: names that ended on a bound; their uncertainty is that of the others only.
+        noise: observed coordinate → standard deviation of its noise, as given or as estimated.
+        residual: observed minus fitted, in units of the noise, shape (observations,).
+        start: the start of the fitted trajectory.
+        trajectory: the fitted trajectory at the times of the data.
+        evaluations: number of trajectories with their derivatives.
+        message: how the search ended.
+    """
+
+    model: Model
+    parameters: dict[str, np.ndarray]
+    uncertainty: dict[str, np.ndarray]
+    covariance: Float[np.ndarray, "n n"]
+    labels: tuple[str, ...]
+    at_bound: tuple[str, ...]
+    noise: dict[str, float]
+    residual: Float[np.ndarray, " observations"]
+    start: State
+    trajectory: Trajectory
+    evaluations: int
+    message: str
+
+    @property
+    def correlation(self) -> Float[np.ndarray, "n n"]:
+        """Correlation of the fitted numbers."""
+        sigma = np.sqrt(np.diag(self.covariance))
+        return self.covariance / np.outer(sigma, sigma)
+
+    def __str__(self) -> str:
+        sigma = np.sqrt(np.diag(self.covariance))
+        values = np.concatenate([np.ravel(x) for x in self.parameters.values()])
+        rows = [
+            f"{name:24s} {x: .6g} ± {s:.2g}"
+            for name, x, s in zip(self.labels, values, sigma, strict=False)
+        ]
+        worst = float(np.sqrt(np.mean(self.residual**2)))
+        return "\n".join(
+            [
+                *rows,
+                f"{len(self.residual)} observations, {worst:.3g} of their noise on average; "
+                f"{self.message}",
+            ]
+        )
+
+
+def fit(
+    model: Model,
+    times: Sequence[float],
+    observed: Mapping[str, Sequence[float]],
+    parameters: Mapping[str, object] | Sequence[str],
+    *,
+    q0,
+    v0,
+    bounds: Mapping[str, tuple] | None = None,
+    noise: float | Mapping[str, float] | None = None,
+    fit_start: bool = False,
+    rtol: float = 1e-8,
+    max_steps: int = 4096,
+    progress: Callable[[int, float], None] | None = None,
+) -> Fit:
+    """Find the parameters with which a model's trajectory is nearest to data, by nonlinear least
+    squares.
+
+        min Σ ((observed − q(t; p)) / σ)²,    covariance  (JᵀJ)⁻¹,  J = ∂(q/σ)/∂p
+
+    The derivative J runs through the projections and through singular configurations
+    (`zw.trajectory`).
+
+    Args:
+        model: the model; `model.params` is a dictionary.
+        times: instants of the data [s], the first one of the start, increasing.
+        observed: coordinate (or velocity, as `d/dt name`) → its measured values at `times`; NaN
+            where there is none.
+        parameters: names of the parameters to be found, or name → first guess; the model's values
+            unless given. A name may lead into groups and single entries: `springs.slide.damping`,
+            `mass[1]`.
+        q0, v0: start; moved onto the constraints for every parameter tried. The start's own data
+            may be NaN.
+        bounds: name → (lowest, highest), numbers or arrays of the parameter's shape.
+        noise: standard deviation of the data, one for all or per coordinate; estimated from the
+            residual of a first fit, per coordinate, unless given.
+        fit_start: find the start as well, along the freedoms that the constraints leave at it.
+        rtol, max_steps: of the integration.
+        progress: called with the number of evaluations and the present mean residual.
+
+    Returns:
+        A `Fit`.
+
+    Raises:
+        ModelError: for unknown names, wrong shapes, a first guess outside of the bounds or from
+            which no trajectory reaches the end, or parameters that the data cannot tell apart.
+    """
+    problem = Problem.of(
+        model,
+        np.asarray(times, float),
+        observed,
+        parameters,
+        q0,
+        v0,
+        bounds or {},
+        fit_start,
+        rtol=rtol,
+        max_steps=max_steps,
+    )
+    sigma = problem.given_noise(noise)
+    weighed = np.ones(len(problem.columns)) if sigma is None else sigma
+    best = problem.solve(problem.unknowns.guess, weighed, progress)
+    if sigma is None:
+        weighed = problem.estimated_noise(best.x)
+        best = problem.solve(best.x, weighed, progress)
+    return _answer(problem, best, weighed)
+
+
+def _answer(problem: Problem, best, sigma) -> Fit:
+    """The fit at the end of the search; the uncertainty of numbers at a bound is taken as none."""
+    y, J, run = problem.at(best.x)
+    known = np.isfinite(problem.data)
+    active = best.active_mask != 0
+    slope = (J / sigma[:, None])[known]
+    covariance = np.zeros((len(best.x), len(best.x)))
+    inside = np.flatnonzero(~active)
+    R = scipy.linalg.qr(slope[:, inside], mode="r")[0][: len(inside)]
+    inverse = scipy.linalg.solve_triangular(R, np.eye(len(inside)))
+    covariance[np.ix_(inside, inside)] = inverse @ inverse.T
+    numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
+    fitted, labels = numbers(best.x), problem.unknowns.labels
+    model = eqx.tree_at(
+        lambda m: m.params,
+        problem.model,
+        write(problem.model.params, {n: jnp.asarray(x) for n, x in fitted.items()}),
+    )
+    noise = {n: float(s) for n, s in zip(problem.columns, sigma, strict=True)}
+    return Fit(
+        model,
+        fitted,
+        numbers(np.sqrt(np.diag(covariance))),
+        covariance,
+        labels,
+        tuple(labels[i] for i in np.flatnonzero(active)),
+        noise,
+        ((problem.data - y) / sigma)[known],
+        State(jnp.asarray(run.q[0]), jnp.asarray(run.v[0]), jnp.asarray(run.t[0])),
+        run,
+        problem.evaluations,
+        best.message,
+    )

@@ -1,0 +1,340 @@
+"""The least-squares problem behind `fit`: unknown numbers, observed curves, and the derivative of
+one by the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+from jax.flatten_util import ravel_pytree
+
+from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError, Result
+from zwang.programs import program
+from zwang.simulation.parameter_names import names, read, write
+from zwang.simulation.trajectory import Trajectory, trajectory
+
+UNIDENTIFIABLE = 1e-6
+"""A direction of parameters (relative changes) that moves the observations by less than this times
+the strongest one's effect
+cannot be told from data.
+"""
+RANK_THRESHOLD = 1e-8
+"""Singular values of A at the start, relative to the largest, that count as free directions of the
+start.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknowns:
+    """What is to be found, as one vector: named parameters, then the start along its free
+    directions.
+
+    Attributes:
+        guess, lower, upper: shape (n,).
+        labels: name of each number.
+        split: vector → (parameters by name, free directions of q, free directions of v).
+    """
+
+    guess: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    labels: tuple[str, ...]
+    split: Callable
+
+    @classmethod
+    def of(cls, guess: dict, bounds: Mapping[str, tuple], freedoms: int) -> Unknowns:
+        def vector(values: dict, start: float):
+            numbers = {name: np.asarray(values[name], float) for name in guess}
+            return ravel_pytree((numbers, np.full(freedoms, start), np.full(freedoms, start)))
+
+        low, high = (
+            {
+                n: np.broadcast_to(bounds.get(n, (-np.inf, np.inf))[i], np.shape(x))
+                for n, x in guess.items()
+            }
+            for i in (0, 1)
+        )
+        for name, value in guess.items():
+            if np.any(np.asarray(value) <= low[name]) or np.any(np.asarray(value) >= high[name]):
+                raise ModelError(
+                    f"fit: the first guess {value} of {name!r} is not inside its bounds "
+                    f"{low[name]} … {high[name]}."
+                )
+        numbers, split = vector(guess, 0.0)
+        labels = [
+            f"{n}[{i}]" if np.ndim(guess[n]) else n
+            for n in sorted(guess)
+            for i in range(np.size(guess[n]))
+        ]
+        labels += [
+            f"start {what} {i}" for what in ("position", "velocity") for i in range(freedoms)
+        ]
+        lower, upper = np.asarray(vector(low, -np.inf)[0]), np.asarray(vector(high, np.inf)[0])
+        return cls(np.asarray(numbers), lower, upper, tuple(labels), split)
+
+
+@program
+def _evaluate(
+    model: Model,
+    split: Callable,
+    place: tuple[int, ...],
+    max_steps: int,
+    start: State,
+    free,
+    times,
+    rtol,
+    x,
+):
+    """Derivative of the observed curves by x, and the trajectory; one program for all data of a
+    model.
+    """
+
+    def curves(x):
+        p, along_q, along_v = split(x)
+        q = (
+            model.system.move(start.q, free @ along_q, start.t, write(model.params, p))
+            if free.shape[1]
+            else start.q
+        )
+        run = trajectory(
+            model,
+            q,
+            start.v + free @ along_v,
+            times,
+            params=write(model.params, p),
+            rtol=rtol,
+            gradient="forward",
+            start_tolerance=np.inf,
+            max_steps=max_steps,
+        )
+        return jnp.concatenate([run.q, run.v], axis=1)[:, jnp.asarray(place)], run
+
+    return jax.jacfwd(curves, has_aux=True)(x)
+
+
+@dataclasses.dataclass
+class Problem:
+    """Curves of a model and their derivative by the unknowns, next to the data.
+
+    Attributes:
+        columns: column of (q, v) of each observed name.
+        data: shape (samples, observed), NaN where nothing was measured.
+        evaluate: vector of unknowns → (derivative of the observed curves, trajectory), compiled.
+        evaluations: how often it was called.
+        last: the last call's vector and answer.
+    """
+
+    model: Model
+    unknowns: Unknowns
+    columns: dict[str, int]
+    data: np.ndarray
+    evaluate: Callable
+    evaluations: int = 0
+    last: tuple | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        times,
+        observed,
+        parameters,
+        q0,
+        v0,
+        bounds,
+        fit_start: bool,
+        rtol: float,
+        max_steps: int,
+    ) -> Problem:
+        guess = _guess(model, parameters, bounds)
+        columns, data = _observations(model, times, observed)
+        start = model.state(q0, v0, times[0])
+        free = np.zeros((model.system.nv, 0))
+        if fit_start:
+            start = consistent_state(
+                model, q0, v0, float(times[0]), params=write(model.params, guess)
+            ).state
+            free = _freedoms(model, start, guess)
+        unknowns = Unknowns.of(guess, bounds, free.shape[1])
+        place = tuple(columns.values())
+
+        def evaluate(x):
+            return _evaluate(
+                model,
+                unknowns.split,
+                place,
+                max_steps,
+                start,
+                jnp.asarray(free),
+                jnp.asarray(times),
+                jnp.asarray(rtol),
+                x,
+            )
+
+        return cls(model, unknowns, columns, data, evaluate)
+
+    def given_noise(self, noise) -> np.ndarray | None:
+        """Standard deviation of each observed column, or None if it is to be estimated."""
+        if noise is None:
+            return None
+        if isinstance(noise, Mapping):
+            missing = [n for n in self.columns if n not in noise]
+            if missing:
+                raise ModelError(f"fit: noise is given per coordinate but not for {missing[0]!r}.")
+            noise = [noise[n] for n in self.columns]
+        sigma = np.broadcast_to(np.asarray(noise, float), (len(self.columns),))
+        if not np.all(np.isfinite(sigma) & (sigma > 0)):
+            raise ModelError(f"fit: noise is {noise}, expected positive standard deviations.")
+        return sigma
+
+    def at(self, x) -> tuple[np.ndarray, np.ndarray, Trajectory]:
+        """Curves (samples, observed), their derivative by x, and the run; each x is evaluated
+        once.
+        """
+        if self.last is None or not np.array_equal(self.last[0], x):
+            J, run = jax.tree_util.tree_map(np.asarray, self.evaluate(x))
+            self.last = (
+                np.array(x),
+                np.concatenate([run.q, run.v], axis=1)[:, list(self.columns.values())],
+                J,
+                run,
+            )
+            self.evaluations += 1
+        return self.last[1:]
+
+    def solve(self, x, sigma, progress) -> scipy.optimize.OptimizeResult:
+        """Search from x with weights 1/σ."""
+        known = np.isfinite(self.data)
+        if code := int(self.at(x)[2].result):
+            raise ModelError(
+                f"fit: the trajectory of the first guess stops early: {Result(code).sentence}; "
+                "start from a better guess."
+            )
+
+        def residual(x):
+            y, _, _ = self.at(
+                x
+            )  # NaN where a trial stopped early: the search then takes a shorter step
+            r = ((y - self.data) / sigma)[known]
+            if progress is not None:
+                progress(self.evaluations, float(np.sqrt(np.mean(r**2))))
+            return r
+
+        def slope(x):
+            return (self.at(x)[1] / sigma[:, None])[known]
+
+        self._check_identifiable(x, slope(x))
+        bounds = (self.unknowns.lower, self.unknowns.upper)
+        search: Callable = (
+            scipy.optimize.least_squares
+        )  # its stub takes no function for the derivative
+        return search(residual, x, slope, bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
+
+    def estimated_noise(self, x) -> np.ndarray:
+        """RMS of the residual per coordinate, with the fitted numbers shared out over all data."""
+        y, _, _ = self.at(x)
+        known = np.isfinite(self.data)
+        left = 1 - len(x) / known.sum()
+        if left <= 0:
+            raise ModelError(
+                f"fit: {known.sum()} observations for {len(x)} numbers; give more data or the "
+                "noise."
+            )
+        size = np.sqrt(np.nansum((y - self.data) ** 2, axis=0) / known.sum(axis=0) / left)
+        return np.maximum(size, 1e-12 * np.nanmax(np.abs(self.data), axis=0) + 1e-300)
+
+    def _check_identifiable(self, x, J) -> None:
+        if not np.all(np.isfinite(J)):
+            raise ModelError(
+                "fit: the derivative of the trajectory is not finite at the first guess."
+            )
+        scaled = J * np.where(x != 0, np.abs(x), 1.0)
+        _, s, Vt = np.linalg.svd(scaled, full_matrices=False)
+        if s[-1] <= UNIDENTIFIABLE * s[0] or len(scaled) < len(x):
+            order = np.argsort(-np.abs(Vt[-1]))
+            named = [
+                self.unknowns.labels[i]
+                for i in order
+                if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])
+            ]
+            what = (
+                f"{named[0]!r} has no effect on the data"
+                if len(named) == 1
+                else f"the data cannot tell {', '.join(map(repr, named[:5]))} apart"
+            )
+            raise ModelError(
+                f"fit: {what} (relative effect {s[-1] / s[0]:.1e}, needed "
+                f"{UNIDENTIFIABLE:.0e}); fix one of them or observe more."
+            )
+
+
+def _guess(model: Model, parameters, bounds) -> dict:
+    """First guess of each parameter by name, checked."""
+    if not isinstance(model.params, dict):
+        raise ModelError(
+            f"fit needs a model whose params is a dictionary of named numbers; {model.name} has "
+            f"{model.params!r:.60}."
+        )
+    if not parameters:
+        raise ModelError(
+            f"fit got no parameters to find; {model.name} has: {', '.join(names(model.params))}."
+        )
+    present = {name: read(model.params, name) for name in parameters}
+    guess = dict(parameters) if isinstance(parameters, Mapping) else present
+    for name in bounds:
+        if name not in guess:
+            raise ModelError(
+                f"fit got bounds of {name!r}, which is not among the parameters to find: "
+                f"{', '.join(guess)}."
+            )
+    for name, value in guess.items():
+        if np.shape(value) != present[name].shape:
+            raise ModelError(
+                f"fit: the first guess of {name!r} has shape {np.shape(value)}, expected "
+                f"{present[name].shape}."
+            )
+    return guess
+
+
+def _observations(model: Model, times, observed) -> tuple[dict[str, int], np.ndarray]:
+    """Column of (q, v) of each observed name, and the data, shape (samples, observed)."""
+    system = model.system
+    known = {n: i for i, n in enumerate(system.coordinates)} | {
+        f"d/dt {n}": system.nq + i for i, n in enumerate(system.velocities)
+    }
+    for name, values in observed.items():
+        if name not in known:
+            raise ModelError(
+                f"fit: {name!r} is no coordinate of {model.name}; there are: "
+                f"{', '.join(list(known)[:24])}."
+            )
+        if np.shape(values) != times.shape:
+            raise ModelError(
+                f"fit: {name!r} has {np.shape(values)} values for {times.shape} times."
+            )
+    if not observed:
+        raise ModelError("fit got no observations.")
+    data = np.stack([np.asarray(v, float) for v in observed.values()], axis=1)
+    empty = [
+        n for n, column in zip(observed, data.T, strict=True) if not np.any(np.isfinite(column))
+    ]
+    if empty:
+        raise ModelError(f"fit: {empty[0]!r} has no finite value.")
+    return {n: known[n] for n in observed}, data
+
+
+def _freedoms(model: Model, start: State, guess) -> np.ndarray:
+    """Orthonormal directions of v that the constraints leave free at the start, shape (nv,
+    freedoms).
+    """
+    A = np.asarray(model.dynamics(write(model.params, guess)).matrix(start))
+    return scipy.linalg.null_space(A, rcond=RANK_THRESHOLD) if len(A) else np.eye(model.system.nv)

@@ -1,0 +1,20 @@
+"""Results: a run's steps, its variables, its crossings of singular configurations.
+
+| file | what |
+|---|---|
+| `record.py` | `Run` and `Steps`: what was computed, `at`, `plot`, `save` |
+| `observe.py` | everything that is known at one instant, as arrays |
+| `interpolate.py` | states between the steps |
+| `blocks.py` | many instants through one compiled program |
+| `dataset.py` | which variables a run has, with names and units |
+| `variables.py` | `Variables`: arrays with named dimensions, as NetCDF and as an xarray dataset |
+| `crossing.py` | where the constraints lose rank, and which rows |
+| `switched.py` | where constraints were switched on or off |
+"""
+
+from zwang.simulation.results.crossing import Crossing as Crossing
+from zwang.simulation.results.record import Run as Run
+from zwang.simulation.results.record import Steps as Steps
+from zwang.simulation.results.switched import Switched as Switched
+from zwang.simulation.results.variables import Variable as Variable
+from zwang.simulation.results.variables import Variables as Variables

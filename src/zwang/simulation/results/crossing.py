@@ -1,0 +1,177 @@
+"""Where a run passes a singular configuration: when, how many ranks are lost, and which rows depend
+on each other there.
+
+The loop records the log-determinant of the rows at unit length after every step; it dips wherever
+the rank drops. Each dip is then refined by minimizing the smallest singular value that matters over
+time, on states interpolated between the steps and projected onto the constraints.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from zwang.simulation.results.singular import AbstractRows
+
+PROMINENCE = 1.0
+"""A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
+log(distance), e.g. 5 at a step's
+distance of 0.1.
+"""
+PRECISION = 1e-9
+"""A crossing's time is found to this fraction of the run's duration."""
+FIRST = np.linspace(0.0, 1.0, 9)
+"""Where a dip is looked at first, in parts of its width."""
+CROWD = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
+"""Where it is looked at then, around the expected bottom: one round narrows it down at least eight
+times, a good guess 4096 times.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Crossing:
+    """A passage through a singular configuration.
+
+    Attributes:
+        time: when [s].
+        rank_before, rank, rank_after: rank of the constraint matrix before, at and after it.
+        rows: labels of the constraint rows that depend on each other there and not before.
+        constraints: the names of their constraints.
+        smallest: the singular value reached [1], rows at unit length.
+    """
+
+    time: float
+    rank_before: int
+    rank: int
+    rank_after: int
+    rows: tuple[str, ...]
+    constraints: tuple[str, ...]
+    smallest: float
+
+    def __str__(self) -> str:
+        return (
+            f"t = {self.time:.6f} s: rank {self.rank_before} → {self.rank} → {self.rank_after} "
+            f"({', '.join(self.constraints) or 'no single constraint'})"
+        )
+
+
+def find_crossings(
+    t: np.ndarray,
+    volume: np.ndarray,
+    scaled_rows: Callable[[np.ndarray], AbstractRows],
+    labels: list[tuple[str, str]],
+) -> list[Crossing]:
+    """Crossings along a run.
+
+    Args:
+        t, volume: accepted steps and their log-determinants, shape (steps,).
+        scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, on the constraints.
+        labels: (constraint, row) of every row.
+    """
+    dips = _dips(volume) if len(t) >= 3 and len(labels) else np.zeros(0, int)
+    if not len(dips):
+        return []
+    rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
+    before, after = rows_before.rank(), rows_after.rank()
+    generic = np.maximum(before, after)
+    times = _bottoms(
+        t[dips - 1], t[dips + 1], scaled_rows, generic, PRECISION * max(t[-1] - t[0], 1e-3)
+    )
+    rows_at = scaled_rows(times)
+    rank, smallest = rows_at.rank(), rows_at.last(generic)
+    found = []
+    for i in map(int, np.flatnonzero(rank < generic)):
+        lost = np.flatnonzero(rows_at.null_share(i) - rows_before.null_share(i) > 0.05)
+        found.append(
+            Crossing(
+                float(times[i]),
+                int(before[i]),
+                int(rank[i]),
+                int(after[i]),
+                tuple(labels[k][1] for k in lost),
+                tuple(dict.fromkeys(labels[k][0] for k in lost)),
+                float(smallest[i]),
+            )
+        )
+    return found
+
+
+def _dips(volume: np.ndarray) -> np.ndarray:
+    """Steps where the log-determinant dips: its minima, less those shallower than `PROMINENCE`.
+
+    A minimum is as deep as the lower of the two heights that must be climbed from it to reach
+    something lower, or an end.
+    """
+    last = np.flatnonzero(np.diff(volume, append=np.nan) != 0)  # of each run of equal values
+    first, level = np.concatenate([[0], last[:-1] + 1]), volume[last]
+    slope = np.sign(np.diff(level))
+    low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
+    if not len(low):
+        return low
+    between = np.fmax.reduceat(
+        level, np.concatenate([[0], low])
+    )  # before the first minimum, between two, after the last
+    climb = np.minimum(
+        _climbs(level[low], between[:-1]), _climbs(level[low][::-1], between[:0:-1])[::-1]
+    )
+    deep = low[climb - level[low] >= PROMINENCE]
+    return (first[deep] + last[deep]) // 2
+
+
+def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """For each minimum the highest value on the way back to a lower one, given the highest value
+    just before each.
+    """
+    climbs, lower = np.zeros(len(minima)), []
+    for i, (minimum, climb) in enumerate(zip(minima.tolist(), before.tolist(), strict=True)):
+        while lower and lower[-1][0] >= minimum:
+            climb = max(climb, lower.pop()[1])
+        lower.append((minimum, climb))
+        climbs[i] = climb
+    return climbs
+
+
+def _bottoms(
+    low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, precision: float
+) -> np.ndarray:
+    """Where between `low` and `high` the last singular value σ of each dip is least; all dips are
+    narrowed down together, each time to
+    the neighbors of the least of a few instants.
+
+    Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
+    crowd around where that has its own.
+    """
+    dip = np.arange(len(low))
+    times = low[:, None] + (high - low)[:, None] * FIRST
+    while True:
+        values = (
+            scaled_rows(times.ravel()).last(np.repeat(generic, times.shape[1])).reshape(times.shape)
+        )
+        best = np.argmin(values, axis=1)
+        if np.max(high - low) <= precision:
+            return times[dip, best]
+        three = np.clip(best, 1, times.shape[1] - 2)[:, None] + np.arange(-1, 2)
+        bottom = _parabolas(
+            times[dip[:, None], three], values[dip[:, None], three] ** 2, times[dip, best]
+        )
+        low, high = (
+            times[dip, np.maximum(best - 1, 0)],
+            times[dip, np.minimum(best + 1, times.shape[1] - 1)],
+        )
+        near = bottom[:, None] + (high - low)[:, None] * CROWD
+        times = np.concatenate(
+            [low[:, None], np.clip(near, low[:, None], high[:, None]), high[:, None]], axis=1
+        )
+
+
+def _parabolas(t: np.ndarray, y: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Where parabolas through three points have their bottom, shapes (k, 3) → (k,); `otherwise`
+    where they have none between them.
+    """
+    left, right = t[:, 1] - t[:, 0], t[:, 2] - t[:, 1]
+    fall, rise = left * (y[:, 2] - y[:, 1]), right * (y[:, 0] - y[:, 1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bottom = t[:, 1] + (right * rise - left * fall) / (2 * (rise + fall))
+    return np.where((bottom > t[:, 0]) & (bottom < t[:, 2]), bottom, otherwise)

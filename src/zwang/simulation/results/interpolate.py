@@ -1,0 +1,133 @@
+"""States between the steps of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.programs import program
+from zwang.simulation.results.blocks import in_blocks
+from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
+from zwang.stepping import AbstractIntegrator
+
+STENCIL = 4
+"""Steps that one polynomial goes through; with their rates it has degree 7, that of the default
+integrator's steps.
+"""
+
+
+class Interpolant:
+    """A polynomial through four steps and their rates, projected onto the constraints.
+
+    Args:
+        flow: the motion.
+        t: accepted steps [s], shape (steps,).
+        y: (q, v) there, shape (steps, n).
+        applied: what was held from each step on, shape (steps, k): a sampler's control, or
+            switches. Where it jumps no polynomial goes through: a state after a step is then
+            reached by a shorter step of the same `integrator`.
+    """
+
+    def __init__(
+        self,
+        flow: ConstrainedVectorField,
+        t: np.ndarray,
+        y: np.ndarray,
+        applied: np.ndarray,
+        integrator,
+    ):
+        self.flow, self.t, self.y, self.applied, self.integrator = flow, t, y, applied, integrator
+        self._rates = np.full_like(y, np.nan)
+        self._known = np.zeros(len(t), bool)
+
+    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, AbstractRows]:
+        """States (k, n) and rows at unit length in the metric of M⁻¹ at times within the run
+        (k,).
+        """
+        last = np.searchsorted(self.t, times, side="right") - 1
+        on_step, held = self.t[last] == times, self.applied[last]
+        guess = np.where(on_step[:, None], self.y[last], 0.0)
+        if held.shape[1]:
+            given = self.t[last], self.y[last], held, times - self.t[last]
+            reached = in_blocks(lambda *x: _stepped(self.flow, self.integrator, *x), *given)
+            guess = np.where(on_step[:, None], guess, reached)
+        else:
+            guess = self._through_steps(times, guess, on_step, last + 1)
+        settled, rows = in_blocks(lambda *x: _settled(self.flow, *x), times, guess, held)
+        structure = self.flow.dynamics.structure
+        seen = DenseRows(rows) if structure is None else SparseRows(rows, structure.layout)
+        return np.where(on_step[:, None], self.y[last], settled), seen
+
+    def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
+        """`guess` with the times between steps filled in."""
+        between = np.flatnonzero(~on_step)
+        first = np.clip(after[between] - STENCIL // 2, 0, max(len(self.t) - STENCIL, 0))
+        near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
+        wanted = np.unique(near)
+        if len(wanted := wanted[~self._known[wanted]]):
+            self._rates[wanted] = in_blocks(
+                lambda t, y: _rates(self.flow, t, y), self.t[wanted], self.y[wanted]
+            )
+            self._known[wanted] = True
+        if len(between):
+            guess[between] = hermite(self.t[near], self.y[near], self._rates[near], times[between])
+        return guess
+
+
+def hermite(nodes, values, rates, at) -> np.ndarray:
+    """Polynomials with given values and rates at their nodes, each at one place, by Newton's
+    divided differences.
+
+    Args:
+        nodes: increasing, shape (k, steps).
+        values, rates: shapes (k, steps, n).
+        at: shape (k,).
+    """
+    z = np.repeat(nodes, 2, axis=1)
+    table, diagonal = np.repeat(values, 2, axis=1), [values[:, 0]]
+    for order in range(1, z.shape[1]):
+        gap = (z[:, order:] - z[:, :-order])[..., None]
+        table = np.diff(table, axis=1) / np.where(gap > 0, gap, 1.0)
+        if order == 1:
+            table[:, ::2] = rates
+        diagonal.append(table[:, 0])
+    total = diagonal[-1]
+    for order in range(z.shape[1] - 2, -1, -1):
+        total = diagonal[order] + (at - z[:, order])[:, None] * total
+    return total
+
+
+@program
+def _rates(flow: ConstrainedVectorField, t, y):
+    return jax.lax.map(lambda ty: flow.rate(*ty), (jnp.asarray(t), jnp.asarray(y)))
+
+
+@program
+def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y, applied, h):
+    def one(x):
+        t, y, u, h = x
+        return integrator.step(flow.with_input(u), t, y, h, jnp.ones_like(y)).y
+
+    return jax.lax.map(one, jax.tree_util.tree_map(jnp.asarray, (t, y, applied, h)))
+
+
+@program
+def _settled(flow: ConstrainedVectorField, t, y, applied):
+    def one(x):
+        t, y, u = x
+        held = flow.with_input(u)
+        y = held.project_step(t, y, jnp.zeros_like(y)).y
+        state = held.state(t, y)
+        dynamics = dataclasses.replace(held.dynamics, scales=None)  # rows by their own lengths
+        A = dynamics.matrix(state)
+        if dynamics.structure is not None:
+            return y, dynamics.weighted(dynamics.mass(state, A), A).C.data
+        C = dynamics.mass(state, A).weigh(A)
+        return y, row_scale(row_lengths(C))[:, None] * C
+
+    return jax.lax.map(one, (jnp.asarray(t), jnp.asarray(y), jnp.asarray(applied)))

@@ -1,0 +1,155 @@
+"""Everything that is known at one instant of a run, as arrays; evaluated for blocks of instants of
+one fixed size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.algebra.kernel import row_scale
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.model import Motion, motion_of
+from zwang.dynamics.sparse_structure import MISSED
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import State
+from zwang.errors import ModelError, Result
+from zwang.programs import program
+from zwang.simulation.results.blocks import in_blocks
+
+AT_REST = 1e-6
+"""An acceleration below this part of the free one is that of an equilibrium."""
+
+
+class Observation(eqx.Module):
+    """One instant.
+
+    Attributes:
+        motion: acceleration, forces, rank, residual; without the matrix.
+        phi, psi: residuals, shape (m,), 0 at rows that have none.
+        relative: φ at rows of unit length times curvature [dimensionless], shape (m,).
+        kinetic, potential: energy [J].
+        applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
+        constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have
+            any.
+        nonideal_power: power of nonideal constraint forces [W].
+        control_power: power of the actuators, v·B u [W].
+        control: u and its diagnosis; None without a control law.
+    """
+
+    motion: Motion
+    phi: Float[Array, " m"]
+    psi: Float[Array, " m"]
+    relative: Float[Array, " m"]
+    kinetic: Float[Array, ""]
+    potential: Float[Array, ""]
+    applied_power: Float[Array, ""]
+    constraint_power: Float[Array, ""]
+    nonideal_power: Float[Array, ""]
+    control_power: Float[Array, ""]
+    control: Control | None
+
+
+def observe(flow: ConstrainedVectorField, s: State) -> Observation:
+    """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is
+    part of them.
+    """
+    dynamics = flow.dynamics
+    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
+    phi = jnp.zeros(c.m).at[c.position_rows].set(dynamics.position_residual(s))
+    psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
+    scales = dynamics.scales
+    assert scales is not None
+    dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
+    stabilization = flow.drift.term(dynamics, s)
+    control = (
+        None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
+    )
+    actuators = 0.0 if control is None else control.actuator_force
+    motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
+    motion = with_accuracy_of_stages(flow, s, motion, stabilization, actuators)
+    kinetic, potential = system.energy(s.q, s.v, s.t, p)
+    along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
+    drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
+    force = jnp.asarray(system.force(s.q, s.v, s.t, p))
+    motion = dataclasses.replace(
+        motion, matrix=jnp.zeros((0, 0))
+    )  # large, and known from q, v and t
+    return Observation(
+        motion,
+        phi,
+        psi,
+        phi * row_scale(scales.row_length) * scales.inverse_length,
+        kinetic,
+        potential,
+        s.v @ force + drift,
+        s.v @ motion.ideal_force,
+        s.v @ motion.nonideal_force,
+        jnp.zeros(()) if control is None else s.v @ control.actuator_force,
+        control,
+    )
+
+
+def with_accuracy_of_stages(
+    flow: ConstrainedVectorField, s: State, motion: Motion, stabilization, actuators
+) -> Motion:
+    """The motion of a sample, whose accuracy is that of the stages that led to it: these are solved
+    by the method of the run, the sample itself to round-off.
+    """
+    dynamics = flow.dynamics.passive
+    if not dynamics.constraints.m:
+        return motion
+    eq = dynamics.equation_at(s, stabilization)
+    eq = dataclasses.replace(eq, force=eq.force + actuators)
+    size = lambda w: jnp.sqrt(jnp.abs(w @ eq.mass.apply(w)))
+    apart = size(dynamics.acceleration(eq) - motion.acceleration)
+    relative = jnp.where(apart > 0, apart / jnp.maximum(size(motion.acceleration), apart), 0.0)
+    # a mechanism in equilibrium has no acceleration to be relative to: the free one then serves
+    beside = jnp.where(apart > 0, apart / jnp.maximum(size(motion.free_acceleration), apart), 0.0)
+    rest = size(motion.acceleration) < AT_REST * size(motion.free_acceleration)
+    accuracy = jnp.maximum(motion.accuracy, jnp.where(rest, beside, relative))
+    return dataclasses.replace(motion, accuracy=accuracy)
+
+
+@program
+def _observe_block(
+    flow: ConstrainedVectorField, block: State, applied: Float[Array, "block nu"]
+) -> Observation:
+    return jax.lax.map(
+        lambda x: observe(flow.with_input(x[1]), x[0]),
+        jax.tree_util.tree_map(jnp.asarray, (block, applied)),
+    )
+
+
+def observe_all(
+    flow: ConstrainedVectorField, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray
+) -> Observation:
+    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis
+    and lives on the host.
+    """
+    return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
+
+
+@program
+def _missed_block(
+    flow: ConstrainedVectorField, t: Float[Array, " block"], y: Float[Array, "block n"]
+) -> Float[Array, " block"]:
+    return jax.lax.map(lambda x: flow.missed(*x), (jnp.asarray(t), jnp.asarray(y)))
+
+
+def refuse_missed(flow: ConstrainedVectorField, t: np.ndarray, y: np.ndarray) -> None:
+    """Raise if a constraint has met velocities that it did not meet when its sparsity was found;
+    every step is looked at.
+    """
+    if flow.dynamics.structure is None or not len(t):
+        return
+    bad = ~(in_blocks(lambda t, y: _missed_block(flow, t, y), t, y) <= MISSED) & np.all(
+        np.isfinite(y), axis=1
+    )
+    if np.any(bad):
+        raise ModelError(f"at t = {t[bad][0]:.6g} s {Result.OUTSIDE_STRUCTURE.sentence}.")

@@ -1,0 +1,122 @@
+"""Pictures of a run's dataset: a panel per variable and unit, at most `MOST_LINES` curves in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from zwang.errors import ModelError
+from zwang.plots import Curve, Panel, Picture
+from zwang.simulation.results.variables import Variable, Variables
+
+LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
+    "servo_violation",
+    "servo_velocity_violation",
+    "missed",
+    "servo_residual",
+)
+MOST_LINES = 12
+SPAN = 3
+"""Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean
+nothing.
+"""
+
+
+def plot(data: Variables, variables: Sequence[str]) -> Picture:
+    """One panel per variable and unit over time; residuals on a logarithmic axis."""
+    unknown = [v for v in variables if v not in data]
+    if unknown:
+        raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(data)}.")
+    wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
+    return Picture(
+        [panel(data, name, unit) for name, unit in wanted], title=str(data.attrs.get("model", ""))
+    )
+
+
+def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
+    """One variable, or those of its entries that have one unit; a curve per entry.
+
+    Args:
+        data: a run's dataset.
+        name: a variable with a time axis.
+        unit: which entries, by unit; all unless given.
+    """
+    units, labels = units_of(data, name), labels_of(data[name])
+    values = data[name].values.reshape(len(data["time"]), -1)
+    chosen = [i for i, u in enumerate(units) if unit is None or u == unit]
+    shown_unit = unit if unit is not None else ", ".join(dict.fromkeys(u for u in units if u))
+    return lines(
+        data["time"].values,
+        values[:, chosen],
+        [labels[i] for i in chosen],
+        f"{name.replace('_', ' ')} [{shown_unit or 'SI'}]",
+        logarithmic=name in LOGARITHMIC,
+    )
+
+
+def lines(
+    t: np.ndarray,
+    values: np.ndarray,
+    labels: Sequence[str],
+    ylabel: str,
+    *,
+    logarithmic: bool = False,
+    span: float = SPAN,
+) -> Panel:
+    """Columns of values over time, with a legend where `ylabel` does not say it; those that vary
+    most, where there are too many.
+    """
+    shown = most_varying(values)
+    named = len(labels) > 1 or (len(labels) == 1 and not ylabel.startswith(labels[0]))
+    curves = [
+        Curve(t, values[:, i], labels[i] if named else "", width=0.9 if logarithmic else 1.3)
+        for i in shown
+    ]
+    left_out = len(shown) < values.shape[1]
+    heading = f"{len(shown)} of {values.shape[1]}, those that vary most" if left_out else ""
+    limits = (lowest(values, span) if logarithmic else None, None)
+    return Panel(curves, ylabel, logarithmic=logarithmic, limits=limits, heading=heading)
+
+
+def lowest(values: np.ndarray, span: float) -> float | None:
+    """Where a logarithmic axis begins: a whole decade, at most `span` below that of the median;
+    None where nothing is positive.
+    """
+    positive = values[np.isfinite(values) & (values > 0)]
+    if not positive.size:
+        return None
+    low, median = np.floor(np.log10([positive.min(), np.median(positive)]))
+    return float(10.0 ** max(low, median - span))
+
+
+def most_varying(values: np.ndarray) -> list[int]:
+    """Indices of the columns to show, in their order."""
+    if values.shape[1] <= MOST_LINES:
+        return list(range(values.shape[1]))
+    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_LINES])
+
+
+def units_of(data: Variables, name: str) -> list[str]:
+    """The unit of each entry of a variable; empty where none was given."""
+    variable = data[name]
+    count = int(np.prod(variable.shape[1:], dtype=int))
+    source = {
+        "q": "coordinate_unit",
+        "constraint_force": "force_unit",
+        "control": "actuator_unit",
+    }.get(name, "velocity_unit")
+    if variable.attrs.get("units") or data[source].dims[0] not in variable.dims:
+        return [variable.attrs.get("units", "")] * count
+    units = [str(u) for u in data[source].values]
+    if name in ("acceleration", "free_acceleration"):
+        units = [f"{u}²" if u.endswith("/s") else u for u in units]
+    return units * (count // max(len(units), 1))
+
+
+def labels_of(variable: Variable) -> list[str]:
+    """A name for each entry of a variable."""
+    names = [[str(x) for x in variable.labels[d]] for d in variable.dims if d != "time"]
+    if not names:
+        return [str(variable.name).replace("_", " ")]
+    return names[0] if len(names) == 1 else [f"{a}: {b}" for a in names[0] for b in names[1]]

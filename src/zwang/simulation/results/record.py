@@ -1,0 +1,301 @@
+"""What a run computed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.errors import ModelError, Result
+from zwang.simulation.results.crossing import Crossing, find_crossings
+from zwang.simulation.results.dataset import variables_of
+from zwang.simulation.results.interpolate import Interpolant
+from zwang.simulation.results.observe import Observation, observe_all
+from zwang.simulation.results.saving import save
+from zwang.simulation.results.switched import Switched
+from zwang.simulation.results.variables import Variables
+from zwang.stepping import AbstractIntegrator
+from zwang.stepping.step_loop import History
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """Every accepted step.
+
+    Attributes:
+        t: time [s], shape (steps,).
+        y: (q, v), shape (steps, nq + nv).
+        sample: index of the sample time that the step ended on, or −1.
+        volume: log-determinant of the rows at unit length, which dips at singular configurations.
+        violation: dimensionless position violation left after the step.
+        residual: what was left of `A v̇ = b` at the step's start, relative to the accelerations in
+            it.
+        applied: what is held from this step on (on the last one: up to it), shape (steps, k): the
+            control of a sampled controller, or 1 for each switch that is on and 0 for the others;
+            (steps, 0) without either. Where a switch turns there are two steps at one time, the
+            second one after it.
+    """
+
+    t: np.ndarray
+    y: np.ndarray
+    sample: np.ndarray
+    volume: np.ndarray
+    violation: np.ndarray
+    residual: np.ndarray
+    applied: np.ndarray
+
+    @classmethod
+    def start(cls, t0: float, y0: np.ndarray, sample: int, applied: np.ndarray) -> Steps:
+        """A start, or a state after a change, alone; `sample` is its sample or −1, `applied` what
+        is held from it on, shape (k,).
+        """
+        scalars = np.array([sample]), np.array([np.nan]), np.array([0.0]), np.array([0.0])
+        return cls(np.array([t0]), np.asarray(y0)[None], *scalars, np.asarray(applied, float)[None])
+
+    @classmethod
+    def of(cls, history: History, offset: int) -> Steps:
+        """One chunk, whose sample indices count from `offset`."""
+        n = int(history.count)
+        t, y, target, volume, violation, residual, applied = (
+            np.asarray(x)[:n]
+            for x in (
+                history.t,
+                history.y,
+                history.target,
+                history.volume,
+                history.violation,
+                history.residual,
+                history.applied,
+            )
+        )
+        sample = np.where(target >= 0, target + offset, -1)
+        return cls(t, y, sample, volume, violation, residual, applied)
+
+    def first(self, count: int) -> Steps:
+        """The first `count` of them."""
+        return Steps(*(getattr(self, f.name)[:count] for f in dataclasses.fields(self)))
+
+    def without_samples_from(self, t: float) -> Steps:
+        """The same, steps that ended at t or after being no samples: what is saved there is the
+        state after a switch.
+        """
+        return dataclasses.replace(self, sample=np.where(self.t >= t, -1, self.sample))
+
+    @classmethod
+    def joined(cls, parts: list[Steps]) -> Steps:
+        """Chunks one after another."""
+        joined = cls(
+            *(
+                np.concatenate([getattr(part, f.name) for part in parts])
+                for f in dataclasses.fields(cls)
+            )
+        )
+        starts = np.flatnonzero(np.isnan(joined.volume[:-1]))
+        joined.volume[starts] = joined.volume[starts + 1]
+        joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
+        return joined
+
+    @property
+    def spans(self) -> list[slice]:
+        """Steps between which nothing was switched, one slice each."""
+        cuts = [0, *(np.flatnonzero(np.diff(self.t) == 0) + 1), len(self.t)]
+        return [slice(int(i), int(j)) for i, j in zip(cuts, cuts[1:], strict=False)]
+
+    @property
+    def t0(self) -> float:
+        """Start [s]."""
+        return float(self.t[0])
+
+    @property
+    def samples(self) -> int:
+        """Number of sample times reached."""
+        return int(np.sum(self.sample >= 0))
+
+
+class Run:
+    """A finished (or interrupted) simulation.
+
+    Attributes:
+        model: the model that was run.
+        steps: every accepted step.
+        result: how it ended.
+        attrs: settings and counts.
+        stopped_by: name of the stop condition that ended it, or what could not be switched, or
+            None.
+        switches: every change of topology, a `Switched` each.
+        variables: everything at the sample times, with names and units (computed when first asked
+            for).
+        dataset: the same as an xarray dataset.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        flow: ConstrainedVectorField,
+        steps: Steps,
+        times: np.ndarray,
+        result: Result,
+        attrs: dict,
+        stopped_by=None,
+        integrator: AbstractIntegrator | None = None,
+        switches: Sequence[Switched] = (),
+    ):
+        self.model, self.flow, self.steps, self.times = model, flow, steps, times
+        self.result, self.attrs, self.stopped_by, self.switches = (
+            result,
+            attrs,
+            stopped_by,
+            list(switches),
+        )
+        self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
+
+    def __repr__(self) -> str:
+        reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
+        return f"<zwang.Run of {self.model.name}: {reached}, {self.result.sentence}>"
+
+    @property
+    def saved(self) -> np.ndarray:
+        """Indices of the steps that are samples; the last step is one where the run stopped
+        early.
+        """
+        index = np.flatnonzero(self.steps.sample >= 0)
+        last = len(self.steps.t) - 1
+        return index if self.result is Result.SUCCESS or last in index else np.append(index, last)
+
+    @property
+    def t(self) -> np.ndarray:
+        """Sample times [s], shape (samples,)."""
+        return self.steps.t[self.saved]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates, shape (samples, nq)."""
+        return self.steps.y[self.saved, : self.model.system.nq]
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities, shape (samples, nv)."""
+        return self.steps.y[self.saved, self.model.system.nq :]
+
+    @cached_property
+    def observation(self) -> Observation:
+        """Motion, forces, residuals and energy at the samples, each with a leading time axis."""
+        return observe_all(self.flow, self.t, self.q, self.v, self.steps.applied[self.saved])
+
+    @cached_property
+    def variables(self) -> Variables:
+        crossings = [dataclasses.asdict(c) for c in self.crossings]
+        ended = {
+            "result": self.result.name,
+            "result_sentence": self.result.sentence,
+            "stopped_by": self.stopped_by or "",
+        }
+        switches = [dataclasses.asdict(s) for s in self.switches]
+        attrs = {
+            **self.attrs,
+            **ended,
+            "crossings": crossings,
+            **({"switches": switches} if switches else {}),
+        }
+        return variables_of(
+            self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches
+        )
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        return self.variables.to_xarray()
+
+    @cached_property
+    def active(self) -> np.ndarray:
+        """Which constraints hold at the samples, shape (samples, constraints)."""
+        rows = [s.start for s in self.model.constraints.row_slices.values()]
+        if self.flow.switched is None:
+            return np.ones((len(self.t), len(rows)), bool)
+        switch = np.asarray(self.flow.switched)[rows]
+        return (switch < 0) | (self.steps.applied[self.saved] > 0)[:, switch]
+
+    @cached_property
+    def crossings(self) -> list[Crossing]:
+        """Singular configurations that the run passed, from every accepted step."""
+        labels = [
+            (n, f"{n}[{i}]")
+            for n, s in self.model.constraints.row_slices.items()
+            for i in range(s.stop - s.start)
+        ]
+        found = []
+        for span in self.steps.spans:
+            t = self.steps.t[span]
+            low, high = t[0] if span.start == 0 else np.nextafter(t[0], np.inf), t[-1]
+            high = high if span.stop == len(self.steps.t) else np.nextafter(high, -np.inf)
+            rows = lambda times, low=low, high=high: self._between(np.clip(times, low, high))[1]
+            found += find_crossings(t, self.steps.volume[span], rows, labels)
+        return found
+
+    def at(self, t) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and
+        (times, nv): a polynomial of
+        degree 7 through four steps, projected onto the constraints; where a switch turns, after it.
+        """
+        times, ts = np.asarray(t, float), self.steps.t
+        inside = (times >= ts[0]) & (times <= ts[-1])
+        if times.ndim > 1 or not np.all(inside):
+            outside = np.atleast_1d(times)[~np.atleast_1d(inside)]
+            what = (
+                f"t = {outside[0]:.6g} s is outside the run"
+                if len(outside)
+                else f"t has shape {times.shape}"
+            )
+            raise ModelError(
+                f"{what}; expected a time or a list of times within {ts[0]:.6g} … {ts[-1]:.6g} s."
+            )
+        y = self._between(np.atleast_1d(times))[0].reshape(*times.shape, -1)
+        nq = self.model.system.nq
+        return y[..., :nq], y[..., nq:]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the dataset, all or nothing, in the format that the ending names.
+
+        Args:
+            path: the file; `.nc` is NetCDF, readable by xarray, MATLAB, Octave and ncdump, `.csv` a
+                table of all that is a number or a vector over time.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
+        """
+        # the owner of the dataset may have added to it
+        return save(self.dataset if "dataset" in vars(self) else self.variables, path)
+
+    def plot(self, variables: tuple[str, ...] | None = None):
+        """A matplotlib figure of some of the dataset's variables over time, with names and units.
+
+        Args:
+            variables: names; q, v, violation and energy unless given, of a closed loop the control
+                and the tracking error, too.
+        """
+        from zwang.simulation.results.plot import plot
+
+        if variables is None:
+            variables = ("q", "v", "violation", "energy")
+            variables += () if self.model.servo is None else ("control", tracking(self.variables))
+        return plot(self.variables, variables).figure()
+
+
+def tracking(data) -> str:
+    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given
+    at position level.
+    """
+    return (
+        "servo_violation"
+        if bool(np.isfinite(data["servo_violation"].values).any())
+        else "servo_velocity_violation"
+    )

@@ -1,0 +1,125 @@
+"""The smallest singular values of rows at several instants, and the rank that they decide; from all
+rows, or from their entries alone.
+"""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+
+from zwang.algebra.elimination.matrix import Layout
+
+CROSSING_THRESHOLD = 1e-5
+"""A direction counts as lost where its singular value, rows at unit length, falls below this; the
+minimum over time is found to
+about 1e-7.
+"""
+DAMPING = 1e-13
+"""Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its
+root, 3e-7, are found as zero.
+"""
+ITERATIONS = 6
+"""Inverse iterations; each reduces what lies above the wanted singular values by the square of
+their ratio or more.
+"""
+FIRST, SPARE = 8, 4
+"""Vectors of the first search, and those carried besides the wanted ones."""
+
+
+class AbstractRows(abc.ABC):
+    """Rows at unit length in the metric of M⁻¹ at several instants."""
+
+    @abc.abstractmethod
+    def rank(self) -> np.ndarray:
+        """Rank at each instant, shape (k,)."""
+
+    @abc.abstractmethod
+    def last(self, generic: np.ndarray) -> np.ndarray:
+        """The singular value at each instant that vanishes where the rank falls below `generic`,
+        shape (k,).
+        """
+
+    @abc.abstractmethod
+    def null_share(self, i: int) -> np.ndarray:
+        """How much of each row's unit vector lies in the left null space: 0 for an independent row,
+        up to 1.
+        """
+
+
+class DenseRows(AbstractRows):
+    """Rows as an array (k, m, nv)."""
+
+    def __init__(self, rows: np.ndarray):
+        self.rows = rows
+
+    def rank(self):
+        return np.sum(np.linalg.svd(self.rows, compute_uv=False) > CROSSING_THRESHOLD, axis=-1)
+
+    def last(self, generic):
+        return np.linalg.svd(self.rows, compute_uv=False)[np.arange(len(self.rows)), generic - 1]
+
+    def null_share(self, i):
+        U, sigma, _ = np.linalg.svd(self.rows[i])
+        return np.sum(U[:, int(np.sum(sigma > CROSSING_THRESHOLD)) :] ** 2, axis=1)
+
+
+class SparseRows(AbstractRows):
+    """Entries (k, color, place in block, row) of rows with a layout."""
+
+    def __init__(self, data: np.ndarray, layout: Layout):
+        from scipy.sparse import csr_array
+
+        self.m = layout.shape[0]
+        block = np.asarray(layout.block)[:, None, :] * layout.size + np.arange(layout.size)[:, None]
+        row = np.broadcast_to(np.arange(self.m), block.shape)
+        where = row.ravel(), block.ravel()
+        self.rows = [csr_array((x.ravel(), where), shape=layout.shape) for x in data]
+
+    def rank(self):
+        return np.array([self.m - len(self._null(C)[0]) for C in self.rows])
+
+    def last(self, generic):
+        return np.array(
+            [smallest(C, self.m - g + 1)[0][-1] for C, g in zip(self.rows, generic, strict=True)]
+        )
+
+    def null_share(self, i):
+        return np.sum(self._null(self.rows[i])[1] ** 2, axis=1)
+
+    def _null(self, C) -> tuple[np.ndarray, np.ndarray]:
+        """Singular values below the threshold and their vectors; the search widens until one is
+        above.
+        """
+        count = FIRST
+        while True:
+            sigma, U = smallest(C, count)
+            if sigma[-1] > CROSSING_THRESHOLD or len(sigma) == self.m:
+                lost = sigma <= CROSSING_THRESHOLD
+                return sigma[lost], U[:, lost]
+            count *= 2
+
+
+def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest singular values of a sparse C (m × n), ascending, m of them in all, and their
+    left vectors, shape (m, count).
+    """
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    m = C.shape[0]
+    count = min(count, m)
+    factor = splu(
+        (C @ C.T + DAMPING * eye_array(m)).tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+    )
+    V = np.random.default_rng(1873).standard_normal((m, min(count + SPARE, m)))
+    for _ in range(ITERATIONS):
+        V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
+    rows = (C.T @ V).T
+    U, sigma, _ = np.linalg.svd(
+        rows, full_matrices=rows.shape[0] > rows.shape[1]
+    )  # all of U, but no more of the right vectors
+    sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
+    return sigma[:count], (V @ U)[:, ::-1][:, :count]

@@ -1,0 +1,47 @@
+"""What happened where constraints were switched on or off."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Switched:
+    """A change of topology.
+
+    Attributes:
+        time: when [s].
+        on, off: names of the constraints that were switched on and off.
+        energy_loss: kinetic energy before minus after [energy_unit]; 0 where no velocity jumps.
+        impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …],
+            shape (nv,).
+        multipliers: Λ of the rows of each constraint in `on`, by name.
+        energy_unit: the system's unit of energy.
+    """
+
+    time: float
+    on: tuple[str, ...]
+    off: tuple[str, ...]
+    energy_loss: float
+    impulse: tuple[float, ...]
+    multipliers: dict[str, tuple[float, ...]]
+    energy_unit: str
+
+    @property
+    def what(self) -> str:
+        """Such as "latch on, rope off"."""
+        return ", ".join(
+            [*(f"{name} on" for name in self.on), *(f"{name} off" for name in self.off)]
+        )
+
+    def __str__(self) -> str:
+        if not self.on:
+            return f"t = {self.time:.6f} s: {self.what}"
+        impulse = "; ".join(
+            f"{name} Λ = {', '.join(f'{x:.4g}' for x in values[:6])}{' …' * (len(values) > 6)}"
+            for name, values in self.multipliers.items()
+        )
+        return (
+            f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g} "
+            f"{self.energy_unit})"
+        )

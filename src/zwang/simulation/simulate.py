@@ -1,0 +1,341 @@
+"""Simulation: a model, a start and a time span in, a trajectory on its constraints out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.arrays import vector
+from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
+from zwang.dynamics.drift import AbstractDrift, Projection
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.initial_conditions import START_TOLERANCE, checked_start
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.errors import ModelError, Result, SimulationError
+from zwang.simulation.driver import RunDriver
+from zwang.simulation.results import Run, Steps
+from zwang.simulation.switching import Switch, Switching, event_values
+from zwang.simulation.watch import suited
+from zwang.stepping import AbstractIntegrator, Dopri8
+from zwang.stepping.step_loop import FIXED_STEP_ACCEPT, GROW, SHRINK, Progress, Tolerances
+
+ROUND_OFF_TARGET = 1e-15
+"""Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near
+its origin.
+"""
+
+
+class Stop(eqx.Module):
+    """A condition that ends a run where a function crosses zero.
+
+    Attributes:
+        function: `(q, v, t, p)` → a number that changes sign; the crossing is found to 1e-12 of the
+            run's duration.
+        name: name in messages.
+    """
+
+    function: Callable
+    name: str = "stop"
+
+
+def simulate(
+    model: Model,
+    q0,
+    v0,
+    *,
+    duration: float | None = None,
+    times: Sequence[float] | None = None,
+    samples: int = 201,
+    rtol: float = 1e-8,
+    atol=None,
+    params: PyTree = None,
+    loop: AbstractLoop | None = None,
+    stop: Sequence[Stop] = (),
+    switches: Sequence[Switch] = (),
+    integrator: AbstractIntegrator | None = None,
+    step: float | None = None,
+    longest_step: float = np.inf,
+    drift: AbstractDrift | None = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+    formulation: AbstractFormulation | None = None,
+    t0: float = 0.0,
+    start_tolerance: float = START_TOLERANCE,
+    max_steps: int = 1_000_000,
+    progress: Callable[[float], None] | None = None,
+    throw: bool = True,
+) -> Run:
+    """Integrate a model along its constraints.
+
+    **Main arguments**
+
+    Args:
+        model: the model.
+        q0, v0: start, shapes (nq,) and (nv,); must meet the constraints (see `start_tolerance`).
+        duration: length of the run [s], sampled at `samples` equal instants; or
+        times: increasing sample times [s], the first at or after `t0`. Samples are stepped to, not
+            interpolated.
+        rtol: relative error of one step, per entry of q and v.
+        atol: absolute error of one step: a number, one per coordinate (nq,), or one per entry of
+            (q, v); `rtol` in the model's units unless given.
+        params: parameters that differ from the model's; no compilation.
+        loop: `zw.Loop(...)` for a closed loop that is not ideal: sampled, delayed, noisy, or with a
+            controller that believes another model than the one that moves.
+        stop: conditions that end the run early.
+        switches: a `zw.Switch` for each constraint that does not hold all the time.
+
+    **Other arguments**
+
+    Args:
+        samples: number of sample times if only `duration` is given, both ends included.
+        integrator: `zw.Dopri8()`, `zw.Tsit5()`, `zw.Kvaerno5()` for stiff systems, or `zw.Rattle()`
+            for long runs.
+        step: fixed step [s] in place of error control; shortened only to end on samples.
+        longest_step: upper limit of the step [s].
+        drift: `zw.Projection()` unless given.
+        pseudoinverse: `zw.Proximal()` unless given.
+        formulation: another equation of motion at the stages; projections keep using A⊕.
+        t0: initial time [s].
+        start_tolerance: largest violation of the start [dimensionless]. A smaller one is projected
+            away (by `Projection`) and reported in `run.attrs`; a larger one is refused.
+        max_steps: limit of attempted steps.
+        progress: called with the fraction done, between chunks of steps.
+        throw: raise if the run does not reach its end; otherwise read `run.result`.
+
+    Returns:
+        A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.switches`,
+        `run.at(t)`.
+
+    Raises:
+        ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a
+            singular mass matrix.
+        SimulationError: if the run stops early, also by Ctrl-C once it has begun; its `.run` holds
+            what was reached.
+    """
+    instants = _sample_times(duration, times, samples, t0)
+    drift = Projection() if drift is None else drift
+    integrator = Dopri8() if integrator is None else integrator
+    state = model.state(q0, v0, t0)
+    dynamics = model.dynamics(params, pseudoinverse, formulation, implicit=integrator.implicit)
+    tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
+    switching = _switching(switches, model, loop, formulation)
+
+    start = checked_start(
+        model,
+        dynamics if switching is None else switching.begun(dynamics),
+        state,
+        start_tolerance,
+        params,
+        instants[-1] - t0,
+    )
+    changeable = pseudoinverse is None and formulation is None and dynamics.structure is None
+    dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
+    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
+    projecting = isinstance(drift, Projection) and start_tolerance < np.inf
+    state = start.placement.state if projecting else state
+    floor = start.placement.violation_after
+    dynamics, sampler = _closed(model, dynamics, loop, t0)
+    traced = jax.tree_util.tree_map(
+        lambda x: _number(x) if isinstance(x, float) else x, drift
+    )  # other gains compile nothing
+    flow = ConstrainedVectorField(
+        dynamics,
+        traced,
+        _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)),
+        sampler,
+    )
+    integrator.refuse(model, flow, state, instants, step)
+    flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
+    if isinstance(drift, Projection):
+        accept = max(
+            FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target)
+        )
+        # what nearly parallel rows hold moves by 1/σ of what is left of φ
+        sigma = start.verdict.nearly_parallel
+        accept = accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
+    else:
+        accept = np.inf
+    tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))
+    events = Events(
+        tuple(s.function for s in stop), () if switching is None else switching.conditions
+    )
+
+    y0 = _number(np.concatenate([state.q, state.v]))
+    first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
+    controller_state = (
+        switching.start
+        if switching is not None
+        else ()
+        if sampler is None
+        else sampler.start(state)
+    )
+    values = (
+        event_values(events, flow, controller_state, state.t, y0)
+        if len(events.rising)
+        else np.zeros(0)
+    )
+    here = Progress(
+        state.t,
+        y0,
+        _number(first),
+        _number(1.0),
+        _number(np.inf),
+        _number(values),
+        _number(np.abs(values)),
+        _count(0),
+        _count(0),
+        _count(0),
+        _count(Result.SUCCESS),
+        cast(Array, np.zeros(len(values), bool)),
+        controller_state,
+    )
+    driver = RunDriver(
+        flow,
+        integrator,
+        events,
+        switching,
+        instants,
+        tolerances,
+        _count(max_steps),
+        progress,
+        model=model,
+        changeable=changeable,
+    )
+    result, here = driver.follow(here)
+
+    attrs = {
+        "start_moved_q": start.placement.moved_q if projecting else 0.0,
+        "start_moved_v": start.placement.moved_v if projecting else 0.0,
+        "start_violation": start.placement.violation_before,
+        "steps_accepted": int(here.accepted),
+        "steps_rejected": int(here.rejected),
+        "rtol": float(rtol),
+        "integrator": type(integrator).__name__,
+        "drift": repr(drift),
+        "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
+        "method_changes": [x for x in (change, *driver.changes) if x],
+        "loop": "" if loop is None else repr(loop),
+        "formulation": "kernel" if formulation is None else type(formulation).__name__,
+    }
+    stopped_by = (
+        stop[int(np.argmax(here.fired))].name if result is Result.STOPPED else driver.detail
+    )
+    run = Run(
+        model,
+        driver.flow,
+        Steps.joined(driver.parts),
+        instants,
+        result,
+        attrs,
+        stopped_by,
+        integrator,
+        driver.turned,
+    )
+    if throw and result.is_failure:
+        detail = f": {stopped_by}" if stopped_by else ""
+        kept = "; the run so far is in `run` of this exception" * (result is Result.INTERRUPTED)
+        raise SimulationError(
+            f"{model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {result.sentence}{detail}"
+            f"{kept}.",
+            result,
+            run,
+        )
+    return run
+
+
+def _closed(
+    model: Model, dynamics: Dynamics, loop: AbstractLoop | None, t0: float
+) -> tuple[Dynamics, AbstractSampler | None]:
+    """The dynamics with the control that really acts, and what changes it along the run."""
+    if loop is not None:
+        if model.servo is None:
+            raise ModelError(
+                f"{model.name}: loop is given, but the model has no control: zw.Model(..., "
+                "servo=zw.Servo(...))."
+            )
+        return loop.bound(model, dynamics, t0)
+    if model.servo is not None:
+        model.servo.refuse_continuous()
+    return dynamics, None
+
+
+def _switching(switches, model: Model, loop, formulation) -> Switching | None:
+    """The switches of a run, if they fit the rest of it."""
+    if not len(switches):
+        return None
+    if loop is not None:
+        raise ModelError(
+            f"{model.name}: a loop's controller cannot know of switches; give zw.simulate "
+            "either loop= or switches=."
+        )
+    if formulation is not None and not formulation.redundant_constraints:
+        raise ModelError(
+            f"{type(formulation).__name__} needs independent rows, but a row that is switched "
+            "off is zero."
+        )
+    return Switching(switches, model)
+
+
+def _sample_times(duration, times, samples, t0) -> np.ndarray:
+    if (duration is None) == (times is None):
+        raise ModelError(
+            "simulate needs either duration (s) or times (increasing instants, s), and not both."
+        )
+    if times is None:
+        if not (np.isfinite(duration) and duration > 0):
+            raise ModelError(f"duration is {duration}, expected a positive number of seconds.")
+        if samples < 2:
+            raise ModelError(f"samples is {samples}, expected at least 2 (start and end).")
+        return t0 + np.linspace(0.0, duration, samples)
+    times = np.asarray(times, float)
+    if (
+        times.ndim != 1
+        or not len(times)
+        or not np.all(np.isfinite(times))
+        or np.any(np.diff(times) <= 0)
+        or times[0] < t0
+    ):
+        raise ModelError(
+            f"times must be finite, increasing and not before t0 = {t0}; got "
+            f"{np.array2string(times, threshold=6)}."
+        )
+    if times[-1] == t0:
+        raise ModelError("times holds only the start; give at least one later instant.")
+    return times
+
+
+def _tolerances(model: Model, rtol, atol, step, longest_step, duration) -> Tolerances:
+    nq, nv = model.system.nq, model.system.nv
+    for name, value in (("rtol", rtol), ("step", step), ("longest_step", longest_step)):
+        if value is not None and not value > 0:
+            raise ModelError(f"{name} is {value}, expected a positive number.")
+    if atol is None or np.ndim(atol) == 0:
+        atol = _number(np.full(nq + nv, float(rtol if atol is None else atol)))
+    elif np.shape(atol) == (nq,) and nq == nv:
+        atol = _number(np.tile(vector(atol, nq, "atol"), 2))
+    else:
+        atol = vector(atol, nq + nv, "atol (q and v together)")
+    growth = (1.0, 1.0) if step is not None else (SHRINK, GROW)
+    limits = (_number(growth[0]), _number(growth[1]))
+    return Tolerances(
+        _number(rtol), atol, _number(0.0), limits, _number(longest_step), _number(duration)
+    )
+
+
+def _number(x) -> Array:
+    """A float64 of NumPy's: it is traced like one of JAX's, which would compile a program of its
+    own.
+    """
+    return cast(Array, np.asarray(x, np.float64))
+
+
+def _count(x) -> Array:
+    return cast(Array, np.asarray(int(x), np.int64))

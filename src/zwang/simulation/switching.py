@@ -1,0 +1,318 @@
+"""Constraints that are switched on and off along a run: when, and what happens to the velocity.
+
+    on:   v⁺ = v⁻ − A⊕ψ      ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on (plastic impact)
+    off:  v⁺ = v⁻             nothing is lost
+
+A row that is off has A, b, φ and ψ zero (`zwang.equations.constraint.equation`), so that one
+compiled program serves all topologies.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
+from zwang.dynamics.model import Model, contradiction
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCondition
+from zwang.errors import ModelError, Result
+from zwang.programs import program
+from zwang.simulation.results import Switched
+from zwang.stepping.step_loop import Progress
+
+Condition = float | Callable
+ACCUMULATING, STEADY = 8, 0.05
+"""So many intervals in a row, each shorter than the last by one ratio up to this relative spread,
+go on for ever in a finite time
+(Zeno): a ball that bounces ever lower.
+"""
+CHATTER = 100
+"""More turns than this within `SAME_INSTANT` of the run's duration are chattering, which no step
+gets past.
+"""
+SAME_INSTANT = 1e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Switch:
+    """When a constraint holds, for `zw.simulate(..., switches=[...])`.
+
+    Args:
+        constraint: its name; or the name of one of its parts.
+        on, off: conditions, one or a list of them. A number is a time [s]. A function is an event
+            where it rises through zero: to switch on it takes `(q, v, t, p)`, to switch off `(q, v,
+            t, p, multipliers)`, with λ of the constraint's own rows, shape (rows,) (`Q_c = +Aᵀλ`),
+            so that a rope can go slack where its tension ends. It is looked at after every step:
+            one that rises and falls within a step is missed (`longest_step`). Instants that
+            accumulate end the run.
+        transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
+            loss is reported. "impact-free": refused unless the velocity meets the constraint
+            already. The position must be met in any case.
+        initially: whether it holds at the start; unless given, it does if there is nothing that
+            switches it on.
+
+    Raises:
+        ModelError: for a condition that is neither a finite time nor a function, or no condition at
+            all.
+
+    Example:
+        >>> rope = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rope")
+        >>> taut = zw.Switch("rope", on=lambda q, v, t, p: q @ q - p["length"] ** 2, off=lambda q, v, t, p, tension: tension[0])
+    """  # noqa: E501
+
+    constraint: str
+    _: dataclasses.KW_ONLY
+    on: Condition | Sequence[Condition] = ()
+    off: Condition | Sequence[Condition] = ()
+    transition: Literal["impulsive", "impact-free"] = "impulsive"
+    initially: bool | None = None
+
+    def __post_init__(self):
+        for which in ("on", "off"):
+            given = getattr(self, which)
+            conditions = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+            for c in conditions:
+                if not (
+                    callable(c)
+                    or (isinstance(c, (int, float)) and not isinstance(c, bool) and np.isfinite(c))
+                ):
+                    raise ModelError(
+                        f"Switch {self.constraint!r}: {which} is {c!r:.60}, expected a time "
+                        "[s], a function, or a list."
+                    )
+            object.__setattr__(self, which, conditions)
+        if not self.on and not self.off:
+            raise ModelError(
+                f"Switch {self.constraint!r} has neither on= nor off=, expected a time [s] or a "
+                "function for one."
+            )
+        if self.transition not in ("impulsive", "impact-free"):
+            raise ModelError(
+                f"Switch {self.constraint!r}: transition is {self.transition!r}, expected "
+                "'impulsive' or 'impact-free'."
+            )
+
+    @property
+    def starts_on(self) -> bool:
+        return not self.on if self.initially is None else self.initially
+
+    def conditions(self, off: int) -> tuple[Condition, ...]:
+        return self.off if off else self.on  # type: ignore[return-value]
+
+
+class RefusedSwitchError(Exception):
+    """A constraint that cannot be switched on, or switches that never come to rest."""
+
+    def __init__(self, result: Result, detail: str):
+        super().__init__(detail)
+        self.result, self.detail = result, detail
+
+
+@dataclasses.dataclass(frozen=True)
+class SwitchEvent:
+    """The state after a change of topology."""
+
+    y: np.ndarray
+    controller_state: np.ndarray
+    record: Switched
+
+
+class Switching:
+    """The switches of one run, with the rows and instants that they act on.
+
+    Args:
+        switches: as given to `zw.simulate`.
+        model: the model.
+    """
+
+    def __init__(self, switches: Sequence[Switch], model: Model):
+        self.switches, self.model = tuple(switches), model
+        slices = model.constraints.row_slices
+        self.rows = np.full(model.constraints.m, -1)
+        for i, switch in enumerate(self.switches):
+            if not isinstance(switch, Switch):
+                raise ModelError(
+                    f"switches holds {switch!r:.60}, expected zw.Switch(constraint, on=..., "
+                    "off=...)."
+                )
+            if switch.constraint not in slices:
+                known = ", ".join(slices) or "none"
+                raise ModelError(
+                    f"Switch: {model.name} has no constraint {switch.constraint!r}; it has: "
+                    f"{known}."
+                )
+            own = slices[switch.constraint]
+            if np.any(self.rows[own] >= 0):
+                raise ModelError(
+                    f"constraint {switch.constraint!r} has two switches; give one a list of "
+                    "conditions."
+                )
+            self.rows[own] = i
+        self.start = np.array([float(switch.starts_on) for switch in self.switches])
+        sides = [(i, switch, off) for i, switch in enumerate(self.switches) for off in (0, 1)]
+        span = lambda switch: (slices[switch.constraint].start, slices[switch.constraint].stop)
+        self.conditions = tuple(
+            SwitchCondition(c, i, span(switch), off)
+            for i, switch, off in sides
+            for c in switch.conditions(off)
+            if callable(c)
+        )
+        self.timetable = sorted(
+            (float(c), i, off)
+            for i, switch, off in sides
+            for c in switch.conditions(off)
+            if not callable(c)
+        )
+
+    def begun(self, dynamics: Dynamics) -> Dynamics:
+        """The dynamics with the rows on that hold at the start."""
+        on = (self.rows < 0) | (self.start > 0)[self.rows]
+        return eqx.tree_at(lambda d: d.constraints.on, dynamics, on, is_leaf=lambda x: x is None)
+
+    def next_time(self, t: float) -> float:
+        """The next instant of the timetable after t [s]; inf if there is none."""
+        return min((at for at, _, _ in self.timetable if at > t), default=np.inf)
+
+    def due(self, here: Progress, stops: int) -> dict[int, int]:
+        """What turns where the loop ended: by switch, 1 to off or 0 to on."""
+        now, controller_state = float(here.t), np.asarray(here.controller_state)
+        by_time = {
+            i: off for at, i, off in self.timetable if at == now and controller_state[i] == off
+        }
+        fired = [
+            condition
+            for condition, yes in zip(self.conditions, np.asarray(here.fired)[stops:], strict=True)
+            if yes
+        ]
+        return by_time | {
+            condition.switch: condition.off
+            for condition in fired
+            if controller_state[condition.switch] == condition.off
+        }
+
+    def apply(
+        self, flow: ConstrainedVectorField, here: Progress, due: dict[int, int], duration: float
+    ) -> SwitchEvent:
+        """The state and topology after `due`.
+
+        Raises:
+            RefusedSwitchError: if a constraint is switched on where it is not met, or constraints
+                contradict each other from then on.
+        """
+        controller_state = np.asarray(here.controller_state).copy()
+        for i, off in due.items():
+            controller_state[i] = 1.0 - off
+        names = lambda which: tuple(
+            self.switches[i].constraint for i, off in due.items() if off == which
+        )
+        state, system = flow.state(here.t, jnp.asarray(here.y)), self.model.system
+        nv, energy_unit = system.nv, system.energy_unit
+        if not names(0):
+            record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {}, energy_unit)
+            return SwitchEvent(np.asarray(here.y), controller_state, record)
+        dynamics = flow.with_input(jnp.asarray(controller_state)).dynamics
+        start = begin(dynamics, state)
+        self._refuse(start, [i for i, off in due.items() if not off], duration)
+        after = start.placement.state
+        momentum, loss, multipliers = _impact(
+            metric_of(dynamics, start.there.M, start.there.A),
+            start,
+            np.asarray(state.v),
+            np.asarray(after.v),
+        )
+        own = {
+            name: tuple(multipliers[self.model.constraints.row_slices[name]].tolist())
+            for name in names(0)
+        }
+        record = Switched(
+            float(here.t), names(0), names(1), loss, tuple(momentum.tolist()), own, energy_unit
+        )
+        return SwitchEvent(np.concatenate([after.q, after.v]), controller_state, record)
+
+    def _refuse(self, start: Start, turning: Sequence[int], duration: float) -> None:
+        """Say why constraints cannot be switched on at a state."""
+        c, placement, scales = self.model.constraints, start.placement, start.scales
+        length, state = np.asarray(scales.row_length), start.given
+        metric = DenseMetric(np.zeros((0, 0)), dense_mass(np.asarray(start.at.M)))
+        phi, psi = np.zeros(c.m), np.zeros(c.m)
+        phi[c.position_rows], psi[c.velocity_rows] = (
+            np.asarray(start.at.phi),
+            np.asarray(start.at.psi),
+        )
+        gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
+        curved = 1 / float(scales.curvature) if float(scales.curvature) > 0 else 0.0
+        reach = max(
+            curved, metric.speed(np.asarray(state.v)) * duration
+        )  # a length in the mass metric
+        worst = lambda x: max(
+            turning, key=lambda i: float(np.abs(x[self.rows == i]).max(initial=0.0))
+        )
+        largest = lambda x: f"{float(np.abs(x[self.rows == worst(x)]).max()):.3g}"
+        name = lambda x: self.switches[worst(x)].constraint
+        if not gap <= START_TOLERANCE * reach + 1e-14 * np.max(
+            np.abs(np.asarray(state.q)), initial=0.0
+        ):
+            detail = (
+                f"constraint {name(phi)!r} has phi = {largest(phi)} there, expected 0: switch it "
+                "on where it is met"
+            )
+            raise RefusedSwitchError(Result.NOT_MET, detail)
+        abrupt = [
+            self.switches[i].constraint
+            for i in turning
+            if self.switches[i].transition == "impact-free"
+        ]
+        if abrupt and placement.velocity_violation_before > START_TOLERANCE:
+            raise RefusedSwitchError(
+                Result.NOT_MET,
+                f"constraint {abrupt[0]!r} is to be switched on without an impact, but "
+                f"{name(psi)!r} has psi = {largest(psi)} there, expected 0; "
+                "transition='impulsive' lets the velocity jump",
+            )
+        if not placement.converged:
+            raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
+        if not start.verdict.consistent:
+            raise RefusedSwitchError(
+                Result.INCONSISTENT, contradiction(self.model, start.verdict.miss)
+            )
+
+
+def accumulation(times: Sequence[float]) -> float:
+    """When instants that follow each other at geometrically shorter intervals come to their limit
+    [s]; inf if they do not.
+    """
+    intervals = np.diff(times)[-ACCUMULATING:]
+    if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
+        return np.inf
+    ratios = intervals[1:] / intervals[:-1]
+    ratio = float(ratios[-1])
+    steady = np.max(ratios) < 1 - STEADY and np.max(ratios) - np.min(ratios) <= STEADY * ratio
+    return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
+
+
+def _impact(
+    metric: AbstractMetric, start: Start, before: np.ndarray, after: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
+    M, A = metric.M, np.asarray(start.there.A)
+    momentum = M @ (after - before)
+    C = A @ metric.W
+    length = np.linalg.norm(C, axis=1)
+    scale = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)
+    multipliers = (
+        scale * np.linalg.lstsq((scale[:, None] * C).T, metric.W.T @ momentum, rcond=1e-10)[0]
+    )
+    return momentum, float(0.5 * (before @ M @ before - after @ M @ after)), multipliers
+
+
+@program
+def event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
+    """The functions of all events at one instant, compiled once."""
+    return events(flow, controller_state, t, y)

@@ -1,0 +1,178 @@
+"""Every step of a run is watched: constraints that come to contradict each other end it, and rows
+that are nearly parallel are handed to a method that decides on a rank.
+
+The compiled loop leaves for every step what the first stage, which is on the constraints, left of
+`A v̇ = b`. Ordinary rows leave round-off. Where it is more, the state is looked at on the host.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.algebra.judgement import row_units
+from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
+from zwang.arrays import on_device
+from zwang.dynamics.consistency import Verdict, judge
+from zwang.dynamics.drift.consistent import CONVERGED, pieces, place
+from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model, contradiction
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import State
+from zwang.errors import Result
+from zwang.simulation.results import Steps
+
+SUSPICIOUS = 1e-10
+"""Residual at the start of a step, relative to the accelerations in it, from which on the host
+takes
+a closer look: three sweeps leave 1e-12 along a singular value of 1e-3."""
+PERSISTENT = 0.5
+"""Part of the steps of a chunk that are suspicious before the method is changed: a singular
+configuration that is crossed makes a few of them so, and `Proximal` crosses it well."""
+OUTGROWN = 2.0
+"""A row this many times its typical length is given its present one."""
+AHEAD = 1e-4
+"""How far ahead of a state where no step can be kept the constraints are looked at, relative to the
+time (at least one second)."""
+LOOKS = 24
+"""Most states of a chunk that are looked at, the first and the worst among them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Contradiction:
+    """Constraints that came to contradict each other.
+
+    Attributes:
+        step: index of the last step of the chunk that can be kept.
+        sentence: which rows, by how much, and when.
+    """
+
+    step: int
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True)
+class NearlyParallel:
+    """Rows that stayed nearly parallel along a chunk; `sigma` is their smallest singular value."""
+
+    sigma: float
+
+
+def examine(
+    model: Model, flow: ConstrainedVectorField, before: Steps, chunk: Steps
+) -> Contradiction | NearlyParallel | None:
+    """Look at the suspicious steps of a chunk; `before` holds the steps up to its start."""
+    suspicious = np.flatnonzero(~(chunk.residual <= SUSPICIOUS))
+    if not len(suspicious):
+        return None
+    smallest = np.inf
+    for i in _worth_a_look(suspicious, chunk.residual):
+        source = (chunk, i - 1) if i else (before, len(before.t) - 1)
+        t, y = source[0].t[source[1]], source[0].y[source[1]]
+        if not np.all(np.isfinite(y)):
+            continue
+        verdict = verdict_at(
+            flow.with_input(on_device(chunk.applied[i])), t, y, source[0].violation[source[1]]
+        )
+        if not verdict.consistent:
+            named = contradiction(model, verdict.miss)
+            return Contradiction(
+                int(i),
+                f"{named} (relative residual {verdict.residual:.1e}, "
+                f"allowed {verdict.allowed:.0e})",
+            )
+        if (sigma := verdict.nearly_parallel) is not None:
+            smallest = min(smallest, sigma)
+    persistent = len(suspicious) > PERSISTENT * len(chunk.t)
+    return NearlyParallel(smallest) if persistent and np.isfinite(smallest) else None
+
+
+def _worth_a_look(suspicious: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """At most `LOOKS` of them in order, the first and the worst among them."""
+    if len(suspicious) <= LOOKS:
+        return suspicious
+    spread = suspicious[np.linspace(0, len(suspicious) - 1, LOOKS - 4).astype(int)]
+    worst = suspicious[np.argsort(-residual[suspicious])[:4]]
+    return np.unique(np.concatenate([spread, worst]))
+
+
+def verdict_at(flow: ConstrainedVectorField, t: float, y: np.ndarray, violation: float) -> Verdict:
+    """The constraints at a state of a run, with what the drift treatment adds to b."""
+    dynamics = flow.dynamics
+    assert dynamics.scales is not None
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    state = State(q, v, np.float64(t))  # type: ignore
+    passive = dynamics.passive
+    term = flow.drift.term(dynamics, state)
+    return judge(
+        passive, pieces(passive, state), state, dynamics.scales, violation, np.asarray(term)
+    )
+
+
+def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
+    """The dynamics with a method for A⊕ that its rows need, and the sentence that says so; as it is
+    where the rows are ordinary.
+    """
+    sigma = verdict.nearly_parallel
+    if sigma is None or type(dynamics.pseudoinverse) is not Proximal:
+        return dynamics, ""
+    return decisive(dynamics, sigma, "at the start")
+
+
+def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str]:
+    """The dynamics with a method that decides on a rank instead of damping small singular
+    values.
+    """
+    sentence = (
+        f"rows of the constraints are nearly parallel {when} (singular value {sigma:.1e}): "
+        "zw.CompleteOrthogonal() takes the place of zw.Proximal()"
+    )
+    return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal()), sentence
+
+
+def rescaled(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:
+    """The flow with row lengths that a motion has outgrown measured anew (a lever that has grown
+    long); compiles nothing.
+    """
+    dynamics = flow.dynamics
+    scales = dynamics.scales
+    assert scales is not None
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    at = pieces(dynamics.passive, State(q, v, np.float64(t)))  # type: ignore
+    length = metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
+    typical = np.asarray(scales.row_length)
+    if not np.any(length > OUTGROWN * typical):
+        return flow
+    grown = dataclasses.replace(scales, row_length=np.maximum(length, typical))
+    return dataclasses.replace(flow, dynamics=dataclasses.replace(dynamics, scales=grown))
+
+
+def blocked(
+    model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray, step: float
+) -> tuple[Result, str]:
+    """Why no step from a state can be put on its constraints: they contradict each other there, or
+    just after it, where one of them cannot be met any more.
+    """
+    verdict = verdict_at(flow, t, y, 0.0)
+    if not verdict.consistent:
+        return Result.INCONSISTENT, contradiction(model, verdict.miss)
+    dynamics, c = flow.dynamics.passive, model.constraints
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    ahead = max(abs(step), AHEAD * max(abs(t), 1.0))
+    moved = dynamics.system.move(q, ahead * v, np.float64(t), dynamics.p)  # type: ignore
+    found = place(dynamics, State(moved, v, np.float64(t + ahead)))  # type: ignore
+    at = pieces(dynamics, found.state)
+    residual = np.zeros(c.m)
+    unit = row_units(np, np.asarray(dynamics.scales.row_length))  # type: ignore
+    residual[c.velocity_rows] = np.abs(np.asarray(at.psi))
+    if found.violation_after > CONVERGED:
+        residual[:] = 0.0
+        residual[c.position_rows] = np.abs(np.asarray(at.phi))
+    size = unit * residual
+    worst = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    symbol = "phi" if found.violation_after > CONVERGED else "psi"
+    return Result.NOT_CONVERGED, (
+        f"constraint {worst!r} keeps {symbol} = {residual[c.row_slices[worst]].max():.3g} after it"
+    )

@@ -1,0 +1,115 @@
+"""What an integrator is: one step of `ẏ = f(t, y)` with an error estimate, for y = (q, v)."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+
+class Flow(Protocol):
+    """What an integrator may ask of the motion that it integrates; y = (q, v) as one vector of size
+    nq + nv.
+    """
+
+    def rate(self, t: Float[Array, ""], y: Float[Array, " n"]) -> Float[Array, " n"]:
+        """`ẏ`."""
+        raise NotImplementedError
+
+    def rate_and_residual(
+        self, t: Float[Array, ""], y: Float[Array, " n"]
+    ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
+        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it."""
+        raise NotImplementedError
+
+    def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        """q and v."""
+        raise NotImplementedError
+
+    def newton(
+        self, t, y, step: Float[Array, ""]
+    ) -> Callable[[Float[Array, " n"]], Float[Array, " n"]]:
+        """`r ↦ (I − step·∂f/∂y)⁻¹ r`, but for terms that cost Newton's method iterations and no
+        accuracy; NaN if that cannot be.
+        """
+        raise NotImplementedError
+
+    @property
+    def target(self) -> Float[Array, ""]:
+        """Size of a position residual that counts as round-off."""
+        raise NotImplementedError
+
+    def free_acceleration(self, t: Float[Array, ""], q: Float[Array, " nq"]) -> Float[Array, " nv"]:
+        """`a = M⁻¹F` at rest."""
+        raise NotImplementedError
+
+    def normals(
+        self, t: Float[Array, ""], q: Float[Array, " nq"]
+    ) -> Callable[[Float[Array, " m"]], Float[Array, " nv"]]:
+        """`r ↦ A⊕ r` of position constraints."""
+        raise NotImplementedError
+
+    def position_residual(self, t, q) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+        """`φ` and its size, free of units."""
+        raise NotImplementedError
+
+    def velocity_residual(self, t, q, v) -> Float[Array, " m"]:
+        """`ψ`."""
+        raise NotImplementedError
+
+    def speed(self, t, q, v) -> Float[Array, ""]:
+        """`√(vᵀMv)`."""
+        raise NotImplementedError
+
+
+class Step(eqx.Module):
+    """One trial step.
+
+    Attributes:
+        y: solution at its end.
+        error: error estimate of y.
+        solved: whether its equations were solved (always, for an explicit method).
+        residual: what was left of `A v̇ = b` at its start, which is on the constraints.
+    """
+
+    y: Float[Array, " n"]
+    error: Float[Array, " n"]
+    solved: Bool[Array, ""]
+    residual: Float[Array, ""]
+
+
+class AbstractIntegrator(eqx.Module):
+    """A one-step method.
+
+    Attributes:
+        estimates: whether its steps come with an error estimate.
+        implicit: whether its stages are solved by `Flow.newton`.
+    """
+
+    estimates: ClassVar[bool] = True
+    implicit: ClassVar[bool] = False
+
+    @property
+    @abc.abstractmethod
+    def order(self) -> int:
+        """Order of the solution; the error estimate is one lower."""
+
+    @abc.abstractmethod
+    def step(
+        self,
+        flow: Flow,
+        t: Float[Array, ""],
+        y: Float[Array, " n"],
+        h: Float[Array, ""],
+        weight: Float[Array, " n"],
+    ) -> Step:
+        """One step of length h; `weight` is the size of an acceptable error of each entry."""
+
+    def refuse(self, model, flow, state, instants: np.ndarray, step: float | None) -> None:
+        """Raise a `ModelError` if this method cannot integrate a model from a state to some
+        instants.
+        """

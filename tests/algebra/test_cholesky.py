@@ -1,0 +1,73 @@
+"""L⁻¹ of one matrix and of many at once is the same, and so are its derivatives."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from zwang.algebra.cholesky import LOOPED, gram, inverse_factor, pairs
+from zwang.algebra.mass_matrix import factor_mass
+
+
+def matrices(n: int, count: int = 3):
+    C = np.random.default_rng(n).standard_normal((count, n, n))
+    return jnp.asarray(C @ C.transpose(0, 2, 1) + np.eye(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12, LOOPED + 1])
+def test_many_matrices_at_once_are_factored_as_one_by_one(n):
+    """Round-off of n terms, of matrices whose condition is some 100; what stands above the diagonal
+    is not read.
+    """
+    M = matrices(n)
+    expected = np.linalg.inv(np.linalg.cholesky(M))
+    given = jnp.where(jnp.tril(jnp.ones((n, n), bool)), M, jnp.nan)
+    assert np.abs(jax.vmap(inverse_factor)(given) - expected).max() < 1e-13
+    assert np.abs(inverse_factor(given[0]) - expected[0]).max() < 1e-13
+
+
+def test_a_matrix_that_is_not_positive_definite_spoils_itself_only():
+    M = matrices(4).at[1].add(-50 * jnp.eye(4))
+    finite = np.isfinite(jax.vmap(inverse_factor)(M)).all(axis=(1, 2))
+    assert finite.tolist() == [True, False, True]
+    assert not np.isfinite(inverse_factor(M[1])).all()
+
+
+def test_derivatives_of_one_and_of_many_are_central_differences():
+    """Differences of order two with a step of 1e-5."""
+    M, w = matrices(5), jnp.asarray(np.random.default_rng(0).standard_normal((3, 5, 5)))
+    dM = 0.5 * (w + jnp.swapaxes(w, 1, 2))
+    expected = (
+        jax.vmap(inverse_factor)(M + 1e-5 * dM) - jax.vmap(inverse_factor)(M - 1e-5 * dM)
+    ) / 2e-5
+    many = jax.jvp(jax.vmap(inverse_factor), (M,), (dM,))[1]
+    one = jax.jvp(inverse_factor, (M[0],), (dM[0],))[1]
+    slope = jax.vmap(jax.grad(lambda M, w: jnp.sum(w * inverse_factor(M))))(M, w)
+    assert np.abs(many - expected).max() < 1e-8 and np.abs(one - expected[0]).max() < 1e-8
+    assert (
+        np.abs(jnp.sum(slope * dM, axis=(1, 2)) - jnp.sum(w * expected, axis=(1, 2))).max() < 1e-7
+    )
+
+
+def test_a_gram_matrix_from_known_entries_is_the_whole_product():
+    """Round-off of sums of a few products; it reads no entry outside the pattern."""
+    random = np.random.default_rng(3)
+    pattern = random.random((9, 40)) < 0.1
+    known = pairs(pattern)
+    C = np.where(pattern, random.standard_normal((3, 9, 40)), 0.0)
+    given = jnp.asarray(np.where(pattern, C, np.nan))
+    assert known is not None and len(known[0]) == np.sum(pattern.sum(axis=0) ** 2)
+    assert (
+        np.abs(jax.vmap(lambda C: gram(C, known))(given) - C @ C.transpose(0, 2, 1)).max() < 1e-14
+    )
+    assert pairs(np.ones((9, 40), bool)) is None
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_weighing_rows_leaves_entries_where_the_mass_matrix_says(size):
+    """Diagonal, blocks of three, dense: W reaches within a block and no further."""
+    M = {1: np.ones(6), 3: np.stack([np.eye(3) + 1, np.eye(3) + 2]), 6: np.eye(6) + 1}[size]
+    mass, pattern = factor_mass(jnp.asarray(M)), np.arange(6) == np.array([[1], [3]])
+    spread = mass.spread(pattern)
+    assert spread.sum(axis=1).tolist() == [size, size]
+    assert not np.any((np.abs(mass.weigh(jnp.asarray(pattern, float))) > 0) & ~spread)

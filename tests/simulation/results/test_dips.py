@@ -1,0 +1,62 @@
+"""Dips of a recorded sequence, and polynomials between steps, beside SciPy's, which are too slow to
+import for every run.
+"""
+
+import numpy as np
+import pytest
+from scipy.interpolate import KroghInterpolator
+from scipy.signal import find_peaks
+
+from zwang.simulation.results.crossing import PROMINENCE, _bottoms, _dips, _parabolas
+from zwang.simulation.results.interpolate import hermite
+
+
+@pytest.mark.parametrize("digits", [0, 1, 6])
+@pytest.mark.parametrize("size", [3, 4, 10, 200])
+def test_dips_are_those_of_scipy_plateaus_included(size, digits):
+    rng = np.random.default_rng(size)
+    for scale in (1.0, 3.0) * 50:
+        volume = np.round(scale * rng.standard_normal(size), digits)
+        np.testing.assert_array_equal(_dips(volume), find_peaks(-volume, prominence=PROMINENCE)[0])
+
+
+def test_a_polynomial_through_steps_and_rates_is_that_of_scipy():
+    rng = np.random.default_rng(7)
+    nodes = np.cumsum(0.1 + rng.random((20, 4)), axis=1)
+    values, rates = rng.standard_normal((2, 20, 4, 6))
+    at = nodes[:, 0] + rng.random(20) * (nodes[:, -1] - nodes[:, 0])
+    for i, found in enumerate(hermite(nodes, values, rates, at)):
+        data = np.stack([values[i], rates[i]], axis=1).reshape(8, -1)
+        # round-off of divided differences, relative to the polynomial's largest term
+        np.testing.assert_allclose(
+            found, KroghInterpolator(np.repeat(nodes[i], 2), data)(at[i]), rtol=1e-9, atol=1e-8
+        )
+
+
+def test_bottoms_are_found_to_the_precision_in_few_instants():
+    """σ = |a (t − t*)| (1 + t²) has a kink at its bottom, hypot of it and a floor has none; a
+    bottom may be at an end, too.
+    """
+    at = np.array([0.3, 1.7, 2.5, 3.0])
+    floor = np.array([0.0, 1e-3, 0.0, 0.0])
+    low, high = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    asked = []
+
+    class Rows:
+        def __init__(self, t):
+            asked.append(len(t))
+            dip = np.tile(np.arange(4)[:, None], len(t) // 4).ravel()
+            self.sigma = np.hypot(floor[dip], 1e3 * (t - at[dip]) * (1 + t**2))
+
+        def last(self, generic):
+            return self.sigma
+
+    found = _bottoms(low, high, Rows, np.ones(4, int), 1e-9)
+    np.testing.assert_allclose(found, at, atol=1e-9)
+    assert sum(asked) <= 4 * 70
+
+
+def test_a_parabola_without_a_bottom_between_its_points_gives_way():
+    t = np.array([[0.0, 1.0, 3.0], [0.0, 1.0, 2.0], [1.0, 1.0, 1.0]])
+    y = np.stack([3 * (t[0] - 1.7) ** 2 + 2, t[1], t[2]])
+    np.testing.assert_allclose(_parabolas(t, y, t[:, 1]), [1.7, 1.0, 1.0], rtol=1e-12)

@@ -1,0 +1,167 @@
+"""Many motions at once are the same motions, and one that fails does not spoil the others."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.models import pendulum
+from zwang import gallery
+from zwang.programs import single
+from zwang.simulation.batch import prepare
+from zwang.simulation.single_precision import narrowed
+
+TIMES = np.linspace(0.0, 1.0, 3)
+ANGLES = np.linspace(0.3, 2.0, 5)
+STARTS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
+
+
+@pytest.fixture(scope="module")
+def some():
+    """Five pendulums in chunks of two, one of them off its rod."""
+    starts = STARTS.copy()
+    starts[3] *= 1.1
+    said = []
+    return zw.batch(pendulum(), starts, np.zeros(2), TIMES, chunk=2, progress=said.append), said
+
+
+def test_members_are_single_runs(some):
+    many, said = some
+    for i in (0, 4):
+        run = zw.simulate(pendulum(), STARTS[i], [0.0, 0.0], times=TIMES[1:])
+        assert np.max(np.abs(many.q[i, 1:] - run.dataset.q.values)) < 1e-8
+        assert np.max(np.abs(many.v[i, 1:] - run.dataset.v.values)) < 1e-8
+    assert np.nanmax(many.violation) < 1e-14
+    assert said == [0.4, 0.8, 1.0]
+    assert 0 < many.memory_per_member < 1e6
+
+
+def test_a_member_that_fails_is_named(some):
+    many, _ = some
+    assert list(many.failures) == [3]
+    assert "off its constraints" in many.failures[3]
+    assert np.all(np.isnan(many.q[3, 1:])) and np.all(np.isfinite(np.delete(many.q, 3, axis=0)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        pytest.param({"step": 0.05}, marks=pytest.mark.slow),
+        pytest.param({"step": 0.05, "precision": "single"}, marks=pytest.mark.slow),
+    ],
+    ids=["tolerance", "step", "single"],
+)
+def test_members_in_one_kernel_are_the_same(some, options):
+    starts = STARTS.copy()
+    starts[3] *= 1.1
+    given = pendulum(), starts, np.zeros(2), TIMES
+    expected = some[0] if not options else zw.batch(*given, chunk=2, **options)
+    program = prepare(*given, params={"m": np.linspace(1, 2, 5)}, chunk=2, often=True, **options)
+    assert program.one_kernel
+    many = program()
+    assert list(many.failures) == list(expected.failures) == [3]
+    close, least = (1e-4, 1e-5) if "precision" in options else (1e-8, 1e-14)
+    assert np.allclose(many.q, expected.q, rtol=0, atol=close, equal_nan=True)
+    assert np.allclose(many.v, expected.v, rtol=0, atol=close, equal_nan=True)
+    assert np.nanmax(np.delete(many.violation, 3, axis=0)) < least
+
+
+def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch):
+    monkeypatch.setattr(single, "TOGETHER", single.Limits(100, 100, 100))
+    told = []
+    jax.monitoring.register_event_listener(listener := lambda event, **about: told.append(event))
+    try:
+        program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, often=True)
+    finally:
+        jax.monitoring.unregister_event_listener(listener)
+    assert single.APART in told and not program.one_kernel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["five-bar", "3rrr", "n-four-bar", "gyroscope", "rolling-disk"])
+def test_models_of_the_gallery_in_one_kernel(name):
+    example = gallery.load(name)
+    v0 = np.asarray(example.v0) * np.linspace(0.9, 1.1, 4)[:, None]
+    runs = [
+        zw.batch(example.model, example.q0, v0, [0.0, 0.3], often=often, start_tolerance=np.inf)
+        for often in (False, True)
+    ]
+    expected, many = runs
+    assert not expected.failures and not many.failures
+    assert np.allclose(many.q, expected.q, atol=1e-7) and np.allclose(many.v, expected.v, atol=1e-6)
+
+
+def test_dataset(some, tmp_path):
+    import xarray
+
+    many, _ = some
+    with xarray.open_dataset(many.save(tmp_path / "many.nc"), engine="h5netcdf") as read:
+        assert dict(read.sizes) == {"member": 5, "time": 3, "coordinate": 2, "velocity": 2}
+        assert np.array_equal(read.q.values, many.q, equal_nan=True)
+        assert list(read.coordinate.values) == ["x", "y"]
+
+
+def test_members_with_parameters_of_their_own():
+    lengths = np.array([0.5, 1.0])
+    many = zw.batch(
+        pendulum(),
+        lengths[:, None] * STARTS[0],
+        np.zeros(2),
+        TIMES,
+        params={"length": lengths, "m": 2.0},
+    )
+    assert not many.failures
+    assert np.allclose(np.linalg.norm(many.q, axis=2), lengths[:, None], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"q0": STARTS[0]}, "leading axis of members"),
+        ({"v0": np.zeros((4, 2))}, "different numbers of members: q0: 5, v0: 4"),
+        ({"v0": np.zeros(3)}, r"v0 has shape \(3,\), expected \(2,\) for all members"),
+        ({"params": {"mass": 1.0}}, "unknown parameter 'mass'"),
+        ({"chunk": 0}, "at least 1 member"),
+    ],
+)
+def test_wrong_input(change, says):
+    given = {"q0": STARTS, "v0": np.zeros(2), "times": TIMES, **change}
+    with pytest.raises(zw.ModelError, match=says):
+        zw.batch(pendulum(), given.pop("q0"), given.pop("v0"), given.pop("times"), **given)
+
+
+def test_single_precision_states_its_violation():
+    """32-bit numbers keep 1e-7 of the rod's length, and the motion to some round-off per step."""
+    double, single = (
+        zw.batch(pendulum(), STARTS[:2], np.zeros(2), TIMES, step=0.02, precision=p)
+        for p in ("double", "single")
+    )
+    assert not single.failures and single.q.dtype == np.float64
+    assert np.array_equal(single.q, single.q.astype(np.float32))
+    assert double.violation.max() < 1e-14 < 1e-9 < single.violation.max() < 1e-6
+    assert 1e-9 < np.max(np.abs(single.q - double.q)) < 1e-4
+    violation = np.abs(np.linalg.norm(single.q, axis=2) - 1)
+    assert np.ptp(single.violation / violation) < 1e-3 * np.max(
+        single.violation / violation
+    )  # a length apart
+
+
+def test_single_precision_of_sums_over_lists():
+    """What is added up by `.at[].add`, as `C Cᵀ` of rows with few entries is."""
+    summed = jax.jit(narrowed(lambda x: jnp.zeros(3).at[jnp.array([0, 0, 2])].add(x) / 3))(
+        jnp.arange(1.0, 4.0)
+    )
+    assert (
+        np.array_equal(summed, np.float32([3.0, 0.0, 3.0]) / np.float32(3.0))
+        and summed.dtype == np.float64
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"precision": "single"}, {"precision": "half", "step": 0.1}])
+def test_what_single_precision_cannot_do_is_refused(wrong):
+    with pytest.raises(zw.ModelError, match="step=|expected 'double'"):
+        zw.batch(pendulum(), STARTS, np.zeros(2), TIMES, **wrong)

@@ -1,0 +1,188 @@
+"""A trajectory as a pure function: the same as `simulate`, and its derivatives are those of the
+motion.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.models import pendulum
+
+TIMES = np.linspace(0.0, 1.0, 5)
+START = (jnp.array([1.0, 0.0]), jnp.zeros(2))
+
+
+@functools.cache
+def flown(**options):
+    """Last state of the pendulum from its parameters, compiled."""
+
+    def last(length, m):
+        q0 = jnp.array([1.0, 0.0]) * jax.lax.stop_gradient(length)
+        run = zw.trajectory(
+            pendulum(),
+            q0,
+            START[1],
+            TIMES,
+            params={"length": length, "m": m},
+            rtol=1e-10,
+            **options,
+        )
+        return jnp.concatenate([run.q[-1], run.v[-1]])
+
+    return last
+
+
+def central(f, x, h=1e-5):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+def test_same_as_simulate():
+    here = jax.jit(lambda: zw.trajectory(pendulum(), *START, TIMES, rtol=1e-10))()
+    run = zw.simulate(pendulum(), *START, times=TIMES[1:], rtol=1e-10)
+    assert int(here.result) == zw.Result.SUCCESS
+    assert np.max(np.abs(np.asarray(here.q)[1:] - run.dataset.q.values)) < 1e-11
+    assert abs(int(here.steps) - run.attrs["steps_accepted"]) <= 2  # the first step is another
+    assert np.max(here.violation) < 1e-14
+
+
+def test_an_implicit_method_gives_the_same_motion():
+    implicit, explicit = (
+        jax.jit(lambda f=flown(**o): f(1.0, 1.0)) for o in ({"integrator": zw.Kvaerno5()}, {})
+    )
+    assert np.max(np.abs(implicit() - explicit())) < 1e-8
+
+
+@pytest.mark.slow
+def test_an_implicit_method_is_differentiated_through_its_newton_iteration():
+    slope = jax.jit(
+        jax.jacfwd(lambda x: flown(integrator=zw.Kvaerno5(), gradient="forward")(x, 1.0))
+    )(jnp.asarray(1.0))
+    expected = central(jax.jit(lambda x: flown()(x, 1.0)), 1.0)
+    assert np.max(np.abs(slope - expected)) < 1e-6 * np.max(np.abs(expected))
+
+
+def test_fixed_steps():
+    reference = zw.trajectory(pendulum(), *START, TIMES, rtol=1e-12)
+    error = []
+    for step in (0.1, 0.05):
+        here = zw.trajectory(pendulum(), *START, TIMES, step=step, integrator=zw.Tsit5())
+        assert np.max(here.violation) < 1e-13
+        error.append(np.max(np.abs(here.q - reference.q)))
+    assert 20 < error[0] / error[1] < 60, error  # order five
+
+
+def test_fixed_steps_have_no_data_dependent_loop():
+    program = jax.make_jaxpr(lambda q: zw.trajectory(pendulum(), q, START[1], TIMES, step=0.05).q)(
+        START[0]
+    )
+    loops = [e for e in _equations(program.jaxpr) if e.primitive.name == "while"]
+    assert len(loops) == 1, "only the placement of the start iterates"
+
+
+def _equations(jaxpr):
+    for e in jaxpr.eqns:
+        yield e
+        for inner in jax.extend.core.jaxprs_in_params(e.params):
+            yield from _equations(inner)
+
+
+@pytest.mark.parametrize("gradient", ["forward", "reverse"])
+def test_derivative_of_a_parameter(gradient):
+    """The start is moved onto a longer rod, and so is the motion."""
+    last = flown(gradient=gradient)
+    derivative = jax.jacfwd if gradient == "forward" else jax.jacrev
+    slope = jax.jit(derivative(last))(1.0, 1.0)
+    assert np.allclose(
+        slope, central(lambda x: jax.jit(flown())(x, 1.0), 1.0), rtol=1e-6, atol=1e-7
+    )
+
+
+@pytest.mark.slow
+def test_derivative_with_fixed_steps():
+    last = flown(step=0.02)
+    slope = jax.jit(jax.jacrev(last))(1.0, 1.0)
+    assert np.allclose(slope, jax.jit(jax.jacfwd(last))(1.0, 1.0), rtol=1e-11, atol=1e-12)
+    assert np.allclose(
+        slope, central(lambda x: jax.jit(flown())(x, 1.0), 1.0), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_side_by_side():
+    lengths = jnp.array([0.5, 1.0, 2.0])
+    together = jax.jit(jax.vmap(lambda x: flown()(x, 1.0)))(lengths)
+    assert np.allclose(together, [jax.jit(flown())(x, 1.0) for x in lengths], atol=1e-11)
+
+
+def test_start_off_its_constraints():
+    here = zw.trajectory(pendulum(), [1.0, 0.3], [0.0, 0.0], TIMES)
+    assert zw.Result(int(here.result)) is zw.Result.OFF_CONSTRAINTS
+    assert 0.01 < float(here.start_violation) < 1
+    assert np.all(np.isnan(here.q[1:]))
+
+
+def test_too_many_steps_keeps_what_was_reached():
+    here = zw.trajectory(pendulum(), *START, TIMES, rtol=1e-12, max_steps=12)
+    assert zw.Result(int(here.result)) is zw.Result.TOO_MANY_STEPS
+    assert np.all(np.isfinite(here.q[0])) and np.all(np.isnan(here.q[-1]))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"times": [0.0]}, "at least two instants"),
+        ({"times": [0.0, 1.0, 0.5]}, "increasing"),
+        ({"gradient": "both"}, "'forward', 'reverse' or None"),
+        ({"step": -1.0}, "positive number of seconds"),
+        ({"params": {"mass": 1.0}}, "unknown parameter 'mass'"),
+    ],
+)
+def test_wrong_input(options, says):
+    options = {"times": TIMES, **options}
+    with pytest.raises(zw.ModelError, match=says):
+        zw.trajectory(pendulum(), *START, options.pop("times"), **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gradient", ["forward", "reverse"])
+def test_through_singular_configurations(gradient):
+    """Two seconds of `five-bar`, three crossings of the collinear configuration, ten parameters."""
+    example = zw.gallery.load("five-bar")
+    model, q0, times = example.model, jnp.asarray(example.q0), jnp.linspace(0.0, 2.0, 3)
+    sizes = {name: len(x) for name, x in model.params.items()}
+    some = jnp.asarray(np.random.default_rng(0).standard_normal(24))
+
+    def goal(x, gradient):
+        params, first = {}, 0
+        for name, n in sizes.items():
+            params[name], first = x[first : first + n], first + n
+        run = zw.trajectory(
+            model, q0, jnp.zeros(12), times, params=params, gradient=gradient, rtol=1e-10
+        )
+        return some @ jnp.concatenate([run.q[-1], run.v[-1]])
+
+    x = jnp.concatenate([model.params[name] for name in sizes])
+    value = jax.jit(lambda x: goal(x, None))
+    expected = np.array([(value(x + e) - value(x - e)) / 2e-4 for e in 1e-4 * np.eye(len(x))])
+    derivative = jax.grad if gradient == "reverse" else jax.jacfwd
+    slope = jax.jit(derivative(lambda x: goal(x, gradient)))(x)
+    assert np.max(np.abs(slope - expected)) < 1e-6 * np.max(np.abs(expected))
+
+
+def test_a_start_off_linear_constraints_is_refused():
+    """Linear constraints have no curvature to measure a violation with; the size of q takes its
+    place.
+    """
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
+    slope = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[0] - q[1], name="slope")])
+    on, off = (zw.trajectory(slope, [1.0, y], [0.0, 0.0], np.array([0.0, 0.1])) for y in (1.0, 1.1))
+    assert on.result == 0 and on.start_violation == 0
+    assert off.result == zw.Result.OFF_CONSTRAINTS and 0.01 < off.start_violation < 0.1
+    with pytest.raises(zw.ModelError, match="off"):
+        zw.simulate(slope, [1.0, 1.1], [0.0, 0.0], times=[0.1])
