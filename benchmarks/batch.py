@@ -2,10 +2,10 @@
 the same cores.
 
 128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control in
-one kernel (`often=True`) and operation by operation; `five-bar` then with a step of fixed length in
-double and in single precision. All cores; what one core does follows from processor seconds, which
-other programs on the machine disturb less. Medians of calls in turn. On a graphics processor, if
-JAX has one, the same.
+one kernel (`compiler=zw.Fused()`) and operation by operation; `five-bar` then with a step of
+fixed length in double and in single precision. All cores; what one core does follows from processor
+seconds, which other programs on the machine disturb less. Medians of calls in turn. On a graphics
+processor, if JAX has one, the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 import zwang as zw
 from zwang import gallery
-from zwang.programs import compiler_options, program
+from zwang.compile import compiler_options, program
 from zwang.simulation.batch import prepare
 from zwang.simulation.trajectory import trajectory
 
@@ -26,10 +26,10 @@ MEMBERS, SINGLE, DURATION, BUDGET = 128, 16, 2.0, 15.0
 """Members, runs of a loop, length of a motion [s], and of all calls together [s]."""
 STEP = 0.1
 """Step of fixed length [s], about that of the error control at rtol 1e-8."""
-OFTEN = "batch, error control, one kernel"
-CONTROLLED = {OFTEN: {"often": True}, "batch, error control": {}}
+FUSED = "batch, error control, one kernel"
+CONTROLLED = {FUSED: {"compiler": zw.Fused()}, "batch, error control": {}}
 FIXED = {
-    "batch, fixed step, one kernel": {"step": STEP, "often": True},
+    "batch, fixed step, one kernel": {"step": STEP, "compiler": zw.Fused()},
     "batch, fixed step": {"step": STEP},
     "batch, fixed step, single precision": {"step": STEP, "precision": "single"},
 }

@@ -12,8 +12,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.programs import program
 
 
 def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:

@@ -12,7 +12,7 @@ import hypothesis
 import jax
 import pytest
 
-from zwang.programs import keep, keep_programs
+from zwang.compile import interface, keep_programs, lowering
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,17 +69,24 @@ def _nothing_kept():
 
 
 @pytest.fixture
-def compiled(monkeypatch):
+def compilers_as_asked(monkeypatch):
+    """Programs are compiled as the test asks for, whatever the environment says."""
+    for variable in ("ZWANG_COMPILER", "ZWANG_ONE_KERNEL"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def compiled(monkeypatch, compilers_as_asked):
     """What is compiled by `zw.program` from now on, none of it at hand from another test."""
-    programs, best = [], keep._best
+    programs, compile_flat = [], lowering.compile_flat
 
     def watched(*given):
-        made = best(*given)
-        programs.append(made[-1])
+        made = compile_flat(*given)
+        programs.append(made.compiled)
         return made
 
-    monkeypatch.setattr(keep, "_best", watched)
-    monkeypatch.setattr(keep, "trace_context", lambda: ("of this test alone",))
+    monkeypatch.setattr(lowering, "compile_flat", watched)
+    monkeypatch.setattr(interface, "trace_context", lambda: ("of this test alone",))
     return programs
 
 

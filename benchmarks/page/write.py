@@ -169,9 +169,9 @@ constraint rows on, zwang looks for sparsity and takes the sparse path where its
 `pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by name. The page on architecture says how it
 works. What it costs before the first step: finding the structure, and compiling a longer program
 than the dense one. For one evaluation of a model with a few hundred rows the dense path is done
-sooner; a step is faster on the sparse path from about 60 rows on. In a program of yours that runs
-often (`zw.program(f, often=True)`), where it becomes a part of one kernel, it is ahead from some 20
-rows on.
+sooner; a step is faster on the sparse path from about 60 rows on. In a program of yours that is
+worth it (`zw.program(f, compiler=zw.Fused())`), where it becomes a part of one kernel, it is ahead
+from some 20 rows on.
 
 ```python
 import zwang as zw

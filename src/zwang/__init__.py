@@ -92,9 +92,12 @@ _HOME = {
     "Scene": "scene",
     "Robot": "robots",
     "robot": "robots",
-    "keep_programs": "programs",
-    "compiler_options": "programs",
-    "program": "programs",
+    "keep_programs": "compile",
+    "compiler_options": "compile",
+    "program": "compile",
+    "PlainJit": "compile",
+    "FusedIfSmall": "compile",
+    "Fused": "compile",
     "ModelError": "errors",
     "SimulationError": "errors",
     "Result": "errors",
@@ -130,6 +133,12 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.analysis.check import check as check
+    from zwang.compile import Fused as Fused
+    from zwang.compile import FusedIfSmall as FusedIfSmall
+    from zwang.compile import PlainJit as PlainJit
+    from zwang.compile import compiler_options as compiler_options
+    from zwang.compile import keep_programs as keep_programs
+    from zwang.compile import program as program
     from zwang.dynamics.drift import Baumgarte as Baumgarte
     from zwang.dynamics.drift import BaumgarteGains as BaumgarteGains
     from zwang.dynamics.drift import BaumgarteRates as BaumgarteRates
@@ -163,9 +172,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.hierarchy import impose as impose
     from zwang.mechanism import AssemblyError as AssemblyError
     from zwang.mechanism import Mechanism as Mechanism
-    from zwang.programs import compiler_options as compiler_options
-    from zwang.programs import keep_programs as keep_programs
-    from zwang.programs import program as program
     from zwang.robots import Robot as Robot
     from zwang.robots import read as robot  # noqa: F401
     from zwang.scene import Scene as Scene

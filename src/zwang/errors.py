@@ -77,8 +77,9 @@ _SENTENCES = {
         "at this state"
     ),
     Result.SINGULAR_MASS: (
-        "the mass matrix is not positive definite: give Model(..., singular_mass=True) if some "
-        "directions have no mass but are held by constraints"
+        "the mass matrix is not positive definite, or a direction without mass is held by no "
+        "constraint: give mass to every direction, or constrain it (inside jit a model that is "
+        "massless there needs zw.Model(..., singular_mass=True))"
     ),
     Result.INCONSISTENT: (
         "the constraints contradict each other: no acceleration satisfies all of them at this state"

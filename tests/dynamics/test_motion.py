@@ -207,10 +207,21 @@ def test_massless_coordinate_held_by_a_constraint_moves_with_it():
     assert np.allclose(m.constraint_force, [0.5, -0.5], atol=1e-13)
 
 
-def test_singular_mass_matrix_without_permission_is_refused():
-    model = zw.Model(free_particle(2, [1.0, 0.0]), [zw.Holonomic(lambda q, t, p: q[1] - q[0])])
-    with pytest.raises(zw.ModelError, match="singular_mass=True"):
-        zw.motion(model, [0.0, 0.0], [0.0, 0.0])
+def test_a_singular_mass_matrix_is_found_without_being_named():
+    slider = zw.Holonomic(lambda q, t, p: q[1] - q[0], name="slider")
+    system = free_particle(2, [1.0, 0.0], [3.0, 0.5])
+    found = zw.motion(zw.Model(system, [slider]), [0.0, 0.0], [0.0, 0.0])
+    named = zw.motion(zw.Model(system, [slider], singular_mass=True), [0.0, 0.0], [0.0, 0.0])
+    assert np.array_equal(found.acceleration, named.acceleration)
+
+
+def test_a_direction_without_mass_and_without_constraint_is_refused():
+    system = free_particle(3, [1.0, 0.0, 0.0])
+    model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[1] - q[0], name="slider")])
+    with pytest.raises(zw.ModelError, match="without mass|neither mass nor a constraint"):
+        zw.motion(model, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    with pytest.raises(zw.ModelError, match="neither mass nor a constraint"):
+        zw.simulate(model, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], duration=1.0)
 
 
 def test_contradictory_constraints_are_refused_with_their_names():

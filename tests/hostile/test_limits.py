@@ -1,4 +1,4 @@
-"""The limits are those that SECURITY.md states, good files keep them; the server is silent."""
+"""The limits are those that SECURITY.md states; good files keep them; the server is silent."""
 
 import http.client
 import re

@@ -10,7 +10,8 @@ import pytest
 import zwang as zw
 from tests.models import pendulum
 from zwang import gallery
-from zwang.programs import single
+from zwang.compile import fusion
+from zwang.compile.events import NOT_FUSED
 from zwang.simulation.batch import prepare
 from zwang.simulation.single_precision import narrowed
 
@@ -55,12 +56,14 @@ def test_a_member_that_fails_is_named(some):
     ],
     ids=["tolerance", "step", "single"],
 )
-def test_members_in_one_kernel_are_the_same(some, options):
+def test_members_in_one_kernel_are_the_same(some, options, compilers_as_asked):
     starts = STARTS.copy()
     starts[3] *= 1.1
     given = pendulum(), starts, np.zeros(2), TIMES
     expected = some[0] if not options else zw.batch(*given, chunk=2, **options)
-    program = prepare(*given, params={"m": np.linspace(1, 2, 5)}, chunk=2, often=True, **options)
+    program = prepare(
+        *given, params={"m": np.linspace(1, 2, 5)}, chunk=2, compiler=zw.Fused(), **options
+    )
     assert program.one_kernel
     many = program()
     assert list(many.failures) == list(expected.failures) == [3]
@@ -70,25 +73,29 @@ def test_members_in_one_kernel_are_the_same(some, options):
     assert np.nanmax(np.delete(many.violation, 3, axis=0)) < least
 
 
-def test_a_model_too_large_for_a_kernel_runs_as_ever(monkeypatch):
-    monkeypatch.setattr(single, "TOGETHER", single.Limits(100, 100, 100))
-    told = []
-    jax.monitoring.register_event_listener(listener := lambda event, **about: told.append(event))
+def test_a_model_too_large_for_a_kernel_runs_operation_by_operation(
+    monkeypatch, compilers_as_asked
+):
+    monkeypatch.setattr(fusion, "BATCH", fusion.Limits(100, 100, 100))
+    heard = []
+    jax.monitoring.register_event_listener(listener := lambda event, **about: heard.append(event))
     try:
-        program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, often=True)
+        program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, compiler=zw.Fused())
     finally:
         jax.monitoring.unregister_event_listener(listener)
-    assert single.APART in told and not program.one_kernel
+    assert NOT_FUSED in heard and not program.one_kernel
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["five-bar", "3rrr", "n-four-bar", "gyroscope", "rolling-disk"])
-def test_models_of_the_gallery_in_one_kernel(name):
+def test_models_of_the_gallery_in_one_kernel(name, compilers_as_asked):
     example = gallery.load(name)
     v0 = np.asarray(example.v0) * np.linspace(0.9, 1.1, 4)[:, None]
     runs = [
-        zw.batch(example.model, example.q0, v0, [0.0, 0.3], often=often, start_tolerance=np.inf)
-        for often in (False, True)
+        zw.batch(
+            example.model, example.q0, v0, [0.0, 0.3], compiler=compiler, start_tolerance=np.inf
+        )
+        for compiler in (zw.FusedIfSmall(), zw.Fused())
     ]
     expected, many = runs
     assert not expected.failures and not many.failures

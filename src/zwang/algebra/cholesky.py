@@ -2,7 +2,7 @@
 applied to many vectors.
 
 By LAPACK where rows are many. Its call costs more than its arithmetic at a few, and no program with
-such a call becomes one kernel (`zwang.programs.single`): there, row by row. On a batch it works
+such a call becomes one kernel (`zwang.compile.fusion`): there, row by row. On a batch it works
 matrix by matrix: there, pivot by pivot on one array (row, column, batch), every operation runs over
 the batch in vector registers.
 """
@@ -15,12 +15,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.custom_batching import custom_vmap
-from jax.experimental.layout import Layout, with_layout_constraint
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from zwang.programs.abreast import INSTEAD
+from zwang.compile.hints import row_major, with_batch_rules
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
@@ -178,40 +176,29 @@ def _gram(pairs):
 
     known = (lambda C: C @ C.T) if pairs is None else added
 
-    @custom_vmap
+    @with_batch_rules(leading=jax.vmap(known), trailing=functools.partial(_gram_last, pairs=pairs))
     def alone(C):
         if len(C) > SMALL:
             return known(C)
-        columns = with_layout_constraint(
-            C.T, Layout((0, 1))
-        )  # one after the other in memory, so that the sum runs along them
+        columns = row_major(C.T)  # the sum runs along columns of C, one after the other in memory
         return jnp.sum(columns[:, :, None] * columns[:, None, :], axis=0)
 
-    @alone.def_vmap
-    def batch(size, batched, C):
-        return jax.vmap(known)(C), True
-
-    INSTEAD[batch] = functools.partial(_gram_abreast, pairs=pairs)
     return alone
 
 
-@custom_vmap
-def _inverse_factor(M):
-    if M.ndim == 2 and len(M) <= SMALL:
-        return _row_by_row(M)
+def _by_lapack(M):
     # an identity of M's own type: under `narrowed` M has 32 bits
     eye = jnp.broadcast_to(jnp.eye(M.shape[-1], dtype=M.dtype), M.shape)
     return jax.lax.linalg.triangular_solve(cholesky(M), eye, left_side=True, lower=True)
 
 
-@_inverse_factor.def_vmap
-def _inverse_factor_batch(size, batched, M):
+def _inverse_factor_first(M: Float[Array, "batch n n"]) -> Float[Array, "batch n n"]:
     if M.shape[-1] > LOOPED:
-        return _inverse_factor.fun(M), True
-    return jnp.moveaxis(_eliminated(jnp.moveaxis(M, 0, -1)), -1, 0), True
+        return _by_lapack(M)
+    return jnp.moveaxis(_eliminated(jnp.moveaxis(M, 0, -1)), -1, 0)
 
 
-def _gram_abreast(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batch"]:
+def _gram_last(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batch"]:
     """`C Cᵀ` in one kernel: as the sum of the products that are known to be all, or row by row."""
     m, n, size = C.shape
     if pairs is None:
@@ -227,7 +214,7 @@ def _gram_abreast(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batc
     return jax.lax.fori_loop(0, len(i), add, jnp.zeros((m * m, size), C.dtype)).reshape(m, m, size)
 
 
-def _inverse_factor_abreast(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
+def _inverse_factor_last(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
     """`L⁻¹` in one kernel: row j of M less what the rows above have of it, divided by √pivot, one
     row at a time in the processor's nearest
     cache. Up to the diagonal a finished row is that of L⁻¹, right of it that of Lᵀ.
@@ -248,7 +235,9 @@ def _inverse_factor_abreast(M: Float[Array, "n n batch"]) -> Float[Array, "n n b
     return jnp.where((column >= column.T)[..., None], rows, 0.0)
 
 
-INSTEAD[_inverse_factor_batch] = _inverse_factor_abreast
+@with_batch_rules(leading=_inverse_factor_first, trailing=_inverse_factor_last)
+def _inverse_factor(M):
+    return _row_by_row(M) if M.ndim == 2 and len(M) <= SMALL else _by_lapack(M)
 
 
 def _at(x, k, axis: int = 0):

@@ -13,16 +13,22 @@ from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.compile import program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.initial_conditions import Start, begin, refuse_non_finite, refuse_singular_mass
+from zwang.dynamics.initial_conditions import (
+    Start,
+    begin,
+    refuse_non_finite,
+    refuse_singular_mass,
+    with_mass,
+)
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
-from zwang.programs import program
 
 RANK_THRESHOLD = 1e-8
 """Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
@@ -125,6 +131,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
     dynamics = model.dynamics(
         params, Proximal()
     )  # all singular values are looked at: no use for a sparse A
+    dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
@@ -181,7 +188,7 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
         violation,
         speed,
         residual,
-        model.singular_mass,
+        dynamics.singular_mass,
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent,
         levels=level_reports(model, C, _rank_of),
         tree=tree_lines(model, C, _rank_of),

@@ -18,7 +18,7 @@ def start_jax(task: str = "") -> str:
     import jax
     import jaxlib.version
 
-    from zwang.programs import cache_folder, keep_programs, processor
+    from zwang.compile import cache_folder, keep_programs, processor
 
     jax.config.update("jax_enable_x64", True)
     folder = cache_folder() / "jax" / f"{jaxlib.version.__version__}-{processor()}"

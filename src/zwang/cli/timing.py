@@ -44,7 +44,7 @@ class WallTime:
             jax.monitoring.unregister_event_duration_listener(self._heard)
 
     def _heard(self, event: str, duration_secs: float, **_: str | int) -> None:
-        from zwang.programs.keep import LOADED  # here, for it imports JAX
+        from zwang.compile import LOADED  # here, for it imports JAX
 
         if event.startswith("/jax/core/compile/") or event == LOADED:
             now = time.perf_counter()

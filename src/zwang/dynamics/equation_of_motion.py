@@ -289,6 +289,12 @@ class Dynamics(eqx.Module):
         )
 
 
+LEAST_WEIGHT = 1e-3
+"""Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
+same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
+correction brings back."""
+
+
 def centripetal_terms(
     weighted: WeightedPseudoinverse, v: Float[Array, " nv"], scales: Scales | None
 ) -> Float[Array, " m"] | float:
@@ -302,13 +308,17 @@ def centripetal_terms(
 
 def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
-    first, then over all.
+    first, then over all; and at least `LEAST_WEIGHT` of the largest mass, which a row that acts on
+    massless coordinates alone would not get from them (`|e|² = 1` of a quaternion at rest).
     """
     scale = jnp.diag(M)
     D = jnp.zeros(len(A))
+    size = jnp.sum(A**2, axis=1)
+    least = jnp.where(size > 0, LEAST_WEIGHT / jnp.where(size > 0, size, 1.0), 0.0) * jnp.max(scale)
     for _ in range(2):
         massive = scale > 1e-14 * jnp.max(scale)
         mobility = jnp.sum(jnp.where(massive, A**2 / jnp.where(massive, scale, 1.0), 0.0), axis=1)
         D = jnp.where(mobility > 0, 1 / jnp.where(mobility > 0, mobility, 1.0), 0.0)
+        D = jnp.maximum(D, least)
         scale = jnp.diag(M) + D @ A**2
     return D

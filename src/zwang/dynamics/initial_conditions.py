@@ -15,7 +15,7 @@ from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
 from zwang.dynamics.drift.metric import dense_mass, mass_blocks
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.model import Model, contradiction
+from zwang.dynamics.model import Model, augmented, contradiction
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
@@ -111,7 +111,8 @@ def consistent_state(
             worst.
     """
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    start = begin(model.dynamics(params, pseudoinverse), state)
+    dynamics = with_mass(model, model.dynamics(params, pseudoinverse), state)
+    start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
     if not start.placement.converged:
@@ -223,12 +224,20 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
             f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that "
             "holds it, so its acceleration is undefined; give it mass or constrain it."
         )
-    if not model.singular_mass:
-        raise ModelError(
-            f"{model.name}: the mass matrix is singular along "
-            f"{_direction(model, vector[:, 0])}, which constraints hold: say so with "
-            "zw.Model(..., singular_mass=True)."
-        )
+
+
+def with_mass(model: Model, dynamics: Dynamics, state: State) -> Dynamics:
+    """The dynamics as they are, or with the augmented mass matrix where M is singular."""
+    if dynamics.singular_mass or mass_is_positive(np.asarray(pieces(dynamics, state).M)):
+        return dynamics
+    return augmented(model, dynamics)
+
+
+def mass_is_positive(M: np.ndarray) -> bool:
+    """Whether a mass matrix is positive definite to working precision, or not finite (which is
+    another complaint).
+    """
+    return bool(not np.all(np.isfinite(M)) or _is_positive(mass_blocks(M)))
 
 
 def _is_positive(blocks: np.ndarray) -> bool:

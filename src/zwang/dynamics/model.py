@@ -19,6 +19,7 @@ from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.arrays import as_parameters, is_concrete, on_device, require_float64, vector
+from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.drift.consistent import measure
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
@@ -29,7 +30,6 @@ from zwang.equations.constraint.equation import first_line
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 from zwang.text import check_names, checked_name
 
 
@@ -44,7 +44,10 @@ class Model(eqx.Module):
         servo: a `zw.Servo` (or another control law) whose actuators act on the system: `M v̇ = F +
             Q_c + B u(q, v, t)`. Passive constraints are kept as before; servo constraints hold as
             well as their gains and actuators make them.
-        singular_mass: whether M may be singular; every direction without mass must then be held by
+        singular_mass: whether M is to be treated as singular from the start. `zw.motion`,
+            `zw.simulate` and `zw.check` find out by themselves; what is compiled into a program of
+            the user's (`zw.trajectory`, `zw.batch`) needs to be asked for it. Every direction
+            without mass must be held by
             constraints.
         name: name in titles and reports.
         assembly: what the model was assembled from; `zw.Hierarchy` gives it.
@@ -277,12 +280,32 @@ def motion(
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     state = model.state(q, v, t)
     answer = motion_of(dynamics, state)
+    if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
+        dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
+        answer = motion_of(dynamics, state)
     if throw and is_concrete(answer):
         if Result(int(answer.result)) is Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
     return answer
+
+
+def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
+    """The dynamics of a model whose mass matrix is found to be singular.
+
+    `M + AᵀDA` takes the place of M, which changes nothing on `A v̇ = b`.
+
+    Raises:
+        ModelError: with a formulation that needs a positive definite M.
+    """
+    if dynamics.formulation is not None and not dynamics.formulation.singular_mass:  # type: ignore
+        raise ModelError(
+            f"{type(dynamics.formulation).__name__} needs a positive definite mass matrix, but "
+            f"that of {model.name} is singular."
+        )
+    method = Proximal() if dynamics.structure is not None else dynamics.pseudoinverse
+    return dataclasses.replace(dynamics, singular_mass=True, structure=None, pseudoinverse=method)
 
 
 @program

@@ -13,13 +13,13 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
-from zwang.programs import program
 
 
 class Enforced(eqx.Module):

@@ -30,13 +30,13 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.algebra.sparsity_pattern import colors
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.dynamics.model import Model
 from zwang.dynamics.sparse_structure import GAIN, MISSED, SPARSE_ROWS, Sparsity, Structure
 from zwang.equations.constraint import Constraints
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
-from zwang.programs import program
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first

@@ -6,11 +6,11 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arrays import is_concrete
+from zwang.compile import program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 from zwang.servo.controller import SOLVED, Controller
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.servo import Servo

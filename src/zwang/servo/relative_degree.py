@@ -20,12 +20,12 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths
+from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
 from zwang.servo.null_space import THRESHOLD

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.compile import program
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
-from zwang.programs import program
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import chain

@@ -15,11 +15,9 @@ from jaxtyping import Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arrays import require_float64
+from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
-from zwang.programs import compiler_options
-from zwang.programs.abreast import abreast
-from zwang.programs.single import members_together
 from zwang.simulation.results.saving import save
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.trajectory import Trajectory, trajectory, violations
@@ -162,23 +160,15 @@ class Program:
         members: _Members,
         chunk: int,
         cores: int | None,
-        often: bool,
+        compiler: AbstractCompiler,
     ):
         self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEW))
         self._model, self._times, self._members = model, times, members
         self._size = min(chunk, -(-members.number // self._workers))
         example = members.part(0, self._size)
-        compiled = members_together(many, example) if often else None
-        self.one_kernel = compiled is not None
-        if compiled is None:
-            compiled = jax.jit(many).lower(*example).compile(compiler_options(self._size))
-        self._compiled = compiled
-        needed = compiled.memory_analysis()  # which takes a tenth of a second
-        self.memory_per_member = (
-            0
-            if needed is None
-            else (needed.temp_size_in_bytes + needed.output_size_in_bytes) // self._size
-        )
+        self._compiled = BatchProgram(many, example, self._size, compiler)
+        self.one_kernel = self._compiled.one_kernel
+        self.memory_per_member = self._compiled.memory // self._size
 
     def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
         """All members, chunk by chunk; `progress` is called with the fraction done."""
@@ -186,7 +176,7 @@ class Program:
 
         def part(first: int):
             found = self._compiled(*self._members.part(first, self._size))
-            return jax.tree_util.tree_map(np.asarray, found[0] if self.one_kernel else found)
+            return jax.tree_util.tree_map(np.asarray, found)
 
         with ThreadPoolExecutor(self._workers) as pool:  # the program runs outside Python's lock
             for first, chunk in zip(starts, pool.map(part, starts), strict=True):
@@ -220,7 +210,8 @@ def batch(
     chunk: int | None = None,
     cores: int | None = None,
     precision: Precision = "double",
-    often: bool = False,
+    compiler: AbstractCompiler | None = None,
+    often: bool | None = None,
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> Batch:
@@ -239,9 +230,10 @@ def batch(
         cores: how many cores take part; all unless given, as long as each has `FEW` members.
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
             lost in every step. The `violation` that it leaves is found in double precision.
-        often: so many members that the compiler may take half a minute: on a processor all members
-            of a chunk run in one kernel, in half the time (docs/performance), if the model fits
-            into one.
+        compiler: `zw.Fused()` for so many members that the compiler may take half a minute: on a
+            processor all members of a chunk run in one kernel, in half the time (docs/performance),
+            if the model fits into one. Otherwise as in `zw.program`.
+        often: replaced by `compiler=zw.Fused()`.
         options: `rtol`, `atol`, `step`, `integrator`, `drift`, `pseudoinverse`, `start_tolerance`,
             `max_steps` of `zw.trajectory`.
 
@@ -250,7 +242,7 @@ def batch(
         go on.
 
     Raises:
-        ModelError: if shapes disagree.
+        ModelError: if shapes disagree, or an option is none of those named here.
     """
     run = prepare(
         model,
@@ -261,7 +253,7 @@ def batch(
         chunk=chunk,
         cores=cores,
         precision=precision,
-        often=often,
+        compiler=requested(compiler, often, "zw.batch"),
         **options,
     )
     return run(progress)
@@ -277,7 +269,8 @@ def prepare(
     chunk: int | None = None,
     cores: int | None = None,
     precision: Precision = "double",
-    often: bool = False,
+    compiler: AbstractCompiler | None = None,
+    often: bool | None = None,
     **options,
 ) -> Program:
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
@@ -298,9 +291,8 @@ def prepare(
     times = np.asarray(times, float)
     params = {name: np.asarray(value, float) for name, value in params.items()}
     one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
-    often = often and jax.default_backend() == "cpu"
-    beside = abreast if often else jax.vmap
-    many = beside(one, axes)
+    compiler = requested(compiler, often, "prepare")
+    many = over_members(one, axes, compiler)
     if precision != "double":
         if precision != "single" or options.get("step") is None:
             raise ModelError(
@@ -311,10 +303,13 @@ def prepare(
             )
         options.setdefault("pseudoinverse", IN_SINGLE)
         many = _in_single(
-            many, beside(lambda q, v, p, x: violations(model, q, v, p or None, x), (*axes, 0))
+            many,
+            over_members(
+                lambda q, v, p, x: violations(model, q, v, p or None, x), (*axes, 0), compiler
+            ),
         )
     return Program(
-        model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, often
+        model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, compiler
     )
 
 

@@ -31,6 +31,7 @@ from zwang.simulation.watch import (
     blocked,
     decisive,
     examine,
+    loses_mass,
     rescaled,
 )
 from zwang.stepping.base import AbstractIntegrator
@@ -43,6 +44,10 @@ SOON = 0.1
 turn may come as soon, or sooner,
 and a condition that has come back to zero within that step would be missed.
 """
+
+
+LOST_MASS = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
+"""How a run ends whose mass matrix becomes singular."""
 
 
 class RunDriver:
@@ -141,6 +146,9 @@ class RunDriver:
                     np.asarray(here.fired)[: len(self.events.stops)]
                 ):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
+                if stopped in LOST_MASS and self._augment(here):
+                    here = self._restarted(here)
+                    continue
                 if stopped == Result.NOT_CONVERGED:
                     stopped, self.detail = blocked(
                         self.model,
@@ -197,6 +205,27 @@ class RunDriver:
         dynamics, sentence = decisive(dynamics, found.sigma, when)
         self.flow = dataclasses.replace(self.flow, dynamics=dynamics)
         self.changes.append(sentence)
+        return True
+
+    def _restarted(self, here: Progress) -> Progress:
+        """Ready to step on from where a run has stopped, with the step that it began with."""
+        fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result)
+        values = (self.first_step, 1.0, np.inf, 0, Result.SUCCESS)
+        like = [
+            np.asarray(new, np.asarray(old).dtype)
+            for new, old in zip(values, fresh(here), strict=True)
+        ]
+        return eqx.tree_at(fresh, here, like)
+
+    def _augment(self, here: Progress) -> bool:
+        """Whether a run that cannot go on has come to a singular mass matrix, which is then treated
+        as such from here on.
+        """
+        flow = loses_mass(self.model, self.flow, float(here.t), np.asarray(here.y))
+        if flow is None:
+            return False
+        self.flow = flow
+        self.changes.append(f"the mass matrix becomes singular at t = {float(here.t):.6g} s")
         return True
 
     def _turn(self, here: Progress, duration: float) -> Progress:

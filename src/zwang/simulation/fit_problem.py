@@ -14,11 +14,11 @@ import scipy.linalg
 import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
+from zwang.compile import program
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 from zwang.simulation.parameter_names import names, read, write
 from zwang.simulation.trajectory import Trajectory, trajectory
 

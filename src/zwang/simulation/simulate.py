@@ -17,7 +17,7 @@ from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.formulation.base import AbstractFormulation
-from zwang.dynamics.initial_conditions import START_TOLERANCE, checked_start
+from zwang.dynamics.initial_conditions import START_TOLERANCE, checked_start, with_mass
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import ModelError, Result, SimulationError
@@ -128,6 +128,7 @@ def simulate(
     tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
     switching = _switching(switches, model, loop, formulation)
 
+    dynamics = with_mass(model, dynamics, state)
     start = checked_start(
         model,
         dynamics if switching is None else switching.begun(dynamics),

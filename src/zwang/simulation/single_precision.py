@@ -1,7 +1,7 @@
 """A program in 32-bit numbers, from the same program in 64-bit ones.
 
 JAX has one width of numbers per process, and everything else here needs the wide one. So the
-finished program is followed, operation by operation, and each is carried out on narrow numbers.
+finished program is interpreted, operation by operation, each on narrow numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.programs.follow import Follower
+from zwang.compile import JaxprInterpreter
 
 LEAST = 1e-30
 """A smaller constant keeps something from being zero, and would be zero itself in float32."""
@@ -34,7 +34,7 @@ def narrowed(function: Callable) -> Callable:
     return narrow
 
 
-class _Narrow(Follower):
+class _Narrow(JaxprInterpreter):
     def number(self, x):
         return _narrow(x)
 

@@ -17,13 +17,13 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.compile import program
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
 from zwang.dynamics.model import Model, contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCondition
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 from zwang.simulation.results import Switched
 from zwang.stepping.step_loop import Progress
 

@@ -20,11 +20,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from equinox.internal import while_loop
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arrays import is_concrete
+from zwang.compile import program
+from zwang.compile.hints import set_row, while_loop
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.drift.base import corrections
 from zwang.dynamics.drift.consistent import directions_of, extent_of, scales_of, size_of
@@ -34,7 +35,6 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step_loop import (
     FIXED_STEP_ACCEPT,
@@ -126,8 +126,8 @@ def trajectory(
     """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
     The start is moved onto the constraints, least in the mass metric; the derivative is that of the
-    moved start. For many calls compile it whole by `zw.program(f, often=True)`, or where `jax.jit`
-    is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
+    moved start. For many calls compile it whole by `zw.program(f, compiler=zw.Fused())`, or where
+    `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
 
     Args:
         model: the model.
@@ -246,7 +246,7 @@ def _adaptive(
             p.rejected + ~ok,
             p.k + sampled,
             jnp.asarray(result, p.result.dtype),
-            p.saved.at[p.k].set(row, pred=sampled),  # type: ignore[call-arg]  (a buffer of equinox)
+            set_row(p.saved, p.k, row, sampled),
         )
 
     y0 = jnp.concatenate([start.q, start.v])
@@ -261,7 +261,7 @@ def _adaptive(
         times[0], y0, first, one, still, zero, zero, jnp.asarray(1), jnp.asarray(result), saved
     )
     kind = "checkpointed" if gradient == "reverse" else "lax"
-    p = while_loop(running, attempt, p, max_steps=max_steps, buffers=lambda p: p.saved, kind=kind)
+    p = while_loop(running, attempt, p, max_steps=max_steps, buffer=lambda p: p.saved, kind=kind)
     q, v = flow.split(p.saved[:, :-1].T)
     return Trajectory(
         times, q.T, v.T, p.saved[:, -1], before, p.residual, p.steps, p.rejected, p.result

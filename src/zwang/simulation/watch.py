@@ -16,9 +16,10 @@ from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.drift.consistent import CONVERGED, pieces, place
-from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.model import Model, contradiction
+from zwang.dynamics.initial_conditions import mass_is_positive
+from zwang.dynamics.model import Model, augmented, contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import Result
@@ -33,6 +34,8 @@ PERSISTENT = 0.5
 configuration that is crossed makes a few of them so, and `Proximal` crosses it well."""
 OUTGROWN = 2.0
 """A row this many times its typical length is given its present one."""
+HELD = 1e-6
+"""A massless direction is held by constraints if [M; A], scaled, keeps this singular value."""
 AHEAD = 1e-4
 """How far ahead of a state where no step can be kept the constraints are looked at, relative to the
 time (at least one second)."""
@@ -176,3 +179,31 @@ def blocked(
     return Result.NOT_CONVERGED, (
         f"constraint {worst!r} keeps {symbol} = {residual[c.row_slices[worst]].max():.3g} after it"
     )
+
+
+def loses_mass(
+    model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray
+) -> ConstrainedVectorField | None:
+    """The vector field with the augmented mass matrix, if M becomes singular at a state, or just
+    ahead of it, along a direction that constraints hold.
+    """
+    dynamics = flow.dynamics
+    if dynamics.singular_mass or not np.all(np.isfinite(y)):
+        return None
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    passive = dynamics.passive
+    for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
+        later = ahead * max(abs(t), 1.0)
+        moved = passive.system.move(on_device(q), on_device(later * v), on_device(t), passive.p)
+        at = pieces(passive, State(moved, on_device(v), on_device(t + later)))
+        if not mass_is_positive(np.asarray(at.M)):
+            break
+    else:
+        return None
+    M, A = dense_mass(np.asarray(at.M)), rows_of(at.A)
+    A = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), np.max(np.diag(M))))
+    length = np.linalg.norm(A / scale, axis=1, keepdims=True)
+    stacked = np.vstack([M / np.outer(scale, scale), A / scale / np.where(length > 0, length, 1.0)])
+    held = np.linalg.svd(stacked, compute_uv=False)[-1] > HELD
+    return dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None

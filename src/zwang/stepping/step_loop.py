@@ -22,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.compile import program
 from zwang.errors import Result
-from zwang.programs import program
 from zwang.stepping.base import AbstractIntegrator, Flow
 
 CHUNK = 256

@@ -36,7 +36,7 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.programs.single`),
+"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.compile.fusion`),
 where a turn is a few short loops and the
 rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops).
 """

@@ -15,10 +15,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arrays import on_device
+from zwang.compile import program
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.equations.state import State
-from zwang.programs import program
 
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has

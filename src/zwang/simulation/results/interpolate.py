@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.compile import program
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.programs import program
 from zwang.simulation.results.blocks import in_blocks
 from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
 from zwang.stepping import AbstractIntegrator

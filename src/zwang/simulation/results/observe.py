@@ -13,13 +13,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.algebra.kernel import row_scale
+from zwang.compile import program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.model import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.programs import program
 from zwang.simulation.results.blocks import in_blocks
 
 AT_REST = 1e-6

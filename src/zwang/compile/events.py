@@ -1,0 +1,10 @@
+"""Names of the events that `jax.monitoring` reports about zwang's programs."""
+
+LOADED = "/zwang/compile/loaded"
+"""A program was read from the program cache; with its duration [s]."""
+MADE = "/zwang/compile/made"
+"""A program was traced, compiled and written to the program cache; with its duration [s]."""
+NOT_CACHED = "/zwang/compile/not_cached"
+"""A program is not kept in the program cache; with the reason."""
+NOT_FUSED = "/zwang/compile/not_fused"
+"""A program that qualified for one kernel was compiled operation by operation; with the reason."""

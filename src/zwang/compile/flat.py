@@ -1,0 +1,82 @@
+"""Functions of pytrees as functions of flat lists of arrays, as compiled programs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax.core import Tracer
+
+
+class NotCacheableError(Exception):
+    """Something whose content cannot be known for certain, or that another process cannot use."""
+
+
+class ArraySlot:
+    """The place of an array among arguments, or in a result."""
+
+
+class FlatFunction:
+    """A function of pytrees as one of their arrays; all other leaves are constants of it.
+
+    Attributes:
+        function: the function.
+        tree: structure of its arguments.
+        leaves: leaves of its arguments, arrays as slots.
+        skeleton: what it returns, arrays as slots; None before it is traced.
+    """
+
+    def __init__(self, function: Callable, leaves: list, tree):
+        self.function, self.tree = function, tree
+        self.leaves = [ArraySlot() if eqx.is_array(x) else x for x in leaves]
+        self.skeleton: Any = None
+        self.__name__ = function.__name__
+
+    def __call__(self, *arrays) -> list:
+        given = iter(arrays)
+        args, kwargs = self.tree.unflatten(
+            [next(given) if isinstance(x, ArraySlot) else x for x in self.leaves]
+        )
+        out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
+        self.skeleton = out_tree.unflatten([ArraySlot() if eqx.is_array(x) else x for x in out])
+        return [x for x in out if eqx.is_array(x)]
+
+
+class CompiledProgram:
+    """A compiled function of flat arrays; called, it returns what the original function does.
+
+    Args:
+        compiled: arrays → list of arrays.
+        skeleton: of the result (`FlatFunction`).
+    """
+
+    def __init__(self, compiled: Callable[..., list], skeleton: Any):
+        leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
+        self._constants = [None if isinstance(x, ArraySlot) else x for x in leaves]
+        self._slots = [i for i, x in enumerate(leaves) if isinstance(x, ArraySlot)]
+        self._compiled = compiled
+
+    def __call__(self, arrays: list) -> Any:
+        leaves = list(self._constants)
+        # not strict: one kernel returns one number more than the function does
+        for i, x in zip(self._slots, self._compiled(*arrays), strict=False):
+            leaves[i] = x
+        return self._tree.unflatten(leaves)
+
+
+def signature(x: Any) -> Any:
+    """What a compiled program depends on of a leaf: shape and kind of an array, all of a constant.
+
+    Raises:
+        NotCacheableError: for an array that is traced or spread over devices.
+    """
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.shape, x.dtype, False
+    if isinstance(x, jax.Array):
+        if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
+            raise NotCacheableError("an array that is not on this machine alone")
+        return x.shape, x.dtype, x.weak_type
+    return type(x), x

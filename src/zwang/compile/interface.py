@@ -1,0 +1,178 @@
+"""What the rest of zwang asks of the compiler: `program` for one motion, `BatchProgram` for many.
+
+| name | what |
+|---|---|
+| `program` | a function of pytrees, compiled when it is called with numbers |
+| `over_members`, `BatchProgram` | the same function for many members at once |
+| `zwang.compile.hints` | what a computation may state for the compiler, without effect on results |
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, cast
+
+import equinox as eqx
+import jax
+
+from zwang.compile import lowering
+from zwang.compile.batch_last import vmap_last
+from zwang.compile.compatibility import trace_context, trace_state_clean
+from zwang.compile.compilers import (
+    AbstractCompiler,
+    in_force,
+    is_tracing_plain,
+    plain_trace,
+    requested,
+)
+from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
+from zwang.compile.options import compiler_options
+from zwang.compile.program_cache import cache
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def program(
+    function: Callable[P, R],
+    *,
+    compiler: AbstractCompiler | None = None,
+    often: bool | None = None,
+) -> Callable[P, R]:
+    """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
+    else is a part of the program.
+
+    On a processor a program of small arrays becomes one kernel (`zwang.compile.fusion`), which
+    takes a third of the time, and `keep_programs` applies to it. A call costs a third of one of
+    `equinox.filter_jit`, which is used for arguments that cannot be hashed and arrays spread over
+    devices. Under `jit`, `vmap` and `grad` it is the function itself.
+
+    Args:
+        function: what is compiled.
+        compiler: how: `zw.FusedIfSmall()` (default), `zw.Fused()`, which compiles longer for larger
+            programs to run in one kernel, or `zw.PlainJit()`. `ZWANG_COMPILER` has the last word.
+        often: replaced by `compiler=zw.Fused()`.
+
+    Raises:
+        ModelError: if `compiler` is none of these.
+
+    Example:
+        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), compiler=zw.Fused())
+    """
+    wanted = requested(compiler, often, "zw.program")
+    compiled: dict[Any, CompiledProgram] = {}
+    plain, jitted = _plain_jit(function), _filter_jit(function)
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        using = in_force(wanted)
+        if using.limits is None:
+            return (function if is_tracing_plain() else plain())(*args, **kwargs)
+        if not trace_state_clean():
+            return function(*args, **kwargs)  # a part of another program
+        if _is_debugging():
+            return jitted()(*args, **kwargs)
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        try:
+            cached = cache.current()
+            key = cached, using.limits, trace_context(), tree, tuple(signature(x) for x in leaves)
+            ready = compiled.get(key)
+        except (TypeError, NotCacheableError):
+            # something that cannot be hashed, or an array that is not on this machine
+            return jitted()(*args, **kwargs)
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        if ready is None:
+            flat = FlatFunction(function, leaves, tree)
+            ready = None if cached is None else cached.program(flat, leaves, using.limits)
+            if ready is None:
+                made = lowering.compile_flat(flat, arrays, using.limits)
+                ready = CompiledProgram(made.compiled, flat.skeleton)
+            compiled[key] = ready
+        return ready(arrays)
+
+    return cast(Callable[P, R], called)
+
+
+def _filter_jit(function: Callable) -> Callable[[], Callable]:
+    """`equinox.filter_jit` of a function, made when it is first called: before that, JAX need not
+    know where it runs.
+    """
+
+    @functools.cache
+    def jitted() -> Callable:
+        options: Any = {"compiler_options": compiler_options()}  # handed to `jax.jit`
+        return eqx.filter_jit(function, **options)
+
+    return jitted
+
+
+def _plain_jit(function: Callable) -> Callable[[], Callable]:
+    """The same without options, and traced with public names of JAX alone."""
+
+    @functools.wraps(function)
+    def traced(*args, **kwargs):
+        with plain_trace():
+            return function(*args, **kwargs)
+
+    return functools.cache(lambda: eqx.filter_jit(traced))
+
+
+def _is_debugging() -> bool:
+    """Whether JAX is to look into programs, or not to compile any."""
+    config: Any = jax.config
+    return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
+
+
+def over_members(function: Callable, axes: tuple, compiler: AbstractCompiler) -> Callable:
+    """`jax.vmap(function, axes)`, laid out in memory as the compiler that is in force wants it.
+
+    Args:
+        function: of pytrees of arrays.
+        axes: for each argument, or each of its parts, 0 (a leading axis of members) or None.
+        compiler: as requested.
+    """
+    return (vmap_last if _one_batch_kernel(compiler) else jax.vmap)(function, axes)
+
+
+class BatchProgram:
+    """A function of many members, compiled.
+
+    Args:
+        function: made by `over_members` with the same compiler.
+        arguments: examples.
+        members: how many members they have.
+        compiler: as requested.
+
+    Attributes:
+        one_kernel: whether all members run in one kernel.
+        memory: bytes that a call needs for results and in between; 0 if unknown.
+    """
+
+    def __init__(
+        self, function: Callable, arguments: tuple, members: int, compiler: AbstractCompiler
+    ):
+        fused = _one_batch_kernel(compiler)
+        kernel = lowering.compile_batch_kernel(function, arguments) if fused else None
+        self.one_kernel = kernel is not None
+        self._compiled = kernel or _compiled(function, arguments, members, compiler)
+        needed = self._compiled.memory_analysis()  # which takes a tenth of a second
+        self.memory = (
+            0 if needed is None else needed.temp_size_in_bytes + needed.output_size_in_bytes
+        )
+
+    def __call__(self, *arguments) -> Any:
+        found = self._compiled(*arguments)
+        return found[0] if self.one_kernel else found
+
+
+def _compiled(function, arguments, members, compiler) -> jax.stages.Compiled:
+    """A function of many members, operation by operation."""
+    if in_force(compiler).limits is None:
+        with plain_trace():
+            return jax.jit(function).lower(*arguments).compile()
+    return jax.jit(function).lower(*arguments).compile(compiler_options(members))
+
+
+def _one_batch_kernel(compiler: AbstractCompiler) -> bool:
+    return in_force(compiler).batch_axis_last and jax.default_backend() == "cpu"

@@ -1,0 +1,243 @@
+"""The program cache: compiled programs that outlive their process.
+
+A program found there is neither traced nor compiled again. Its key is the content of everything
+that it was made from (`fingerprint`), with the processor, the versions and the settings
+(`environment`).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import time
+import uuid
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+
+from zwang.compile import lowering
+from zwang.compile.compatibility import (
+    MissingNameError,
+    bypass_compile_cache,
+    deserialize,
+    initialize_lapack,
+    serialize,
+    trace_context,
+)
+from zwang.compile.compilers import is_plain
+from zwang.compile.events import LOADED, MADE, NOT_CACHED
+from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
+from zwang.compile.folder import cache_folder
+from zwang.compile.fusion import Limits
+from zwang.compile.program_cache.environment import environment_key
+from zwang.compile.program_cache.fingerprint import Fingerprint
+from zwang.compile.program_cache.prefetch import Prefetch
+from zwang.compile.program_cache.source_digest import ModuleConstants, source_digest
+from zwang.compile.program_cache.store import Store
+
+SAFE_CALLS = ("lapack_", "Sharding", "LayoutConstraint")
+"""Beginnings of names of routines that a cached program may call: they are the same ones in every
+process.
+"""
+
+
+class _Stored(NamedTuple):
+    """What is written for a program.
+
+    Attributes:
+        executable: the compiled program.
+        arguments, results: how many arrays go in and come out.
+        skeleton: what the function returns, arrays as slots; pickled.
+    """
+
+    executable: bytes
+    arguments: int
+    results: int
+    skeleton: bytes
+
+
+class ProgramCache:
+    """Where programs are kept, and those that were used in this process.
+
+    Args:
+        folder: for the files; made if it does not exist.
+        task: names what this process is going to do; empty for nothing to be prefetched.
+
+    Raises:
+        NotCacheableError: if this device, or zwang's sources, allow no cache.
+        OSError: if the folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, task: str):
+        if jax.default_backend() != "cpu" or jax.device_count() != 1:
+            raise NotCacheableError(
+                "programs for accelerators and for several devices are left to JAX's own cache"
+            )
+        self.store, self._sources = Store(folder), source_digest()
+        self._modules = ModuleConstants()
+        self._ready: dict[str, CompiledProgram] = {}
+        initialize_lapack()
+        self.prefetch = Prefetch(self.store, task, self._read, self._ready) if task else None
+
+    def program(
+        self, flat: FlatFunction, leaves: list, limits: Limits | None
+    ) -> CompiledProgram | None:
+        """The program for some arguments: at hand, on disk, or made and written; None if it cannot
+        be cached.
+        """
+        began = time.perf_counter()
+        try:
+            key = self._key(flat, leaves, limits)
+        except Exception as reason:  # whatever a foreign object raises while it is looked through
+            jax.monitoring.record_event(
+                NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
+            )
+            return None
+        if key in self._ready:
+            return self._ready[key]
+        if (ready := self._load(key)) is not None:
+            jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
+        else:
+            ready = self._make(key, flat, [x for x in leaves if eqx.is_array(x)], limits)
+            jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
+        self._ready[key] = ready
+        return ready
+
+    def _key(self, flat: FlatFunction, leaves: list, limits: Limits | None) -> str:
+        found, function = Fingerprint(), flat.function
+        # without the axis names of an enclosing `vmap`: at the top level there is none
+        thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]
+        found.token(
+            environment_key(),
+            self._sources,
+            repr(thread),
+            repr(limits),
+            function.__module__,
+            function.__qualname__,
+        )
+        found.add(function)
+        found.structure(flat.tree)
+        for x in leaves:
+            if eqx.is_array(x):
+                shape, dtype, weak = signature(x)
+                found.token("array", repr(shape), repr(dtype), repr(weak))
+            else:
+                found.add(x)
+        found.token(self._modules.digest(found.modules))
+        return found.hexdigest()
+
+    def _read(self, key: str) -> tuple[jax.stages.Compiled, bytes] | None:
+        """A compiled program and its pickled skeleton, if there is such a file."""
+        return _loaded(self.store.read(key))
+
+    def _load(self, key: str) -> CompiledProgram | None:
+        """The program of a key, if there is one."""
+        found = (self.prefetch and self.prefetch.take(key)) or self._read(key)
+        try:
+            # unpickled here and not in `_read`: it imports, as a second thread must not
+            return None if found is None else CompiledProgram(found[0], pickle.loads(found[1]))
+        except Exception:  # whatever the skeleton needs and is not there, it is made again
+            return None
+
+    def _make(
+        self, key: str, flat: FlatFunction, arrays: list, limits: Limits | None
+    ) -> CompiledProgram:
+        """A program compiled now, and written if it is nothing but a computation."""
+        # What JAX's own cache returns cannot be serialized once more. A name that it has never met
+        # keeps it from answering, an endless least time from writing.
+        flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
+        with bypass_compile_cache():
+            made = lowering.compile_flat(flat, arrays, limits)
+        try:
+            refuse_callbacks(made.traced, made.lowered)
+            content = _Stored(
+                serialize(made.compiled),
+                len(made.compiled.args_info[0]),
+                len(jax.tree_util.tree_leaves(made.compiled.out_info)),
+                pickle.dumps(flat.skeleton),
+            )
+            if _loaded(content) is None:
+                raise NotCacheableError("it cannot be read back")
+            if source_digest() == self._sources:
+                self.store.write(key, tuple(content))
+        except Exception as reason:
+            jax.monitoring.record_event(
+                NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
+            )
+        return CompiledProgram(made.compiled, flat.skeleton)
+
+
+_current: ProgramCache | None = None
+
+
+def current() -> ProgramCache | None:
+    """The cache that is in use, or None."""
+    return _current
+
+
+def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
+    """Cache compiled programs on disk from now on, and use those that are there: what ran once in
+    any process is not traced again.
+
+    The key of a program is all that it was made from: bytecode of functions, what they close over
+    and refer to, zwang's sources, versions, settings and processor. What cannot be known for
+    certain (a function that reads a file, an object of a foreign library) is compiled without the
+    cache. Libraries are trusted to be what their version says. Processors only; accelerators have
+    JAX's own cache.
+
+    Args:
+        folder: where; by default `programs` in zwang's folder for caches (`ZWANG_CACHE`). Made if
+            it does not exist. Compiled programs are run as they are found there, so that nobody but
+            you may be able to write to it.
+        on: False stops it. The variables `ZWANG_KEEP=0` and `ZWANG_COMPILER=plain` have the last
+            word.
+        task: what this process is going to do; what the last process of the same task used is then
+            read at once, on another core.
+
+    Returns:
+        Why nothing is cached; empty if something is, or if nothing is wanted.
+    """
+    global _current
+    _current = None
+    if not on or os.environ.get("ZWANG_KEEP") == "0" or is_plain():
+        return ""
+    folder = cache_folder() / "programs" if folder is None else Path(folder)
+    try:
+        _current = ProgramCache(folder, task)
+    except (NotCacheableError, MissingNameError) as reason:
+        return f"compiled programs are not kept: {reason}."
+    except OSError as error:
+        return (
+            f"compiled programs are not kept in {folder} ({error.strerror}); "
+            "ZWANG_CACHE names another folder."
+        )
+    return ""
+
+
+def refuse_callbacks(traced: jax.stages.Traced, lowered: jax.stages.Lowered) -> None:
+    """Raise if a program calls back into this process, or calls anything but JAX's own routines of
+    linear algebra.
+    """
+    if traced.jaxpr.effects:
+        raise NotCacheableError(f"it has effects: {traced.jaxpr.effects}")
+    for target in set(re.findall(r"custom_call @([\w.]+)", lowered.as_text())):
+        if not target.startswith(SAFE_CALLS):
+            raise NotCacheableError(f"it calls {target}")
+
+
+def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes] | None:
+    """A program and its pickled skeleton, from what was written; None if this process cannot read
+    it.
+    """
+    if content is None:
+        return None
+    try:
+        stored = _Stored(*content)
+        arguments = jax.tree_util.tree_structure(((0,) * stored.arguments, {}))
+        results = jax.tree_util.tree_structure([0] * stored.results)
+        return deserialize(stored.executable, arguments, results), stored.skeleton
+    except Exception:  # whatever it is, it is made again
+        return None

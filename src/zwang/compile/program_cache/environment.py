@@ -1,0 +1,46 @@
+"""Versions, processor and settings: what a program depends on in addition to its function."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import equinox
+import jax
+import jaxlib.version
+import jaxtyping
+import numpy as np
+
+from zwang.compile.folder import processor
+
+NO_EFFECT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_")
+"""Parts of names of JAX's settings that change nothing of a program."""
+VARIABLES = ("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_", "ZWANG_ONE_KERNEL", "ZWANG_COMPILER")
+"""Beginnings of names of environment variables that may change a program."""
+
+
+def environment_key() -> str:
+    """All of it as one text."""
+    versions = [
+        sys.version,
+        sys.implementation.cache_tag or "",
+        *(x.__version__ for x in (jax, equinox, np, jaxtyping)),
+    ]
+    versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
+    config: Any = jax.config
+    settings = {
+        name: value
+        for name, value in config.values.items()
+        if not any(part in name for part in NO_EFFECT)
+    }
+    variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
+    device = jax.devices()[0]
+    where = (
+        device.platform,
+        device.device_kind,
+        str(len(jax.devices())),
+        processor(),
+        str(os.cpu_count()),
+    )
+    return repr((versions, sorted(settings.items(), key=str), sorted(variables.items()), where))

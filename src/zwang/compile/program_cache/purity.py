@@ -1,0 +1,132 @@
+"""Purity of functions: what they may use and still be known without being read to the end.
+
+That is libraries, known by version, zwang, known by its sources, and what Python itself computes.
+Anything that could reach beyond them, to files, devices or state, is refused.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from typing import Any
+
+from zwang.compile.flat import NotCacheableError
+
+OWN = "zwang"
+LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "equinox", "jaxtyping"})
+"""Packages known by their versions."""
+STANDARD = frozenset(
+    (
+        "__future__ abc builtins cmath collections dataclasses enum functools itertools math "
+        "numbers operator types typing"
+    ).split()
+)
+"""Modules of Python's own library that do nothing but compute, known by Python's version."""
+BUILTINS = frozenset(
+    (
+        "abs all any bool bytes complex dict divmod enumerate filter float frozenset int "
+        "isinstance issubclass iter len list map max min next object pow property range reversed "
+        "round set slice sorted staticmethod str sum super tuple type zip NotImplemented Ellipsis "
+        "__name__"
+    ).split()
+)
+"""Built-in functions that depend on their arguments only; exceptions are added to them."""
+IMPURE = frozenset(
+    (
+        "load loadtxt genfromtxt fromfile fromregex memmap open_memmap DataSource random lib "
+        "ctypeslib f2py testing io_callback pure_callback callback debug config read robot gallery "
+        "robots environ _src experimental monitoring profiler devices util sys os __dict__ "
+        "__globals__ __builtins__ __loader__ __closure__ __code__ __subclasses__ __getattribute__ "
+        "__import__"
+    ).split()
+)
+"""Attributes by which a function may reach files, devices or anything else that no fingerprint
+holds.
+"""
+
+
+def root(module: str | None) -> str:
+    """The package that a module belongs to."""
+    return (module or "").partition(".")[0]
+
+
+def _resolves(x) -> bool:
+    """Whether a module that is loaded has this very thing under its own name."""
+    here: Any = sys.modules.get(x.__module__)
+    for name in x.__qualname__.split("."):
+        here = getattr(here, "__dict__", {}).get(name)
+    return here is x
+
+
+def is_known(x) -> bool:
+    """Whether a thing belongs to zwang or a library under its name, so that sources and versions
+    say what it does.
+    """
+    module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None)
+    if not (isinstance(module, str) and isinstance(name, str)):
+        return False
+    trusted = root(module) in LIBRARIES or root(module) == OWN or module in STANDARD - {"builtins"}
+    if not trusted or not _resolves(x):
+        return False
+    if name.rpartition(".")[2] in IMPURE and root(module) != OWN:
+        raise NotCacheableError(f"{module}.{name}")
+    return True
+
+
+def is_written_in_package(f: types.FunctionType) -> bool:
+    """Whether a function's code stands in the file of a module of zwang or of a library."""
+    name = f.__globals__.get("__name__", "")
+    if root(name) != OWN and root(name) not in LIBRARIES and name not in STANDARD:
+        return False
+    module = sys.modules.get(name)
+    return (
+        module is not None
+        and vars(module) is f.__globals__
+        and getattr(module, "__file__", None) == f.__code__.co_filename
+    )
+
+
+def is_in_python(kind: type) -> bool:
+    """Whether a class is written in Python, which shows all that its objects hold."""
+    if root(kind.__module__) == "jaxlib" or kind.__module__ in STANDARD - {
+        "abc",
+        "enum",
+        "typing",
+        "dataclasses",
+        "types",
+    }:
+        return False
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is None or file.endswith(".py")
+
+
+@functools.lru_cache(maxsize=4096)
+def global_names(code: types.CodeType, free: frozenset[str]) -> frozenset[str]:
+    """Names that a function looks up globally; raises `NotCacheableError` for what may reach beyond
+    them.
+    """
+    found = set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            found.add(step.argval)
+        elif step.opname == "IMPORT_NAME":
+            if (
+                root(step.argval) not in LIBRARIES
+                and root(step.argval) != OWN
+                and step.argval not in STANDARD
+            ):
+                raise NotCacheableError(f"a function that imports {step.argval}")
+        elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
+            step.opname == "STORE_DEREF" and step.argval in free
+        ):
+            raise NotCacheableError(
+                f"a function that assigns to {step.argval}, which is not its own"
+            )
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and step.argval in IMPURE:
+            raise NotCacheableError(f"a function that uses .{step.argval}")
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= global_names(constant, free)
+    return frozenset(found)

@@ -1,0 +1,143 @@
+"""zwang's own part of every program: its sources, and whether its modules still hold what these
+made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import sysconfig
+import time
+import types
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zwang.compile.flat import NotCacheableError
+from zwang.compile.program_cache.purity import OWN, root
+
+IMPORTED = time.time()
+"""Modules were read before or soon after this instant: sources that are younger may not be what
+runs.
+"""
+NOT_IN_PROGRAMS = ("zwang.compile.interface", "zwang.compile.folder", "zwang.compile.program_cache")
+"""Modules that no program is made from, with what is below them."""
+FOLDER = Path(__file__).resolve().parents[2]
+INSTALLED = tuple(
+    sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
+
+
+def source_digest() -> str:
+    """Digest of all of zwang's sources as they are on disk.
+
+    Raises:
+        NotCacheableError: if one was written after this process began.
+    """
+    found = hashlib.blake2b(digest_size=20)
+    for path in sorted(FOLDER.rglob("*.py")):
+        if path.stat().st_mtime >= IMPORTED:
+            raise NotCacheableError(f"{path.name} was changed since zwang was imported")
+        data = path.read_bytes()
+        found.update(f"{path.relative_to(FOLDER).as_posix()}:{len(data)}:".encode() + data)
+    return found.hexdigest()
+
+
+class _Module(NamedTuple):
+    """A module as it was when it was last looked through.
+
+    Attributes:
+        entries: those of the module and of its classes: namespace, name, value.
+        constants: its numbers as a text.
+        uses: zwang's modules that it takes names from.
+    """
+
+    entries: tuple[tuple[types.MappingProxyType | dict, str, Any], ...]
+    constants: str
+    uses: tuple[str, ...]
+
+
+class ModuleConstants:
+    """Numbers in zwang's modules: the sources do not tell where somebody has set other ones."""
+
+    def __init__(self):
+        self._seen: dict[str, _Module] = {}
+
+    def digest(self, names: set[str]) -> str:
+        """Numbers of modules and of all those that they use, as a text.
+
+        Raises:
+            NotCacheableError: if a function of theirs has been replaced.
+        """
+        pending, reached = list(names), set(names)
+        while pending:
+            for name in self._module(pending.pop()).uses:
+                if name not in reached:
+                    reached.add(name)
+                    pending.append(name)
+        return "\n".join(f"{name} {self._seen[name].constants}" for name in sorted(reached))
+
+    def _module(self, name: str) -> _Module:
+        seen = self._seen.get(name)
+        if seen is None or not all(space.get(key) is value for space, key, value in seen.entries):
+            seen = self._seen[name] = _look_through(sys.modules[name])
+        return seen
+
+
+def _look_through(module: types.ModuleType) -> _Module:
+    space, entries, constants, uses = vars(module), [], [], set()
+    for key, value in sorted(space.items()):
+        home = _home(value)
+        if _is_used(module, value, home):
+            uses.add(home)
+        if isinstance(value, (types.FunctionType, type)):
+            _refuse_foreign(value, f"{module.__name__}.{key}")
+            entries.append((space, key, value))
+            if isinstance(value, type) and home == module.__name__:
+                for name, inner in vars(value).items():
+                    if isinstance(inner, (types.FunctionType, property, staticmethod, classmethod)):
+                        _refuse_foreign(inner, f"{home}.{key}.{name}")
+                        entries.append((vars(value), name, inner))
+        elif isinstance(value, NUMBERS) and not key.startswith("__"):
+            entries.append((space, key, value))
+            if not isinstance(value, tuple) or all(
+                isinstance(x, (bool, int, float, str)) for x in value
+            ):
+                content = value.tobytes() if isinstance(value, np.ndarray) else value
+                constants.append(f"{key}={content!r}")
+    return _Module(tuple(entries), ";".join(constants), tuple(sorted(uses)))
+
+
+def _home(value) -> Any:
+    """The module that a value comes from, or that it is."""
+    is_module = isinstance(value, types.ModuleType)
+    return value.__name__ if is_module else getattr(value, "__module__", None)
+
+
+def _is_used(module: types.ModuleType, value, home) -> bool:
+    """Whether a value in a module makes programs depend on another module of zwang's."""
+    if not isinstance(home, str) or root(home) != OWN or home not in sys.modules:
+        return False
+    if home == module.__name__ or f"{home}.".startswith(tuple(f"{x}." for x in NOT_IN_PROGRAMS)):
+        return False
+    # a package holds its submodules, but uses only those that its names come from
+    return not isinstance(value, types.ModuleType) or vars(module).get("__path__") is None
+
+
+def _refuse_foreign(x: Any, name: str) -> None:
+    """Raise if a function in zwang's place was written neither by zwang nor in an installed
+    library.
+    """
+    f = x.fget if isinstance(x, property) else getattr(x, "__func__", x)
+    home = getattr(f, "__module__", None) or ""
+    if root(home) == OWN or not isinstance(f, (types.FunctionType, type)):
+        return
+    file = (
+        f.__code__.co_filename
+        if isinstance(f, types.FunctionType)
+        else getattr(sys.modules.get(home), "__file__", None)
+    )
+    if file and not file.startswith((*INSTALLED, "<")):
+        raise NotCacheableError(f"{name} has been replaced")

@@ -1,0 +1,180 @@
+"""Private names of JAX stand in one file, are declared there, and are imported only when needed."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import zwang
+from zwang.compile import compatibility
+from zwang.compile.compatibility import (
+    ALWAYS_NEEDED,
+    PRIVATE_NAMES,
+    TESTED_KERNELS,
+    TESTED_VERSIONS,
+    MissingNameError,
+    private,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = Path(zwang.__file__).parent
+PRIVATE = re.compile(
+    r"(jax\._src|jax\.experimental|jax\.interpreters|equinox\.internal|jaxlib\.xla)\b"
+)
+WITHOUT_PROMISE = {
+    "jax.core.Tracer",
+    "jax.core.eval_jaxpr",
+    "jax.custom_batching.custom_vmap",
+    "jax.extend.core.ClosedJaxpr",
+    "jax.extend.core.Jaxpr",
+    "jax.extend.core.Literal",
+}
+"""Public names that JAX does not promise to keep: those of traced programs, and one decorator."""
+
+IMPORT_HOOK = """
+import builtins, importlib, sys
+private = ("jax._src", "jax.experimental", "equinox.internal")
+real_import, real_import_module = builtins.__import__, importlib.import_module
+
+def refuse(origin, names):
+    if origin.partition(".")[0] == "zwang" and any(name.startswith(private) for name in names):
+        raise AssertionError(f"{origin} imports {names}")
+
+def checked_import(name, globals=None, locals=None, fromlist=(), level=0):
+    refuse((globals or {}).get("__name__") or "", [name, *(f"{name}.{x}" for x in fromlist or ())])
+    return real_import(name, globals, locals, fromlist, level)
+
+def checked_import_module(name, package=None):
+    refuse(sys._getframe(1).f_globals.get("__name__", ""), [name])
+    return real_import_module(name, package)
+
+builtins.__import__, importlib.import_module = checked_import, checked_import_module
+"""
+MAKE_A_MODEL = """
+import jax, jax.numpy as jnp
+jax.config.update("jax_enable_x64", True)
+import zwang as zw
+for name in zw.__all__:
+    getattr(zw, name)
+from zwang import gallery
+weight = lambda q, v, t, p: jnp.array([0.0, -p["m"]])
+system = zw.System(2, lambda q, t, p: p["m"] * jnp.eye(2), weight)
+zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")], {"m": 1.0})
+gallery.load("five-bar")
+print("made")
+"""
+RUN_IT = """
+try:
+    zw.motion(gallery.load("five-bar").model, *gallery.load("five-bar").start)
+except AssertionError as refused:
+    print(refused)
+"""
+
+
+def sources():
+    return {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
+
+
+def names_of(tree):
+    """Dotted names that a file imports or reaches by attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if re.fullmatch(r"[\w.]+", name):
+                yield re.sub(r"^eqx\b", "equinox", name)
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+def test_importing_zwang_and_making_a_model_touches_no_private_name():
+    ended = run(IMPORT_HOOK + MAKE_A_MODEL)
+    assert ended.stdout.strip() == "made", ended.stderr
+
+
+def test_the_hook_of_that_test_notices_a_private_name():
+    ended = run(IMPORT_HOOK + "import zwang.compile.compatibility as c\nc.trace_state_clean()")
+    assert "zwang.compile.compatibility imports ['jax._src.core']" in ended.stderr
+
+
+def test_private_names_stand_in_one_file():
+    found = {
+        (file, name)
+        for file, path in sources().items()
+        for name in names_of(ast.parse(path.read_text()))
+        if PRIVATE.match(name)
+    }
+    assert not found, f"use zwang.compile.compatibility instead of {sorted(found)}"
+
+
+def test_the_declared_names_are_those_in_use():
+    text = (SOURCE / "compile" / "compatibility.py").read_text()
+    used = {
+        call.args[0].value
+        for call in ast.walk(ast.parse(text))
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) == "private"
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert used == set(PRIVATE_NAMES) and used >= set(ALWAYS_NEEDED)
+    elsewhere = {
+        file for file, path in sources().items() if re.search(r"\bprivate\(", path.read_text())
+    }
+    assert elsewhere == {"compile/compatibility.py"}
+
+
+@pytest.mark.parametrize("name", PRIVATE_NAMES)
+def test_the_installed_versions_have_every_declared_name(name):
+    assert private(name) is not None
+
+
+def test_public_names_without_a_promise_are_listed():
+    found = {
+        name
+        for path in sources().values()
+        for name in names_of(ast.parse(path.read_text()))
+        if name.startswith(("jax.core.", "jax.extend.", "jax.custom_batching."))
+    }
+    assert found == WITHOUT_PROMISE
+
+
+def test_a_missing_name_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(PRIVATE_NAMES, "jax._src.core.no_such_name", "an example")
+    with pytest.raises(
+        MissingNameError, match=r"has no jax\._src\.core\.no_such_name \(an example"
+    ):
+        private("jax._src.core.no_such_name")
+    with pytest.raises(KeyError, match="not declared"):
+        private("jax._src.core.trace_ctx")
+
+
+def test_tested_versions_are_those_of_the_constraints_and_bound_the_dependencies():
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    assert {name: pinned[name] for name in TESTED_VERSIONS} == TESTED_VERSIONS
+    assert pinned["jaxlib"] in {version for version, _ in TESTED_KERNELS}
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for name in ("jax", "equinox"):
+        major, minor = TESTED_VERSIONS[name].split(".")[:2]
+        assert f"{name}>={major}.{minor},<{major}.{int(minor) + 1}" in required
+
+
+def test_without_private_names_only_the_plain_compiler_is_left(monkeypatch):
+    import numpy as np
+
+    monkeypatch.setattr(compatibility, "ALWAYS_NEEDED", ("jax._src.core.gone",))
+    monkeypatch.setitem(PRIVATE_NAMES, "jax._src.core.gone", "an example")
+    compatibility.missing_name.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match="compiled by jax.jit alone: .* no jax._src.core.gone"):
+            assert zwang.program(lambda x: 2 * x)(np.ones(2))[0] == 2.0
+    finally:
+        compatibility.missing_name.cache_clear()
