@@ -82,7 +82,7 @@ def test_advice_of_the_library_is_put_into_words_of_the_command_line():
     help_text = re.sub(r"\x1b\[[\d;]*m", "", zwang("run", "--help").out)
     sentences = " ".join(x.sentence for x in Result) + " ".join(
         (ROOT / "src" / "zwang" / file).read_text().replace('"\n            "', "")
-        for file in ("start.py",)
+        for file in ("dynamics/initial_conditions.py",)
     )
     for python, words in advice.OPTIONS.items():
         assert python in sentences, python

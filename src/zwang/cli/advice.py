@@ -14,6 +14,7 @@ OPTIONS = {
         "raise --max-steps, loosen --rtol, or use --integrator kvaerno5 for a stiff system"
     ),
     "try zw.Kvaerno5() or a larger rtol": "try --integrator kvaerno5 or a larger --rtol",
+    " (inside jit a model that is massless there needs zw.Model(..., singular_mass=True))": "",
     "give pseudoinverse=zw.Proximal()": "give --pseudoinverse proximal",
 }
 """What the library advises in Python, and what to do instead where there is only a command line."""
