@@ -7,115 +7,75 @@ import functools
 import jax
 import numpy as np
 
-from zwang.mechanism import Bushing, Drive, Force, Joint, Link, Mechanism, Point, Spring
-
-ROWS = {
-    "plane": {
-        "revolute": 2,
-        "prismatic": 2,
-        "fixed": 3,
-        "slot": 1,
-        "rod": 1,
-        "rolling": 2,
-        "knife": 1,
-        "path": 1,
-        "gear": 1,
-        "belt": 1,
-        "rack": 1,
-        "cam": 1,
-    },
-    "space": {
-        "revolute": 5,
-        "prismatic": 5,
-        "cylindrical": 4,
-        "universal": 4,
-        "spherical": 3,
-        "planar": 3,
-        "fixed": 6,
-        "slot": 2,
-        "rod": 1,
-        "screw": 5,
-        "rolling": 3,
-        "knife": 1,
-        "path": 1,
-        "gear": 1,
-        "belt": 1,
-        "rack": 1,
-        "cam": 1,
-    },
-}
-"""Degrees of freedom that each joint takes."""
-HOLDS_ONE = (
-    "revolute",
-    "prismatic",
-    "cylindrical",
-    "universal",
-    "spherical",
-    "planar",
-    "fixed",
-    "slot",
-    "rod",
-    "screw",
-    "knife",
-    "path",
+from zwang.mechanism import (
+    KINDS,
+    Bushing,
+    Drive,
+    Force,
+    Joint,
+    Link,
+    Mechanism,
+    Point,
+    Spring,
 )
+from zwang.mechanism.relative_pose import ANGLE
+
+WORLDS = ("plane", "space")
+ROWS = {
+    world: {
+        name: equations.removes
+        for name, kind in KINDS.items()
+        if (equations := kind.equations(2 + WORLDS.index(world))) is not None
+    }
+    for world in WORLDS
+}
+"""Degrees of freedom that each joint declares to remove."""
+HOLDS_ONE = tuple(name for name, kind in KINDS.items() if not kind.couples and name != "rolling")
 """Joints here whose body nothing else touches but a spring, bushing or force on others."""
+AHEAD = (0.3, 0.2, 0.1)
+"""Place of the points of the joints on their bodies, whose centers are at the origin."""
 
 
 @functools.cache
 def every_joint(world: str) -> Mechanism:
-    """All joints of the plane or of space, put together at the origin, with springs, bushings,
-    forces and drives.
+    """All joints of the plane or of space at the examples that they give, put together at the
+    origin, with springs, bushings, forces and drives.
     """
     d = 2 if world == "plane" else 3
     inertia = 0.1 if d == 2 else (0.1, 0.2, 0.25)
-    zero, ahead = (0.0,) * d, (0.3, 0.2, 0.1)[:d]
-    bodies, joints = {}, {}
-    own = {
-        "rod": {"length": float(np.linalg.norm(ahead))},
-        "screw": {"pitch": 0.2},
-        "rolling": {"radius": 0.5},
-        "path": {"equation": "x**2/4 + y**2 - 1"},
-    }
-    couples = {
-        "gear": {"joints": ("wheel", "wheel2"), "ratio": (20, 30)},
-        "belt": {"joints": ("wheel", "wheel3"), "ratio": (20, 10)},
-        "rack": {"joints": ("wheel", "bar"), "radius": 0.3},
-        "cam": {"joints": ("wheel", "follower"), "lift": "0.1*sin(2*angle)"},
-    }
-    place = {"path": (2.0, 0.0, 0.4), "rolling": (0.3, 0.5, 0.0) if d == 2 else (0.3, 0.2, 0.5)}
-    for kind in ROWS[world]:
-        if kind in couples:
-            joints[kind] = Joint(kind, **couples[kind])
-            continue
-        at = place.get(kind, (0.0, 0.0, 0.0))[:d]
-        turn = (np.pi / 2, 0.0, 0.0) if d == 3 and kind == "rolling" else None
-        points = {"p": Point(ahead, angle=0.0)} if kind not in ("path", "rolling") else {}
-        bodies[kind] = Link(1.5, inertia, at=at, turn=turn, points=points)
-        second = kind if kind in ("path", "rolling") else f"{kind}.p"
-        joints[kind] = Joint(
-            kind,
-            between=("ground" if kind in ("path", "rolling", "rod") else "ground.p", second),
-            **own.get(kind, {}),
-        )
-    for name, kind in (
-        ("wheel", "revolute"),
-        ("wheel2", "revolute"),
-        ("wheel3", "revolute"),
-        ("bar", "prismatic"),
-        ("follower", "prismatic"),
-    ):
-        bodies[name] = Link(1.0, inertia)
-        joints[name] = Joint(kind, between=("ground", name))
+    zero, ahead = (0.0,) * d, AHEAD[:d]
+    bodies, ground = {"wheel": Link(1.0, inertia)}, {"p": ahead}
+    joints = {"wheel": Joint("revolute", ("ground", "wheel"))}
+    for name in ROWS[world]:
+        kind = KINDS[name]
+        example = kind.equations(d).example
+        if kind.couples:
+            turns = kind.couples[1] == ANGLE
+            bodies[f"{name} 2"] = Link(1.0, inertia)
+            joints[f"{name} 2"] = Joint(
+                "revolute" if turns else "prismatic", ("ground", f"{name} 2")
+            )
+            joints[name] = Joint(name, joints=("wheel", f"{name} 2"), **kind.example)
+        elif any(example.rotation) or name == "rolling":
+            turn = example.rotation if d == 3 else None
+            bodies[name] = Link(1.5, inertia, at=example.displacement[:d], turn=turn)
+            joints[name] = Joint(name, between=("ground", name), **kind.example)
+        else:
+            first = "ground.p"
+            if any(example.displacement[:d]):
+                first = f"ground.{name}"
+                ground[name] = tuple(np.subtract(ahead, example.displacement[:d]))
+            bodies[name] = Link(1.5, inertia, at=zero, points={"p": Point(ahead)})
+            joints[name] = Joint(name, between=(first, f"{name}.p"), **kind.example)
     bodies["free"] = Link(1.0, inertia, at=(0.4, 0.3, 0.2)[:d], points={"p": zero})
     soft = (30.0, 40.0, 5.0) if d == 2 else (30.0, 40.0, 50.0, 5.0, 6.0, 7.0)
     return Mechanism(
         bodies,
         joints,
-        ground={"p": ahead},
+        ground=ground,
         world=world,
         drives={
-            "motor": Drive("wheel2", rate="0.3*cos(t)"),
+            "motor": Drive("gear 2", rate="0.3*cos(t)"),
             "pull": Drive("prismatic", value="0.1*sin(w*t)"),
         },
         springs={

@@ -9,6 +9,7 @@ import pytest
 
 import zwang as zw
 from tests.cli.command_line import zwang
+from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.gallery.index.mechanisms import FOLDER
 from zwang.mechanism import read
 
@@ -195,3 +196,14 @@ def test_a_mechanism_that_cannot_be_put_together_names_the_open_joint(tmp_path):
     answer = zwang("check", path)
     assert answer.code == 2 and "cannot be put together" in answer.err
     assert (tmp_path / "short-assembly.svg").is_file() and "short-assembly.svg" in answer.err
+
+
+def test_compiled_programs_of_a_file_can_be_kept_and_know_its_formulas(tmp_path):
+    def key(text: str) -> str:
+        path = tmp_path / "machine.toml"
+        path.write_text(textwrap.dedent(text))
+        found = Fingerprint()
+        found.add(read(path).model.constraints)
+        return found.hexdigest()
+
+    assert key(GOOD) == key(GOOD) != key(GOOD.replace('"2*t"', '"3*t"'))

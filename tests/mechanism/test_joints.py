@@ -1,6 +1,7 @@
 """Every kind of joint: its rows, its freedom, what it transmits."""
 
 import functools
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -8,11 +9,11 @@ import pytest
 
 import zwang as zw
 from zwang.mechanism import KINDS, Force, Joint, Link, Mechanism, reaction
-from zwang.mechanism.rows import RATES
+from zwang.mechanism import joints as joint_files
+from zwang.mechanism.joint_constraints import RATES
 
-from .machines import HOLDS_ONE, ROWS, evaluated, every_joint
+from .machines import AHEAD, HOLDS_ONE, ROWS, WORLDS, evaluated, every_joint
 
-WORLDS = ("plane", "space")
 H = 1e-6
 
 
@@ -33,7 +34,10 @@ def at_rest(world):
 
 
 def test_every_kind_is_tested():
+    folder = Path(joint_files.__file__).parent
+    files = {path.stem for path in folder.glob("[!_]*.py")}
     assert set(ROWS["plane"]) | set(ROWS["space"]) == set(KINDS)
+    assert {name.replace("-", "_") for name in KINDS} == files
 
 
 @pytest.mark.slow
@@ -79,7 +83,7 @@ def test_a_reaction_is_what_its_body_needs(world, kind):
     i, n = list(m.bodies).index(kind), 3 * (d - 1)
     acceleration = np.asarray(at_rest(world).acceleration).reshape(-1, n)[i]
     force = 1.5 * (acceleration[:d] + 9.81 * np.eye(d)[-1])
-    arm = np.asarray((0.3, 0.2, 0.1)[:d]) if kind != "path" else np.zeros(d)
+    arm = np.asarray(AHEAD[:d])
     spin = (0.1 if d == 2 else np.array([0.1, 0.2, 0.25])) * acceleration[d:]
     torque = (
         spin - np.cross(arm, force) if d == 3 else spin[0] - (arm[0] * force[1] - arm[1] * force[0])
@@ -146,7 +150,7 @@ def test_couplings_and_rolling_transmit_what_their_wheels_need():
         joints[kind] = Joint(kind, joints=(f"axle of {kind}", f"far {kind}"), **own)
         forces[kind] = Force(T, joint=f"axle of {kind}")
     machine = Mechanism(bodies, joints, forces=forces, gravity=(g, -9.0))
-    q = machine.layout.q
+    q = machine.geometry.q
     by_constraint = zw.motion(machine.model, q, np.zeros(len(q))).by_constraint
     turned = {kind: T / (I + other * (20 / 30) ** 2) for kind in ("gear", "belt")}
     pushed = {kind: (T + m * g * r) / (I + m * r**2) for kind in ("rack", "cam")}

@@ -2,40 +2,52 @@
 
 | file | what |
 |---|---|
-| `parts.py` | what a mechanism is made of, as in a file: `Link`, `Joint`, `Drive`, `Spring`, `Bushing`, `Force` … |
-| `pairs.py` | two points with axes, and how they lie to each other |
-| `joints.py` | every kind of joint, a few lines each |
-| `layout.py` | bodies and points at the rough start |
-| `rows.py` | joints and drives as constraints |
-| `branches.py` | joint coordinates: a tree of bodies, and the joints that close loops |
-| `efforts.py` | springs, dampers, bushings, forces |
+| `toml.py` | TOML files |
+| `schema.py` | the parts as they are declared: `Link`, `Joint`, `Drive`, `Spring`, `Force` … |
+| `field_types.py` | types of their fields, and the error that names a wrong one |
+| `mechanism.py` | `Mechanism`: all parts together, its model and its start |
+| `geometry.py` | bodies with their points, at the rough start |
+| `resolution.py` | names of points, joints and coordinates resolved, options of joints checked |
+| `compiler.py` | from the declaration to a `zw.Model` |
+| `joints/` | every kind of joint, one file each |
+| `joint_kind.py` | what a kind of joint declares |
+| `registry.py` | all kinds of joints, and their table |
+| `relative_pose.py` | points with axes, and the pose of one relative to another |
+| `joint_constraints.py` | joints as constraints |
+| `prescribed_motion.py` | drives, and other coordinates that follow a formula |
+| `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
+| `forces.py` | springs, dampers, bushings, forces |
 | `actuation.py` | actuators and servo constraints |
-| `mechanism.py` | `Mechanism`: all of it as a `zw.Model`, put together |
-| `reaction.py` | forces and torques of joints in their own axes |
+| `assembly.py` | closed configurations |
+| `reactions.py` | forces and torques of joints in their own axes |
+| `joint_motion.py` | coordinates of joints over a run |
 | `scene.py` | what the viewer draws |
 | `drawing.py` | pictures |
 | `expression.py` | formulas in text |
-| `file.py` | TOML files |
 """
 
-from zwang.mechanism.file import read as read
-from zwang.mechanism.joints import KINDS as KINDS
-from zwang.mechanism.mechanism import AssemblyError as AssemblyError
+from zwang.mechanism.assembly import AssemblyError as AssemblyError
+from zwang.mechanism.field_types import PartError as PartError
+from zwang.mechanism.joint_motion import joint_motion as joint_motion
 from zwang.mechanism.mechanism import Mechanism as Mechanism
-from zwang.mechanism.parts import Actuator as Actuator
-from zwang.mechanism.parts import Begin as Begin
-from zwang.mechanism.parts import Bushing as Bushing
-from zwang.mechanism.parts import Drive as Drive
-from zwang.mechanism.parts import Force as Force
-from zwang.mechanism.parts import Joint as Joint
-from zwang.mechanism.parts import Link as Link
-from zwang.mechanism.parts import Look as Look
-from zwang.mechanism.parts import PartError as PartError
-from zwang.mechanism.parts import Point as Point
-from zwang.mechanism.parts import ServoConstraint as ServoConstraint
-from zwang.mechanism.parts import Settings as Settings
-from zwang.mechanism.parts import Spring as Spring
-from zwang.mechanism.reaction import Reaction as Reaction
-from zwang.mechanism.reaction import reaction as reaction
-from zwang.mechanism.reaction import reactions as reactions
-from zwang.mechanism.reaction import shares as shares
+from zwang.mechanism.reactions import Reaction as Reaction
+from zwang.mechanism.reactions import reaction as reaction
+from zwang.mechanism.reactions import reactions as reactions
+from zwang.mechanism.reactions import shares as shares
+from zwang.mechanism.registry import JOINT_KINDS as KINDS
+from zwang.mechanism.schema import Actuator as Actuator
+from zwang.mechanism.schema import Begin as Begin
+from zwang.mechanism.schema import Bushing as Bushing
+from zwang.mechanism.schema import Drive as Drive
+from zwang.mechanism.schema import Force as Force
+from zwang.mechanism.schema import Joint as Joint
+from zwang.mechanism.schema import Link as Link
+from zwang.mechanism.schema import Look as Look
+from zwang.mechanism.schema import Point as Point
+from zwang.mechanism.schema import ServoConstraint as ServoConstraint
+from zwang.mechanism.schema import Settings as Settings
+from zwang.mechanism.schema import Spring as Spring
+from zwang.mechanism.toml import read as read
+
+KINDS = KINDS
+"""All kinds of joints, by name."""

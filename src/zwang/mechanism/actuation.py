@@ -11,18 +11,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
-from zwang.mechanism.layout import GROUND
-from zwang.mechanism.pairs import ANGULAR, along, wrapped
-from zwang.mechanism.parts import Actuator, PartError, ServoConstraint
-from zwang.mechanism.rows import Ends, Joints, checked, known_coordinate
+from zwang.equations.constraint import AbstractConstraint
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.geometry import GROUND
+from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.prescribed_motion import following
+from zwang.mechanism.relative_pose import DISPLACEMENT, value_and_rate
+from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
+from zwang.mechanism.schema import Actuator, ServoConstraint
 from zwang.servo import Limits, Servo
 
 
 def servo(
     wanted: Mapping[str, ServoConstraint],
     actuators: Mapping[str, Actuator],
-    joints: Joints,
+    joints: JointConstraints,
     taken: tuple[str, ...],
     rate: Callable,
     nv: Callable[[], int],
@@ -56,9 +59,13 @@ def servo(
     def actuation(q, t, p):
         def rates(v):
             return jnp.stack(
-                [along(lambda q, x=x: x(q, p), q, rate(q, v, t, p))[1] for x in coordinates]
+                [
+                    value_and_rate(lambda q, x=x: x(q, p), q, rate(q, v, t, p))[1]
+                    for x in coordinates
+                ]
             )
 
+        # ẋ is linear in v, so that its derivative may be taken at v = 0
         return jax.jacrev(rates)(jnp.zeros(nv())).T
 
     limits = {
@@ -69,36 +76,38 @@ def servo(
         constraints,
         actuation,
         actuators=list(actuators),
-        actuator_units=["N m" if x.coordinate in ANGULAR else "N" for x in ends],
+        actuator_units=["N m" if x.coordinate.angular else "N" for x in ends],
         gains={name: part.gain for name, part in wanted.items()},
         limits=Limits(**limits) if np.isfinite([*limits.values()]).any() else None,
     )
 
 
-def _actuated(name: str, actuator: Actuator, joints: Joints) -> Ends:
+def _actuated(name: str, actuator: Actuator, joints: JointConstraints) -> Ends:
     where = ("actuators", name)
     if (actuator.between is None) == (actuator.joint is None):
         raise PartError(where, "expected either between or joint.")
     if not actuator.lower < actuator.upper:
         raise PartError(
             where,
-            f"lower is {actuator.lower:g} and upper {actuator.upper:g}, expected lower below upper.",
+            f"lower is {actuator.lower:g} and upper {actuator.upper:g}, "
+            "expected lower below upper.",
         )
     if actuator.joint is not None:
         return joints.of(actuator.joint, actuator.coordinate, where)
-    ends = joints.between(actuator.between, where)
-    return Ends(
-        ends.a,
-        ends.b,
-        known_coordinate(actuator.coordinate or "distance", (*where, "coordinate"), name),
-    )
+    ends = ends_between(actuator.between, joints.geometry, where)
+    coordinate = coordinate_named(actuator.coordinate or "distance", (*where, "coordinate"), name)
+    return Ends(ends.a, ends.b, coordinate)
 
 
 def _constraint(
-    name: str, part: ServoConstraint, joints: Joints, taken: tuple[str, ...], rate: Callable
+    name: str,
+    part: ServoConstraint,
+    joints: JointConstraints,
+    taken: tuple[str, ...],
+    rate: Callable,
 ) -> AbstractConstraint:
     """A servo constraint: of a place, of a coordinate, or of a coordinate's rate."""
-    where, d = ("servo", name), joints.layout.d
+    where, geometry = ("servo", name), joints.geometry
     if name in taken:
         raise PartError(where, "has the name of a joint or drive; give each its own.")
     if (part.on is None) == (part.joint is None):
@@ -111,32 +120,23 @@ def _constraint(
             f"is {part.gain:g}, expected a positive number, or 0 to keep an error as it is.",
         )
     if part.on is not None and part.coordinate is None:
-        ends = Ends(
-            joints.layout.point(GROUND, where), joints.layout.point(part.on, (*where, "on")), "gap"
-        )
+        points = geometry.point(GROUND, where), geometry.point(part.on, (*where, "on"))
+        ends = Ends(*points, DISPLACEMENT)
     elif part.on is not None:
-        ends = joints.between((GROUND, part.on), where)
-        ends = Ends(ends.a, ends.b, known_coordinate(part.coordinate, (*where, "coordinate"), name))
+        ends = ends_between((GROUND, part.on), geometry, where)
+        coordinate = coordinate_named(part.coordinate, (*where, "coordinate"), name)
+        ends = Ends(ends.a, ends.b, coordinate)
     else:
         ends = joints.of(part.joint, part.coordinate, where)  # type: ignore[arg-type]
     which = "value" if part.rate is None else "rate"
-    given = getattr(part, which)
+    given, place = getattr(part, which), ends.coordinate == DISPLACEMENT
     formulas = given if isinstance(given, tuple) else (given,)
-    if len(formulas) != (expected := d if ends.coordinate == "gap" else 1):
+    if len(formulas) != (expected := geometry.d if place else 1):
         raise PartError((*where, which), f"has {len(formulas)} formulas, expected {expected}.")
-    laws = [checked(x, ("t", *joints.formulas), (*where, which)) for x in formulas]
-    x, turning = joints.coordinate(ends), d == 3 and ends.coordinate in ANGULAR
+    laws = [checked_formula(x, ("t", *joints.parameters), (*where, which)) for x in formulas]
 
     def asked(t, p):
         values = [law.traced({**p["parameters"], "t": t}) for law in laws]
-        return jnp.stack(values) if ends.coordinate == "gap" else values[0]
+        return jnp.stack(values) if place else values[0]
 
-    if which == "rate":
-        return Nonholonomic(
-            lambda q, v, t, p: along(lambda q: x(q, p), q, rate(q, v, t, p))[1] - asked(t, p),
-            name=name,
-        )
-    miss = lambda q, t, p: x(q, p) - asked(t, p)
-    return Holonomic(
-        lambda q, t, p: wrapped(miss(q, t, p)) if turning else miss(q, t, p), name=name
-    )
+    return following(name, joints, ends, asked, rate if which == "rate" else None)

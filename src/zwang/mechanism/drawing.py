@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.mechanism.joints import KINDS
 from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.scene import belt, outline
 from zwang.plots import Curve, Label, Panel, Picture, joined, projected
 from zwang.plots.data import HALF
@@ -49,12 +49,12 @@ def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
 
     def draw(run: Run) -> Picture:
         shown = _Shown(mechanism, run.q[0])
-        told = f"t = {run.t[0]:.4g} s"
+        heading = f"t = {run.t[0]:.4g} s"
         return _plane(
             mechanism,
             [*shown.curves(), *_traces(mechanism, run)],
             labels=shown.labels(),
-            heading=told,
+            heading=heading,
         )
 
     return draw
@@ -97,7 +97,7 @@ def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
 
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
     """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
-    i = mechanism.layout.index[point]
+    i = mechanism.geometry.index[point]
     return np.asarray(jax.vmap(lambda q: mechanism.frames(q).place[i])(np.asarray(q)))
 
 
@@ -111,7 +111,7 @@ def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
 
 
 class _Shown:
-    """One configuration of a mechanism: what there is to draw of each kind of part, in one shade."""
+    """What there is to draw of each kind of part in one configuration, in one shade."""
 
     def __init__(self, m: Mechanism, q: np.ndarray, shade: float = 1.0, broken: str | None = None):
         self.m, self.shade, self.broken = m, shade, broken
@@ -119,7 +119,9 @@ class _Shown:
         self.place, self.attitude = np.asarray(at.place), np.asarray(at.attitude)
         self.seen = _seen(m, self.place)
         self.kinds = {
-            name: joint.kind for name, joint in m.joints.items() if not KINDS[joint.kind].couples
+            name: kind
+            for name, joint in m.joints.items()
+            if not (kind := JOINT_KINDS[joint.kind]).couples
         }
         self.corners = {name: self._corners(i, name) for i, name in enumerate(m.bodies)}
 
@@ -127,19 +129,22 @@ class _Shown:
         """Everything but names, joints over bodies."""
         m, seen = self.m, self.seen
         ends = {name: m.ends(name) for name in self.kinds}
-        rods = [seen[[ends[name].a, ends[name].b]] for name in self._joints("rod")]
-        free = self._joints("planar", "rolling", "knife", "path")
+        rods = [
+            seen[[ends[n].a, ends[n].b]] for n, kind in self.kinds.items() if kind.line == "rod"
+        ]
         grounded = [
             ends[n].a
-            for n in self.kinds
-            if n not in free and m.layout.carrier[ends[n].a] == len(m.bodies)
+            for n, kind in self.kinds.items()
+            if kind.symbol != "contact" and m.geometry.carrier[ends[n].a] == len(m.bodies)
         ]
-        slides = self._joints("prismatic", "slot")
-        pins = [
-            name
-            for name in self.kinds
-            if name not in (*slides, *self._joints("rolling", "knife"), self.broken)
-        ]
+        slides, pins = (
+            [
+                seen[ends[n].b]
+                for n, kind in self.kinds.items()
+                if kind.mark == mark and n != self.broken
+            ]
+            for mark in ("square", "dot")
+        )
         return [
             self._lines(self._rings(), BODY, 1.4),
             self._lines(self.corners.values(), BODY, 2.2),
@@ -155,8 +160,8 @@ class _Shown:
                 dash=(5.2, 2.2),
             ),
             self._spots(seen[grounded], FRAME, "^", 9.0),
-            self._spots([seen[ends[name].b] for name in slides if name != self.broken], JOINT, "s"),
-            self._spots([seen[ends[name].b] for name in pins], JOINT),
+            self._spots(slides, JOINT, "s"),
+            self._spots(pins, JOINT),
             *self._gap(),
         ]
 
@@ -175,9 +180,6 @@ class _Shown:
                 else Label(b, name, JOINT, (5.0, 5.0))
             )
         return names
-
-    def _joints(self, *kinds: str) -> list[str]:
-        return [name for name, kind in self.kinds.items() if kind in kinds]
 
     def _lines(
         self,
@@ -218,15 +220,17 @@ class _Shown:
 
     def _corners(self, i: int, name: str) -> np.ndarray:
         """Corners of a body: its points, joined to its center where there is only one."""
-        layout = self.m.layout
-        center, points = layout.index[name], layout.points_of(i)
+        geometry = self.m.geometry
+        center, points = geometry.index[name], geometry.points_of(i)
         points = [center, *points] if len(points) == 1 else points
-        return self.seen[outline(layout.offset[points], points)] if points else self.seen[[center]]
+        return (
+            self.seen[outline(geometry.offset[points], points)] if points else self.seen[[center]]
+        )
 
     def _rings(self) -> list[np.ndarray]:
         """Circle and spoke of each disk."""
         disks = [
-            (self.m.layout.index[name], x.radius)
+            (self.m.geometry.index[name], x.radius)
             for name, x in self.m.bodies.items()
             if x.radius is not None and x.length is None
         ]
@@ -239,7 +243,9 @@ class _Shown:
         ]
 
     def _strands(self) -> list[np.ndarray]:
-        belts = [name for name, joint in self.m.joints.items() if joint.kind == "belt"]
+        belts = [
+            name for name, joint in self.m.joints.items() if JOINT_KINDS[joint.kind].line == "belt"
+        ]
         strands = [
             _seen(self.m, belt(self.m, name, self.place[None], self.attitude[None])[0])
             for name in belts
@@ -249,7 +255,7 @@ class _Shown:
     def _between(self, parts) -> list[np.ndarray]:
         """From point to point of springs and the like that act between two."""
         return [
-            self.seen[[self.m.layout.index[x] for x in part.between]]
+            self.seen[[self.m.geometry.index[x] for x in part.between]]
             for part in parts
             if part.between is not None
         ]

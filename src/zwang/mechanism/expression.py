@@ -102,9 +102,13 @@ class Expression:
                 f"{self.text!r} is no formula: {getattr(error, 'msg', error)}."
             ) from None
 
+    def __fingerprint__(self):
+        """The text says all: Python's syntax tree cannot be part of a key of compiled programs."""
+        return self.text
+
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names that it needs besides the constants."""
+        """Names that it needs, without the constants."""
         called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
         found = {
             node.id
@@ -153,7 +157,8 @@ class Expression:
             return self._evaluate(x, values, library)
 
         if isinstance(node, ast.Constant):
-            return np.float64(node.value)  # type: ignore[arg-type]  # divisions by zero end as inf, like those of arrays
+            # divisions by zero end as inf, like those of arrays
+            return np.float64(node.value)  # type: ignore[arg-type]
         if isinstance(node, ast.Name):
             return values[node.id]
         if isinstance(node, ast.BinOp):
@@ -188,16 +193,19 @@ class Expression:
             name = node.func.id
             if name not in FUNCTIONS:
                 raise ModelError(
-                    f"{self.text!r}: there is no function {name!r}; there are: {', '.join(FUNCTIONS)}."
+                    f"{self.text!r}: there is no function {name!r}; "
+                    f"there are: {', '.join(FUNCTIONS)}."
                 )
             if len(node.args) != FUNCTIONS[name]:
                 raise ModelError(
-                    f"{self.text!r}: {name} has {len(node.args)} arguments, expected {FUNCTIONS[name]}."
+                    f"{self.text!r}: {name} has {len(node.args)} arguments, "
+                    f"expected {FUNCTIONS[name]}."
                 )
             for argument in node.args:
                 self._check(argument)
             return
         part = ast.get_source_segment(self.text.strip(), node) or self.text
         raise ModelError(
-            f"{self.text!r}: {part!r} is not allowed; a formula has numbers, names, + - * / ** and functions."
+            f"{self.text!r}: {part!r} is not allowed; a formula has numbers, names, + - * / ** and "
+            "functions."
         )

@@ -1,28 +1,24 @@
-"""A mechanism: parts in, a model on its constraints out."""
+"""A mechanism as a file or Python declares it, and what it becomes: its model and its start."""
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from functools import cached_property
 from typing import ClassVar, Literal
 
-import jax.numpy as jnp
 import numpy as np
 
-from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
-from zwang.dynamics.initial_conditions import PlacementError, consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
-from zwang.errors import ModelError
-from zwang.mechanism.actuation import servo
-from zwang.mechanism.branches import Branches
-from zwang.mechanism.efforts import Efforts
-from zwang.mechanism.joints import KINDS
-from zwang.mechanism.layout import Layout, lay_out, meant
-from zwang.mechanism.pairs import Frames
-from zwang.mechanism.parts import (
-    STRICT,
+from zwang.mechanism.assembly import assemble, start_ends
+from zwang.mechanism.compiler import CompiledMechanism
+from zwang.mechanism.field_types import STRICT, Number, PartError, Vector
+from zwang.mechanism.geometry import Geometry
+from zwang.mechanism.relative_pose import Frames
+from zwang.mechanism.resolution import Ends
+from zwang.mechanism.schema import (
     Actuator,
     Begin,
     Bushing,
@@ -31,30 +27,12 @@ from zwang.mechanism.parts import (
     Joint,
     Link,
     Look,
-    Number,
-    PartError,
     Point,
     ServoConstraint,
     Settings,
     Spring,
-    Vector,
 )
-from zwang.mechanism.rows import Ends, Joints
-from zwang.servo import Servo
-
-
-class AssemblyError(ModelError):
-    """A mechanism cannot be put together.
-
-    Attributes:
-        mechanism: the mechanism.
-        joint: the joint that stays open most.
-        q: where the attempt ended, shape (nq,).
-    """
-
-    def __init__(self, message: str, mechanism: Mechanism, joint: str, q: np.ndarray):
-        super().__init__(message)
-        self.mechanism, self.joint, self.q = mechanism, joint, q
+from zwang.suggestions import did_you_mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,16 +46,16 @@ class Mechanism:
 
     Args:
         bodies: by name.
-        joints: by name, of the kinds in `zwang.mechanism.joints`.
+        joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
             them.
         actuators: by name.
         ground: points of the frame, by name.
         world: "plane" or "space".
-        gravity: acceleration of gravity [m/s²]; downwards along the last axis unless given.
-        start: where joints start, by name of the joint; the rest is as near to the bodies' rough
-            places as the joints allow.
+        gravity: acceleration of gravity [m/s²]; by default 9.81 downwards along the last axis.
+        start: where joints start, by name of the joint, or of its coordinate ("shaft.first") where
+            it has several; the rest is as near to the bodies' rough places as the joints allow.
         coordinates: "maximal" (every body's) or "joint".
         parameters: numbers for formulas, by name; traced, so that other ones compile nothing.
         run, look: how to run and draw it.
@@ -91,7 +69,8 @@ class Mechanism:
         ...     bodies={"rod": Link(length=1.0, angle=0.5)},
         ...     joints={"pivot": Joint("revolute", between=("ground", "rod.start"))},
         ... )
-        >>> run = zw.simulate(mechanism.model, mechanism.start_state.q, mechanism.start_state.v, duration=1.0)
+        >>> start = mechanism.start_state
+        >>> run = zw.simulate(mechanism.model, start.q, start.v, duration=1.0)
     """
 
     bodies: dict[str, Link]
@@ -130,16 +109,9 @@ class Mechanism:
             if not least < (value := getattr(self.run, field)) < np.inf:
                 raise PartError(("run", field), f"is {value:g}, expected a number above {least:g}.")
         for i, point in enumerate(self.look.traces):
-            self.layout.point(point, ("look", "traces", str(i)))
-        for name, drive in self.drives.items():
-            self._joints.drive(name, drive, _no_rate)
-        for name in self.start:
-            if name not in self.joints:
-                raise PartError(
-                    ("start", name), f"there is no joint {name!r}{meant(name, self.joints)}"
-                )
-            self._joints.of(name, None, ("start", name))
-        _ = self._efforts, self._servo
+            self.geometry.point(point, ("look", "traces", str(i)))
+        start_ends(self)
+        self.compiled.check()
 
     @property
     def d(self) -> int:
@@ -147,158 +119,44 @@ class Mechanism:
         return 2 if self.world == "plane" else 3
 
     @cached_property
-    def layout(self) -> Layout:
-        """Bodies and points at the rough start."""
-        return lay_out(self.bodies, self.ground, self.d)
-
-    @cached_property
-    def _joints(self) -> Joints:
-        formulas = tuple(self.parameters)
-        if self._branches is None:
-            return Joints(self.joints, self.layout, formulas)
-        return Joints(self.joints, self.layout, formulas, self._branches.poses)
+    def compiled(self) -> CompiledMechanism:
+        """What it becomes: joints, tree, forces, servo, and the model of them."""
+        return CompiledMechanism(self)
 
     @cached_property
     def maximal(self) -> Mechanism:
         """The same with all coordinates of its bodies."""
-        return (
-            self
-            if self.coordinates == "maximal"
-            else dataclasses.replace(self, coordinates="maximal")
-        )
-
-    @cached_property
-    def _branches(self) -> Branches | None:
-        """The bodies in joint coordinates, or None."""
         if self.coordinates == "maximal":
-            return None
-        ends = {
-            n: (x[0].a, x[0].b)
-            for n, x in self.maximal._joints.ends.items()
-            if not KINDS[self.joints[n].kind].couples
-        }
-
-        def build(branches):
-            return BodyTree(
-                branches,
-                gravity=(*self._gravity, *(0.0,) * (3 - self.d)),
-                force=self._further,
-                potential=self._potential,
-            )
-
-        return Branches(self.joints, ends, self.layout, build)
-
-    def frames(self, q) -> Frames:
-        """Where all points are, in the order of `layout`."""
-        return self._joints.frames(q, self.params)
-
-    def body_state(self, q, v) -> State:
-        """Coordinates and velocities of all bodies, as `maximal` has them."""
-        if self._branches is None:
-            return State(jnp.asarray(q), jnp.asarray(v), jnp.zeros(()))
-        places, rates = self._branches.at_bodies(jnp.asarray(q), jnp.asarray(v), self.params)
-        return State(places, rates, jnp.zeros(()))
-
-    @cached_property
-    def _efforts(self) -> Efforts:
-        return Efforts(self.springs, self.bushings, self.forces, self._joints)
+            return self
+        return dataclasses.replace(self, coordinates="maximal")
 
     @property
-    def _gravity(self) -> Vector:
-        return (0.0,) * (self.d - 1) + (-9.81,) if self.gravity is None else self.gravity
+    def geometry(self) -> Geometry:
+        """Bodies and points at the rough start."""
+        return self.compiled.geometry
 
-    def _further(self, q, v, t, p):
-        """Generalized force of dampers and forces; made when it is first traced, because it takes
-        coordinates that it acts on.
-        """
-        force = self._efforts.force(self._rate)
-        return 0.0 if force is None else force(q, v, t, p)
+    @property
+    def layout(self) -> Geometry:
+        """The old name of `geometry`."""
+        warnings.warn("Mechanism.layout is now geometry.", DeprecationWarning, stacklevel=2)
+        return self.geometry
 
-    def _potential(self, q, t, p):
-        energy = self._efforts.potential
-        return jnp.zeros(()) if energy is None else energy(q, t, p)
-
-    @cached_property
-    def _servo(self) -> Servo | None:
-        taken = (*self.joints, *self.drives)
-        return servo(
-            self.servo,
-            self.actuators,
-            self._joints,
-            taken,
-            self._rate,
-            lambda: self._bodies.system.nv,
-        )
-
-    @cached_property
-    def _bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
-        if self._branches is not None:
-            return self._branches.tree
-        kind, size = (PlanarBodies, 3) if self.d == 2 else (RigidBodies, 6)
-        force = self._efforts.force(self._rate)
-        wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
-        return kind(
-            list(self.layout.bodies),
-            gravity=self._gravity,
-            wrench=wrench,
-            potential=self._efforts.potential,
-        )
-
-    def _rate(self, q, v, t, p):
-        """q̇."""
-        return self._bodies.system.rate(q, v, t, p)
-
-    @cached_property
-    def params(self) -> dict:
-        """What the model's functions are handed: masses, places of points, sizes of joints,
-        springs, parameters of formulas.
-        """
-        places = {"offset": self.layout.offset, "orientation": self.layout.orientation}
-        return {
-            **self._bodies.params,
-            **places,
-            "sizes": self.maximal._joints.sizes(
-                self.layout.q, {k: np.asarray(x) for k, x in places.items()}
-            ),
-            "springs": self._efforts.params,
-            "parameters": dict(self.parameters),
-        }
-
-    @cached_property
-    def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then drives."""
-        drives = [
-            self._joints.drive(name, drive, self._rate) for name, drive in self.drives.items()
-        ]
-        carrying = self._branches.carrying if self._branches else ()
-        return (*self._joints.constraints(self._rate, carrying), *drives)
-
-    @cached_property
+    @property
     def model(self) -> Model:
         """The mechanism as a `zw.Model`, with its servo if it has one."""
-        return self._model((), self._servo)
+        return self.compiled.model
 
-    def _model(self, held: tuple[AbstractConstraint, ...], control: Servo | None = None) -> Model:
-        return Model(
-            self._bodies.system,
-            [*self.constraints, *held],
-            self.params,
-            servo=control,
-            name=self.name,
-        )
-
-    def ends(self, name: str) -> Ends:
-        """The two points of a joint, of the first one that it couples, or of a drive's joint.
-
-        Raises:
-            PartError: if there is no such joint or drive.
+    @property
+    def params(self) -> dict:
+        """Parameters of the model's functions: masses, places of points, options of joints,
+        springs, parameters of formulas.
         """
-        joint = self.drives[name].joint if name in self.drives else name
-        if joint not in self.joints:
-            raise PartError(
-                (), f"there is no joint {name!r}{meant(name, [*self.joints, *self.drives])}"
-            )
-        return self._joints.ends[joint][0]
+        return self.compiled.params
+
+    @property
+    def constraints(self) -> tuple[AbstractConstraint, ...]:
+        """Joints of a kind under one function, then drives."""
+        return self.compiled.constraints
 
     @cached_property
     def start_state(self) -> State:
@@ -308,52 +166,24 @@ class Mechanism:
         Raises:
             AssemblyError: if it cannot be, with the joint that stays open most.
         """
-        if self._branches is not None:
-            points = {"offset": self.layout.offset, "orientation": self.layout.orientation}
-            state = self._branches.joint_state(self.maximal.start_state, points)
-            return self._placed((), state.q, state.v)
-        ends = {name: self._joints.of(name, None, ("start", name)) for name in self.start}
-        values = [(n, x.value) for n, x in self.start.items() if x.value is not None]
-        rates = [(n, x.rate) for n, x in self.start.items() if x.rate is not None]
-        q, v = self.layout.q, self.layout.v
-        if values:
-            q = self._placed(
-                tuple(self._joints.start_value(n, ends[n], x) for n, x in values), q, 0 * v
-            ).q
-        return self._placed(
-            tuple(self._joints.start_rate(n, ends[n], x, self._rate) for n, x in rates), q, v
-        )
+        return assemble(self)
 
-    def _placed(self, held: tuple[AbstractConstraint, ...], q, v) -> State:
-        model = self._model(held) if held else self.model.passive
-        try:
-            return consistent_state(model, q, v).state
-        except PlacementError as error:
-            raise self._unplaced(model, error.placement.state) from None
+    def frames(self, q) -> Frames:
+        """Where all points are, in the order of `geometry`."""
+        return self.compiled.joints.frames(q, self.params)
 
-    def _unplaced(self, model: Model, state: State) -> AssemblyError:
-        """The error of an assembly that ended in a state."""
-        c = model.constraints
-        phi = np.zeros(c.m)
-        phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, model.params))
-        psi = np.zeros(c.m)
-        psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, model.params))
-        open_ = phi if phi.max(initial=0.0) > 1e-9 else psi
-        worst = max(c.row_slices, key=lambda n: float(open_[c.row_slices[n]].max(initial=0.0)))
-        what = "stays open by" if open_ is phi else "has its rate off by"
-        size = open_[c.row_slices[worst]].max()
-        joint = self.joints.get(worst)
-        between = (
-            f" between {' and '.join(joint.between)}" if joint is not None and joint.between else ""
-        )
-        return AssemblyError(
-            f"{self.name} cannot be put together: {worst!r}{between} {what} {size:.3g} at best; "
-            "check lengths and joints, or start from a closer guess.",
-            self,
-            worst,
-            np.asarray(state.q),
-        )
+    def body_state(self, q, v) -> State:
+        """Coordinates and velocities of all bodies, as `maximal` has them."""
+        return self.compiled.body_state(q, v)
 
+    def ends(self, name: str) -> Ends:
+        """The two points of a joint, of the first one that it couples, or of a drive's joint.
 
-def _no_rate(q, v, t, p):
-    raise NotImplementedError
+        Raises:
+            PartError: if there is no such joint or drive.
+        """
+        joint = self.drives[name].joint if name in self.drives else name
+        if joint not in self.joints:
+            known = [*self.joints, *self.drives]
+            raise PartError((), f"there is no joint {name!r}{did_you_mean(name, known)}")
+        return self.compiled.joints.ends[joint][0]

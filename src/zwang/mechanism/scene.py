@@ -12,33 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.shape import Shape
-from zwang.mechanism.joints import KINDS
-from zwang.mechanism.layout import Layout
+from zwang.mechanism.geometry import Geometry
+from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.parts import Link
-from zwang.mechanism.reaction import reactions
-from zwang.mechanism.rows import RATES
-from zwang.scene import Bar, Mark, Plate, Scene, Seen, Symbol
+from zwang.mechanism.reactions import reactions
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.resolution import Ends
+from zwang.mechanism.schema import Link
+from zwang.scene import Bar, Mark, Plate, Scene, Seen
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
-SYMBOLS: dict[str, Symbol] = {
-    "revolute": "pin",
-    "cylindrical": "pin",
-    "screw": "pin",
-    "universal": "ball",
-    "spherical": "ball",
-    "fixed": "block",
-    "prismatic": "slide",
-    "slot": "slide",
-    "rod": "pin",
-    "rolling": "contact",
-    "knife": "contact",
-    "path": "contact",
-    "planar": "contact",
-}
-"""What stands for each joint between two points."""
 ALONG_X = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
 """Turns the axis of a cylinder, z, to x."""
 THICKNESS = 0.12
@@ -47,43 +32,58 @@ THICKNESS = 0.12
 
 def scene(m: Mechanism) -> Scene:
     """What the viewer draws of a mechanism."""
-    layout = m.layout
-    marked = {
-        name: m.ends(name) for name, joint in m.joints.items() if not KINDS[joint.kind].couples
-    }
-    ground = len(layout.bodies)
-    names = {
-        number: name for name, number in reversed(layout.index.items())
-    }  # the first name of a point
+    geometry = m.geometry
+    kinds = {name: JOINT_KINDS[joint.kind] for name, joint in m.joints.items()}
+    marked = {name: m.ends(name) for name, kind in kinds.items() if not kind.couples}
+    ground = len(geometry.bodies)
+    # the first name of a point: from the last to the first, so that the first stays
+    names = {number: name for name, number in reversed(geometry.index.items())}
     joints = tuple(
         Mark(
             name,
             names[ends.b],
-            SYMBOLS[m.joints[name].kind],
-            bool(layout.carrier[ends.a] == ground)
-            and m.joints[name].kind != "rod",  # whose far end the ground holds
+            kinds[name].symbol or "none",
+            # the ground holds the far end of a rod
+            bool(geometry.carrier[ends.a] == ground) and kinds[name].line != "rod",
             tuple(n for n in (name, name + RATES) if n in m.model.constraints.names),
         )
         for name, ends in marked.items()
     )
-    links = [
-        part
-        for i, (name, link) in enumerate(m.bodies.items())
-        for part in _lines(
-            layout,
-            i,
-            name,
-            link,
-            names,
-            [e.b if layout.carrier[e.b] == i else e.a for e in marked.values()],
-        )
-    ]
+    belts = [name for name, kind in kinds.items() if kind.line == "belt"]
+    slides = [kinds[name].symbol == "slide" for name in marked]
+    outlines = _outlines(m, names, marked)
     rods = [
         Bar((names[e.a], names[e.b]), kind="rod")
         for name, e in marked.items()
-        if m.joints[name].kind == "rod"
+        if kinds[name].line == "rod"
     ]
-    belts = [name for name, joint in m.joints.items() if joint.kind == "belt"]
+    return Scene(
+        points=(*geometry.index, *(f"{name}.{i}" for name in belts for i in range(4))),
+        seen=_seen(m, [e.a for e in marked.values()], slides, belts),
+        bars=(*(x for x in outlines if isinstance(x, Bar)), *rods, *_bars(m, belts)),
+        plates=tuple(x for x in outlines if isinstance(x, Plate)),
+        joints=joints,
+        bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
+        traces=m.look.traces,
+        forces=lambda run: joint_forces(m, run, tuple(marked)),
+        view=m.look.view,
+    )
+
+
+def _outlines(
+    m: Mechanism, names: Mapping[int, str], marked: Mapping[str, Ends]
+) -> list[Bar | Plate]:
+    """Bars and plates of all bodies, through their points and the joints that they carry."""
+    carrier, found = m.geometry.carrier, []
+    for i, (name, link) in enumerate(m.bodies.items()):
+        held = [e.b if carrier[e.b] == i else e.a for e in marked.values()]
+        found += _lines(m.geometry, i, name, link, names, held)
+    return found
+
+
+def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
+    """Strands of belts, springs and cylinders."""
+    # a belt's four points are the ends of its two strands, one after the other
     strands = [
         Bar((f"{name}.{i}", f"{name}.{i + 1}"), name, "rod") for name in belts for i in (0, 2)
     ]
@@ -95,19 +95,7 @@ def scene(m: Mechanism) -> Scene:
     cylinders = [
         Bar(x.between, kind="actuator") for x in m.actuators.values() if x.between is not None
     ]
-    return Scene(
-        points=(*layout.index, *(f"{name}.{i}" for name in belts for i in range(4))),
-        seen=_seen(
-            m, [e.a for e in marked.values()], [m.joints[name].kind for name in marked], belts
-        ),
-        bars=(*(x for x in links if isinstance(x, Bar)), *rods, *strands, *springs, *cylinders),
-        plates=tuple(x for x in links if isinstance(x, Plate)),
-        joints=joints,
-        bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
-        traces=m.look.traces,
-        forces=lambda run: joint_forces(m, run, tuple(marked)),
-        view=m.look.view,
-    )
+    return [*strands, *springs, *cylinders]
 
 
 def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
@@ -128,12 +116,12 @@ def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
 
 
-def _seen(m: Mechanism, firsts: list[int], kinds: list[str], belts: list[str]):
+def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
     turn about z of theirs.
     """
     at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
-    slides = np.array([SYMBOLS[kind] == "slide" for kind in kinds], bool)
+    slides = np.array(slide, bool)
 
     def seen(q):
         found, bodies = at(np.asarray(q))
@@ -161,13 +149,13 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
     one without a radius is a point.
 
     Args:
-        place, attitude: of all points of `layout`, with a leading axis.
+        place, attitude: of all points of `geometry`, with a leading axis.
     """
-    joint, layout = m.joints[name], m.layout
+    joint, geometry = m.joints[name], m.geometry
     assert joint.joints is not None and joint.ratio is not None
     ends, links = [m.ends(x) for x in joint.joints], list(m.bodies.values())
     radii = [
-        links[layout.carrier[e.b]].radius or 0.0 if layout.carrier[e.b] < len(links) else 0.0
+        links[geometry.carrier[e.b]].radius or 0.0 if geometry.carrier[e.b] < len(links) else 0.0
         for e in ends
     ]
     radii[1] *= np.sign(joint.ratio[0] * joint.ratio[1])
@@ -202,29 +190,29 @@ def _shapes(link: Link, d: int) -> tuple[Shape, ...]:
 
 
 def _lines(
-    layout: Layout, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]
+    geometry: Geometry, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]
 ) -> list[Bar | Plate]:
     """The outline of a body through its points; those of a wheel's or an own shape's are left out.
     One without points of its own
     has its center, and a body with one point a bar from the center to it.
     """
-    points = layout.points_of(i)
-    if link.shapes or (link.radius is not None and (link.length is None or layout.d == 3)):
+    points = geometry.points_of(i)
+    if link.shapes or (link.radius is not None and (link.length is None or geometry.d == 3)):
         return []
-    center = layout.index[name]
+    center = geometry.index[name]
     if len(points) == 1 or (len(points) == 2 and center in held):
         points = [center, *points]
-    order = outline(layout.offset[points], points) if points else np.zeros(0, int)
+    order = outline(geometry.offset[points], points) if points else np.zeros(0, int)
     bars: list[Bar | Plate] = [
         Bar((names[a], names[b]), name)
         for a, b in zip(order[:-1], order[1:], strict=True)
-        if not _same(layout, a, b)
+        if not _same(geometry, a, b)
     ]
     return [*bars, *([Plate(tuple(names[x] for x in order[:-1]), name)] if len(order) > 3 else [])]
 
 
-def _same(layout: Layout, a: int, b: int) -> bool:
-    return bool(np.allclose(layout.offset[a], layout.offset[b]))
+def _same(geometry: Geometry, a: int, b: int) -> bool:
+    return bool(np.allclose(geometry.offset[a], geometry.offset[b]))
 
 
 def outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:

@@ -21,6 +21,7 @@ from zwang.errors import ModelError
 from zwang.files.isolation import run_isolated
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
+from zwang.mechanism.registry import by_format
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion, parsed
@@ -43,6 +44,8 @@ NUMBERS = (
     "wrap_prm",
 )
 """Arrays of MuJoCo's model that the robot is made of."""
+LOOPS = by_format("mjcf equality")
+"""Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
 EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
@@ -240,9 +243,7 @@ class _Reading:
                 name = name or unique(
                     f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken
                 )
-                made.loops[name] = Loop(
-                    "spherical" if kind == "CONNECT" else "fixed", first, second
-                )
+                made.loops[name] = Loop(LOOPS[kind.lower()], first, second)
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
                 what = "-".join(str(x) for x in sums[2])
                 name = name or unique(f"{kind.lower()} {what}", taken)

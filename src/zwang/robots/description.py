@@ -14,7 +14,7 @@ class Loop:
     """A joint between two bodies that the tree already carries.
 
     Attributes:
-        kind: one of `zwang.mechanism.joints.KINDS` for two points in space, with no number of its
+        kind: one of `zwang.mechanism.KINDS` for two points in space, with no number of its
             own.
         first, second: body and frame on it, a rigid motion (4, 4) in the body's own frame; body
             None is the ground.

@@ -20,8 +20,8 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import shown_path
-from zwang.mechanism.joints import KINDS
-from zwang.mechanism.pairs import Pair
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
@@ -207,8 +207,9 @@ class Robot:
         return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
 
     def _closing(self, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
-        rows = KINDS[kind].space
-        assert rows is not None
+        equations = JOINT_KINDS[kind].space
+        assert equations is not None and equations.position is not None
+        rows = equations.position
 
         def phi(q, t, p):
             bodies = jnp.concatenate([self.tree.poses(q, p), jnp.eye(4)[None]])
@@ -218,7 +219,7 @@ class Robot:
             )
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-            return jax.vmap(lambda gap, turn: rows(Pair(gap, turn), None))(
+            return jax.vmap(lambda gap, turn: rows(RelativePose(gap, turn), {}))(
                 gap, back @ b[:, :3, :3]
             ).ravel()
 

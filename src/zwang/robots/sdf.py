@@ -11,20 +11,15 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from zwang.bodies import Branch, ball, prismatic, revolute
+from zwang.bodies import Branch, ball, prismatic
 from zwang.errors import ModelError
 from zwang.files.limits import limit
+from zwang.mechanism.joint_kind import JointEquations
+from zwang.mechanism.registry import JOINT_KINDS, by_format
 from zwang.robots.description import Description, Loop
 from zwang.robots.text import found, numbers, parsed, placed, shape
 
-KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "ball": "spherical",
-    "universal": "universal",
-    "fixed": "fixed",
-}
+KINDS = by_format("sdf")
 """Joints that are known, by the kind of joint that closes a loop with them."""
 GRAVITY = (0.0, 0.0, -9.8)
 """SDF's own [m/s²], where no world gives another."""
@@ -34,6 +29,8 @@ in a linkage that is meant to be plane,
 the row across it would then be 1e-12 of the others, neither there nor none, and brought to unit
 length it would lock the linkage.
 """
+TAGS = ("axis", "axis2")
+"""Elements that hold the axes of a joint."""
 SPRING = {"damping": "damping", "spring_stiffness": "stiffness", "spring_reference": "rest"}
 
 
@@ -208,41 +205,30 @@ class _Reading:
         mass, center, inertia = self._inertial(link)
         return Branch(link, parent, twists, mass, center, inertia, self.frames[link])
 
+    def _axes(self, name: str, joint: Element, child: str | None) -> np.ndarray:
+        """The joint's frame with its own axes: z along a single axis; x and y along two."""
+        at = self._frame(name, joint, child).copy()
+        count = len(_coordinates(joint))
+        if count == 1:
+            at[:3, :3] = _with_z(self._axis(name, joint, child))
+        elif count == 2:
+            x, y = (self._axis(name, joint, child, tag) for tag in TAGS)
+            at[:3, :3] = np.stack([x, y, np.cross(x, y)], axis=1)
+        return at
+
     def _twists(self, name: str, joint: Element, child: str) -> dict[str, np.ndarray]:
-        kind, at = joint.get("type"), self._frame(name, joint, child)
-        if kind == "fixed":
-            return {}
-        if kind == "ball":
-            return {name: ball(at[:3, 3], at[:3, :3])}
-        made = self.description
-        for tag, part in (
-            (("axis", name),)
-            if kind != "universal"
-            else (("axis", f"{name}.first"), ("axis2", f"{name}.second"))
-        ):
+        for tag, ending in zip(TAGS, _coordinates(joint), strict=False):
             for field, holds in SPRING.items():
                 if (text := joint.findtext(f"{tag}/dynamics/{field}")) is not None:
-                    getattr(made, holds)[part] = float(
-                        numbers(text, 1, f"{self.path}: joint {name!r}: {field}")[0]
-                    )
-        if kind == "universal":
-            axes = [self._axis(name, joint, child, tag) for tag in ("axis", "axis2")]
-            return {
-                f"{name}.first": revolute(axes[0], at[:3, 3]),
-                f"{name}.second": revolute(axes[1], at[:3, 3]),
-            }
-        axis = self._axis(name, joint, child)
-        return {name: prismatic(axis) if kind == "prismatic" else revolute(axis, at[:3, 3])}
+                    value = numbers(text, 1, f"{self.path}: joint {name!r}: {field}")[0]
+                    getattr(self.description, holds)[f"{name}{ending}"] = float(value)
+        twists = _equations(joint).twists(self._axes(name, joint, child))
+        return {f"{name}{ending}": twist for ending, twist in twists.items()}
 
     def _loop(self, name: str, joint: Element, parent: str | None, child: str | None) -> Loop:
-        at, kind = self._frame(name, joint, child).copy(), KINDS[joint.get("type", "")]
+        at, kind = self._axes(name, joint, child), KINDS[joint.get("type", "")]
         if kind == "spherical":
             at[:3, :3] = OBLIQUE
-        if kind in ("revolute", "prismatic"):
-            at[:3, :3] = _with_z(self._axis(name, joint, child))
-        elif kind == "universal":
-            x, y = self._axis(name, joint, child), self._axis(name, joint, child, "axis2")
-            at[:3, :3] = np.stack([x, y, np.cross(x, y)], axis=1)
 
         def on(link: str | None):
             return link, at if link is None else np.linalg.inv(self.frames[link]) @ at
@@ -340,6 +326,18 @@ class _Reading:
         made.leave_out("elements of the model", [x.tag for x in model if x.tag not in known])
         if model.find("pose") is not None:
             made.leave_out("the model's own pose", [model.findtext("pose")])
+
+
+def _equations(joint: Element) -> JointEquations:
+    equations = JOINT_KINDS[KINDS[joint.get("type", "")]].space
+    assert equations is not None
+    return equations
+
+
+def _coordinates(joint: Element) -> list[str]:
+    """Endings of the names of a joint's coordinates that have an axis; a ball joint's have none."""
+    endings = _equations(joint).endings()
+    return [ending for ending, freedom in endings.items() if freedom.coordinate.unit != "1"]
 
 
 def _with_z(axis: np.ndarray) -> np.ndarray:

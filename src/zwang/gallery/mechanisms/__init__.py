@@ -11,7 +11,7 @@ import numpy as np
 from zwang.gallery.example import Example
 from zwang.mechanism import Mechanism, read
 from zwang.mechanism.drawing import motion_picture, start_picture
-from zwang.mechanism.reaction import reactions
+from zwang.mechanism.reactions import reactions
 from zwang.mechanism.scene import scene
 
 FOLDER = Path(__file__).parent

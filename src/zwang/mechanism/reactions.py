@@ -1,7 +1,9 @@
 """What a joint transmits: force and torque on its second body, at its second point, in the axes of
 its first point.
 
-    f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)        from the joint's share (F_b, τ_b) of the constraint force
+    f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)
+
+with the joint's share (F_b, τ_b) of the constraint force.
 
 In joint coordinates a joint that carries a body is no constraint. Its share is what is missing in
 the balance of all bodies that stand on it, summed from the leaves on:
@@ -23,11 +25,11 @@ import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
 from zwang.dynamics.model import Motion
-from zwang.mechanism.joints import KINDS
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.pairs import frames
-from zwang.mechanism.parts import PartError
-from zwang.mechanism.rows import RATES
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.relative_pose import frames
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -63,7 +65,9 @@ def reactions(mechanism: Mechanism, run: Run) -> dict[str, Reaction]:
     seen = run.observation
     control = None if seen.control is None else seen.control.u
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
-    joints = [name for name, joint in mechanism.joints.items() if not KINDS[joint.kind].couples]
+    joints = [
+        name for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
+    ]
     return {
         name: reaction(mechanism.maximal, *found, name) for name in (*joints, *mechanism.drives)
     }
@@ -91,10 +95,11 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     if mechanism.coordinates == "joint":
         raise PartError(
             (),
-            f"{mechanism.name} is in joint coordinates, in which joints that carry bodies are no constraints; "
-            "take reactions(mechanism, run), or reaction(mechanism.maximal, *shares(mechanism, q, v, t, motion), joint).",
+            f"{mechanism.name} is in joint coordinates, in which joints that carry bodies are no "
+            "constraints; take reactions(mechanism, run), or reaction(mechanism.maximal, "
+            "*shares(mechanism, q, v, t, motion), joint).",
         )
-    layout, d = mechanism.layout, mechanism.d
+    geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)
     names = [n for n in (joint, joint + RATES) if n in by_constraint]
     share = sum(np.asarray(by_constraint[n], float) for n in names)
@@ -104,11 +109,12 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         q.reshape(-1, q.shape[-1]),
         np.reshape(share, (-1, np.shape(share)[-1])),
     )
-    carried = layout.carrier[ends.b] < len(layout.bodies)
-    body, sign = (layout.carrier[ends.b], 1.0) if carried else (layout.carrier[ends.a], -1.0)
-    own = sign * share.reshape(len(q), len(layout.bodies), -1)[:, body]
-    at = jax.vmap(lambda q: frames(q, mechanism.params, layout.carrier))(q)
-    arm = np.asarray(at.place)[:, ends.b] - q.reshape(len(q), len(layout.bodies), -1)[:, body, :d]
+    # where the ground is the second body, the share on the first one is its opposite
+    carried = geometry.carrier[ends.b] < len(geometry.bodies)
+    body, sign = (geometry.carrier[ends.b], 1.0) if carried else (geometry.carrier[ends.a], -1.0)
+    own = sign * share.reshape(len(q), len(geometry.bodies), -1)[:, body]
+    at = jax.vmap(lambda q: frames(q, mechanism.params, geometry.carrier))(q)
+    arm = np.asarray(at.place)[:, ends.b] - q.reshape(len(q), len(geometry.bodies), -1)[:, body, :d]
     attitude = np.asarray(at.attitude)[:, ends.a]
     if d == 2:
         c, s = np.cos(attitude), np.sin(attitude)
@@ -150,22 +156,23 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
 
 def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control) -> Shares:
     """One state in joint coordinates."""
-    m, p, branches = mechanism.maximal, mechanism.maximal.model.params, mechanism._branches
-    assert branches is not None
+    m, p, tree = mechanism.maximal, mechanism.maximal.model.params, mechanism.compiled.tree
+    assert tree is not None
     rate = mechanism.model.system.rate(q, v, t, mechanism.model.params)
     (Q, V), (_, a) = jax.jvp(
-        lambda q, v: branches.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration)
+        lambda q, v: tree.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration)
     )
     rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices
     A, system = m.model.constraints.matrix(Q, V, t, p), m.model.system
     made = {name: A[rows[name]].T @ multipliers[own[name]] for name in own}
-    missing = (
-        system.mass_matrix(Q, t, p) * a - system.force(Q, V, t, p) - sum(made.values())
-    )  # M of bodies is diagonal
-    if m._servo is not None:
-        missing -= m._servo.actuation_matrix(Q, t, p) @ control
+    M = system.mass_matrix(Q, t, p)
+    # M of bodies is diagonal, or has a block for each body
+    inertial = M * a if M.ndim == 1 else jnp.einsum("bij,bj->bi", M, a.reshape(len(M), -1)).ravel()
+    missing = inertial - system.force(Q, V, t, p) - sum(made.values())
+    if m.compiled.servo is not None:
+        missing -= m.compiled.servo.actuation_matrix(Q, t, p) @ control
     place, turned, force, torque = _in_space(Q, missing, m.d)
-    carried, meets = jnp.asarray(branches.carried, float), jnp.asarray(branches.meets)[:, :, None]
+    carried, meets = jnp.asarray(tree.carried, float), jnp.asarray(tree.meets)[:, :, None]
     force, torque = (
         carried @ force,
         carried @ (torque + jnp.cross(place, force)),
@@ -174,9 +181,9 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
         meets * force[:, None],
         meets * (torque[:, None] - jnp.cross(place, force[:, None])),
     )
-    for step, f, tau in zip(branches.steps, forces, torques, strict=True):
-        if step.joint is not None:
-            made[step.joint] = _of_bodies(turned, f, tau, m.d)
+    for by, f, tau in zip(tree.carriers, forces, torques, strict=True):
+        if by.joint is not None:
+            made[by.joint] = _of_bodies(turned, f, tau, m.d)
     return Shares(Q, made)
 
 

@@ -1,6 +1,6 @@
-"""Springs, dampers, bushings, forces: efforts f that do work on coordinates x of two points.
+"""Springs, dampers, bushings and forces: forces f that do work on coordinates x of two points.
 
-V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power: one transposed derivative for all of them)
+V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power)
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.mechanism.layout import GROUND
-from zwang.mechanism.pairs import COORDINATES, pair
-from zwang.mechanism.parts import Bushing, Force, PartError, Spring
-from zwang.mechanism.rows import Ends, Joints, checked, known_coordinate
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.geometry import GROUND
+from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, relative_poses
+from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
+from zwang.mechanism.schema import Bushing, Force, Spring
 
 PLACES, SPEEDS = ("x", "y", "z"), ("vx", "vy", "vz")
 
 
-class Efforts:
-    """All efforts of a mechanism, resolved and checked.
+class Forces:
+    """All springs, bushings and forces of a mechanism, resolved and checked.
 
     Attributes:
         params: stiffness, damping and rest of the springs by coordinate, shape (springs, entries).
@@ -31,15 +33,15 @@ class Efforts:
         springs: Mapping[str, Spring],
         bushings: Mapping[str, Bushing],
         forces: Mapping[str, Force],
-        joints: Joints,
+        joints: JointConstraints,
     ):
-        self.joints, d = joints, joints.layout.d
+        self.joints, d = joints, joints.geometry.d
         self._springs: dict[str, list[Ends]] = {}
         numbers: dict[str, list[tuple]] = {}
         for name, spring in springs.items():
             ends = _spring_ends(("springs", name), spring, joints)
-            self._springs.setdefault(ends.coordinate, []).append(ends)
-            numbers.setdefault(ends.coordinate, []).append(
+            self._add(ends)
+            numbers.setdefault(ends.coordinate.name, []).append(
                 ([spring.stiffness], [spring.damping], [spring.rest])
             )
         for name, bushing in bushings.items():
@@ -48,10 +50,12 @@ class Efforts:
             if not len(bushing.stiffness) == len(damping) == size:
                 raise PartError(
                     where,
-                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} numbers, expected {size}.",
+                    f"stiffness and damping have {len(bushing.stiffness)} and {len(damping)} "
+                    f"numbers, expected {size}.",
                 )
-            self._springs.setdefault("all", []).append(joints.between(bushing.between, where))
-            numbers.setdefault("all", []).append((bushing.stiffness, damping, (0.0,) * size))
+            ends = ends_between(bushing.between, joints.geometry, where)
+            self._add(Ends(ends.a, ends.b, ALL))
+            numbers.setdefault(ALL.name, []).append((bushing.stiffness, damping, (0.0,) * size))
         self.params = {
             coordinate: dict(
                 zip(
@@ -64,6 +68,9 @@ class Efforts:
         }
         self._damped = [c for c, x in self.params.items() if np.any(x["damping"])]
         self._forces = [_resolved(name, force, joints) for name, force in forces.items()]
+
+    def _add(self, ends: Ends) -> None:
+        self._springs.setdefault(ends.coordinate.name, []).append(ends)
 
     @property
     def potential(self) -> Callable | None:
@@ -95,6 +102,7 @@ class Efforts:
                 return stretches, [x(q, p) for x, _ in self._forces]
 
             x = coordinates(q)
+            # ẋ is linear in v: the pull back of efforts on ẋ is the generalized force
             xdot, pull = jax.vjp(lambda v: jax.jvp(coordinates, (q,), (rate(q, v, t, p),))[1], v)
             damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in self._damped}
             efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(self._forces)]
@@ -104,52 +112,55 @@ class Efforts:
 
     def _stretch(self, coordinate: str, q, p):
         """The coordinate of all springs that act on it, shape (springs, entries)."""
-        a, b = (np.array([getattr(ends, x) for ends in self._springs[coordinate]]) for x in "ab")
-        values = jax.vmap(COORDINATES[coordinate])(pair(self.joints.frames(q, p), a, b))
+        springs = self._springs[coordinate]
+        a, b = (np.array([getattr(ends, x) for ends in springs]) for x in "ab")
+        poses = relative_poses(self.joints.frames(q, p), a, b)
+        values = jax.vmap(springs[0].coordinate.value)(poses)
         return values.reshape(len(a), -1)
 
 
-def _spring_ends(where, spring: Spring, joints: Joints) -> Ends:
+def _spring_ends(where, spring: Spring, joints: JointConstraints) -> Ends:
     if (spring.between is None) == (spring.joint is None):
         raise PartError(where, "expected either between or joint.")
     if spring.joint is not None:
         return joints.of(spring.joint, spring.coordinate, where)
-    ends = joints.between(spring.between, where)
-    return Ends(
-        ends.a,
-        ends.b,
-        known_coordinate(spring.coordinate or "distance", (*where, "coordinate"), where[-1]),
+    ends = ends_between(spring.between, joints.geometry, where)
+    coordinate = coordinate_named(
+        spring.coordinate or "distance", (*where, "coordinate"), where[-1]
     )
+    return Ends(ends.a, ends.b, coordinate)
 
 
-def _resolved(name: str, force: Force, joints: Joints) -> tuple[Callable, Callable]:
+def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Callable, Callable]:
     """A force as its coordinates `(q, p)` → x and its law `(x, ẋ, t, p)` → effort."""
-    where, d = ("forces", name), joints.layout.d
+    where, geometry, d = ("forces", name), joints.geometry, joints.geometry.d
     if (force.on is None) == (force.joint is None):
         raise PartError(where, "expected either on or joint.")
     if force.on is not None and force.coordinate is None:
-        a, b = joints.layout.point(GROUND, where), joints.layout.point(force.on, (*where, "on"))
+        a, b = geometry.point(GROUND, where), geometry.point(force.on, (*where, "on"))
         efforts = force.effort if isinstance(force.effort, tuple) else (force.effort,)
         if len(efforts) != d:
             raise PartError((*where, "effort"), f"has {len(efforts)} components, expected {d}.")
         known = ("t", *PLACES[:d], *SPEEDS[:d])
-        laws = [checked(x, (*known, *joints.formulas), (*where, "effort")) for x in efforts]
+        laws = [
+            checked_formula(x, (*known, *joints.parameters), (*where, "effort")) for x in efforts
+        ]
 
         def law(x, xdot, t, p):
             values = {**p["parameters"], **dict(zip(known, [t, *x, *xdot], strict=True))}
             return jnp.stack([component.traced(values) for component in laws])
 
-        return joints.coordinate(Ends(a, b, "gap")), law
+        return joints.coordinate(Ends(a, b, DISPLACEMENT)), law
     if isinstance(force.effort, tuple):
         raise PartError((*where, "effort"), "has components; a coordinate takes one formula.")
     if force.joint is not None:
         ends = joints.of(force.joint, force.coordinate, where)
     else:
-        ends = joints.between((GROUND, force.on), where)
-        ends = Ends(
-            ends.a, ends.b, known_coordinate(force.coordinate, (*where, "coordinate"), name)
-        )
-    one = checked(force.effort, ("t", "value", "rate", *joints.formulas), (*where, "effort"))
+        ends = ends_between((GROUND, force.on), geometry, where)
+        coordinate = coordinate_named(force.coordinate, (*where, "coordinate"), name)
+        ends = Ends(ends.a, ends.b, coordinate)
+    known = ("t", "value", "rate", *joints.parameters)
+    one = checked_formula(force.effort, known, (*where, "effort"))
     return joints.coordinate(ends), lambda x, xdot, t, p: one.traced(
         {**p["parameters"], "t": t, "value": x, "rate": xdot}
     )

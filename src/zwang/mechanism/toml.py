@@ -13,24 +13,24 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
-from zwang.mechanism import parts
+from zwang.mechanism import schema
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
-from zwang.mechanism.layout import meant
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.parts import PartError
+from zwang.suggestions import did_you_mean
 
 HOLDS = {
-    "bodies": parts.Link,
-    "joints": parts.Joint,
-    "drives": parts.Drive,
-    "springs": parts.Spring,
-    "bushings": parts.Bushing,
-    "forces": parts.Force,
-    "start": parts.Begin,
-    "actuators": parts.Actuator,
-    "servo": parts.ServoConstraint,
+    "bodies": schema.Link,
+    "joints": schema.Joint,
+    "drives": schema.Drive,
+    "springs": schema.Spring,
+    "bushings": schema.Bushing,
+    "forces": schema.Force,
+    "start": schema.Begin,
+    "actuators": schema.Actuator,
+    "servo": schema.ServoConstraint,
 }
-"""Tables of named parts."""
+"""Tables of named schema."""
 EXPECTED = {
     "dataclass": "expected a table, {{ field = value, ... }}",
     "dict": "expected a table",
@@ -71,6 +71,7 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     try:
         values = parameter_values(content, settings)
         _find_meshes(content, path.parent)
+        _join_start(content)
         return _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
         line = line_of(text, error.where)
@@ -89,7 +90,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         raise PartError(("parameters",), "expected a table.")
     for name in settings:
         if name not in declared:
-            raise PartError((), f"there is no parameter {name!r}{meant(name, declared)}")
+            raise PartError((), f"there is no parameter {name!r}{did_you_mean(name, declared)}")
     values: dict[str, float] = {}
     for name, given in declared.items():
         where = ("parameters", name)
@@ -114,7 +115,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
 
 
 def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
-    """Take the files of meshes from beside the mechanism's; what is no such table is told later.
+    """Take the files of meshes from beside the mechanism's; what is no such table is refused later.
 
     Raises:
         PartError: for a file that is not there.
@@ -131,12 +132,24 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
                     )
 
 
+def _join_start(content: dict[str, Any]) -> None:
+    """Join the nested tables that TOML makes of `shaft.first = { … }` in `[start]` to one name."""
+    start = content.get("start")
+    if not isinstance(start, dict):
+        return
+    for joint, given in list(start.items()):
+        if isinstance(given, dict) and given and all(isinstance(x, dict) for x in given.values()):
+            del start[joint]
+            start |= {f"{joint}.{coordinate}": x for coordinate, x in given.items()}
+
+
 def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
     import pydantic
 
     try:
         return pydantic.TypeAdapter(Mechanism).validate_python(content, context=values)
     except pydantic.ValidationError as error:
+        # one sentence: the first mistake, and how many there are
         found = [_explained(x) for x in error.errors(include_url=False)]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PartError(found[0].where, found[0].message + more) from None
@@ -148,12 +161,15 @@ def _explained(found) -> PartError:
     if isinstance(cause, PartError):
         return cause
     where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
+    # entries of a list have no lines of their own
     known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         last = where[len(where) - 1]
         fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
         names = [f.name for f in dataclasses.fields(fields)] if fields else []
-        return PartError(where, f"there is no {last!r} here{meant(last, names) if names else '.'}")
+        return PartError(
+            where, f"there is no {last!r} here{did_you_mean(last, names) if names else '.'}"
+        )
     if found["type"] in ("missing", "missing_argument"):
         few = isinstance(found["loc"][-1], int)
         return PartError(

@@ -1,4 +1,4 @@
-"""What a mechanism is made of, as it stands in a file: plain dataclasses, the same in Python and in
+"""The parts of a mechanism as they stand in a file: plain dataclasses, the same in Python and in
 TOML.
 """
 
@@ -6,47 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zwang.bodies.shape import Shape
-from zwang.errors import ModelError
-from zwang.mechanism.expression import Expression
-
-STRICT = {"extra": "forbid"}
-"""A file may not hold names that no part has."""
-
-
-class PartError(ModelError):
-    """A part of a mechanism is wrong.
-
-    Attributes:
-        where: the way to it, e.g. ("joints", "A", "between").
-    """
-
-    def __init__(self, where: tuple[str, ...], message: str):
-        super().__init__(f"{'.'.join(where)}: {message}" if where else message)
-        self.where, self.message = where, message
-
-
-class _Evaluated:
-    """In a file, a number may be a formula of the file's parameters."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source, handler):
-        from pydantic_core import core_schema
-
-        def evaluate(value: Any, info):
-            if isinstance(value, bool):
-                raise ValueError("expected a number or a formula, got true or false")
-            return Expression(value).value(info.context or {}) if isinstance(value, str) else value
-
-        return core_schema.with_info_before_validator_function(evaluate, handler(source))
-
-
-Number = Annotated[float, _Evaluated]
-Vector = tuple[Number, ...]
-Formula = str | float
-"""A formula of time and state, evaluated while the mechanism moves; a number is a constant one."""
+from zwang.mechanism.field_types import STRICT, Formula, Number, Vector
+from zwang.mechanism.registry import OPTIONS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,10 +20,10 @@ class Point:
     Attributes:
         at: place in the body's axes [m], from its center of mass.
         angle: in the plane, direction of the x axis [rad]: the way of a slide.
-        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; (0, 0, 1)
-            unless given.
-        x: in space, direction of the x axis, made perpendicular to `axis`; a perpendicular one is
-            taken unless given.
+        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; by
+            default (0, 0, 1).
+        x: in space, direction of the x axis, made perpendicular to `axis`; by default
+            some perpendicular one.
     """
 
     at: Vector
@@ -76,10 +40,11 @@ class Link:
     along its x axis.
 
     Attributes:
-        mass: [kg].
-        inertia: about the center of mass [kg·m²]: one number in the plane, three principal moments
-            in space. Unless given: of a slender rod (`length`), of a disk about z (`radius`), in
-            space of a cylinder along x (both).
+        mass: [kg], positive.
+        inertia: about the center of mass [kg·m²]: one number in the plane; in space three principal
+            moments, or the tensor in the body's axes: six entries xx, yy, zz, xy, xz, yz, or all
+            nine, by rows. By default that of a slender rod (`length`), of a disk about z
+            (`radius`), in space of a cylinder along x (both).
         length: [m].
         radius: [m]; in the plane a body with a radius alone is drawn as a disk.
         points: places by name, (x, y) or (x, y, z) [m], or a `Point`.
@@ -91,11 +56,11 @@ class Link:
         angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three
             in body axes in space.
         shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`,
-            files beside the mechanism's; by its points and sizes unless given.
+            files beside the mechanism's; by default drawn by its points and sizes.
     """
 
     mass: Number = 1.0
-    inertia: Number | Vector | None = None
+    inertia: Number | Vector | tuple[Vector, Vector, Vector] | None = None
     length: Number | None = None
     radius: Number | None = None
     points: dict[str, Point | Vector] = dataclasses.field(default_factory=dict)
@@ -109,37 +74,60 @@ class Link:
     __pydantic_config__: ClassVar = STRICT
 
 
+def _option_fields() -> list[tuple[str, Any, Any]]:
+    """The options of all kinds of joints as fields of `Joint`."""
+    types: dict[str, Any] = {"number": Number, "pair": tuple[Number, Number], "formula": Formula}
+    return [
+        (
+            name,
+            types[next(iter(kinds.values())).kind] | None,
+            dataclasses.field(default=None, kw_only=True),
+        )
+        for name, kinds in OPTIONS.items()
+    ]
+
+
+def _option_lines() -> str:
+    """The options of all kinds of joints, a line for each kind that has one."""
+    return "\n".join(
+        f"        {name}: of a {kind} joint, {option.meaning}"
+        f"{f' [{option.unit}]' if option.unit else ''}."
+        for name, kinds in OPTIONS.items()
+        for kind, option in kinds.items()
+    )
+
+
 @dataclasses.dataclass(frozen=True)
-class Joint:
-    """A joint: what two points of bodies, or two other joints, have to do with each other.
-
-    Attributes:
-        kind: one of `zwang.mechanism.joints.KINDS`.
-        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of
-            the first.
-        joints: of a gear, belt, rack or cam, the two joints that it couples.
-        length: of a rod [m].
-        radius: of a rolling wheel, or of a rack's pinion [m].
-        pitch: way of a screw in a turn [m].
-        ratio: of a gear or belt, radii [m] or numbers of teeth; in space whole numbers of teeth.
-        phase: what a gear, belt or rack keeps constant: Σ ratio·angle; as drawn at the start unless
-            given.
-        lift: of a cam, the second joint's coordinate over the `angle` of the first.
-        equation: of a path, a formula in x, y (and z) of the second point, in the axes of the
-            first, that stays zero.
-    """
-
+class _JointFields:
     kind: str
     between: tuple[str, str] | None = None
     joints: tuple[str, str] | None = None
-    length: Number | None = None
-    radius: Number | None = None
-    pitch: Number | None = None
-    ratio: tuple[Number, Number] | None = None
-    phase: Number | None = None
-    lift: Formula | None = None
-    equation: Formula | None = None
-    __pydantic_config__: ClassVar = STRICT
+
+
+if TYPE_CHECKING:
+
+    class Joint(_JointFields):
+        def __init__(self, kind: str, between=None, joints=None, **options: Any) -> None: ...
+        def __getattr__(self, option: str) -> Any: ...
+
+else:
+    # The options stand with their kinds, in the folder `joints`.
+    Joint = dataclasses.make_dataclass(
+        "Joint",
+        _option_fields(),
+        bases=(_JointFields,),
+        namespace={"__pydantic_config__": STRICT, "__module__": __name__},
+        frozen=True,
+    )
+    Joint.__doc__ = f"""A relation between two points of bodies, or between two other joints.
+
+    Attributes:
+        kind: one of `zwang.mechanism.KINDS`.
+        between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of
+            the first.
+        joints: of a kind that couples two joints, these.
+{_option_lines()}
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +136,7 @@ class Drive:
 
     Attributes:
         joint: the joint.
-        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; the joint's own unless given.
+        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; by default the joint's own.
         value: the coordinate over time, a formula in `t`; or
         rate: its rate over time, from wherever it is at the start.
     """
@@ -166,7 +154,7 @@ class Spring:
 
     Attributes:
         between: two points; or joint: a joint.
-        coordinate: x: "distance" [m] of two points unless given, of a joint its own.
+        coordinate: x: by default "distance" [m] of two points, or the own coordinate of a joint.
         stiffness: [N/m or N·m/rad].
         damping: [N·s/m or N·m·s/rad].
         rest: x without effort [m or rad].
@@ -224,8 +212,8 @@ class Actuator:
 
     Attributes:
         joint: a joint, which it drives; or between: two points, such as the ends of a cylinder.
-        coordinate: of the joint its own unless given, of two points "distance".
-        lower, upper: limits of its control [N or N·m]; none unless given.
+        coordinate: by default the own one of the joint, or "distance" of two points.
+        lower, upper: limits of its control [N or N·m]; by default none.
     """
 
     joint: str | None = None
@@ -264,8 +252,8 @@ class Begin:
     """Where a joint's coordinate starts.
 
     Attributes:
-        value: [rad or m]; left as assembled unless given.
-        rate: [rad/s or m/s]; left unless given.
+        value: [rad or m]; by default as assembled.
+        rate: [rad/s or m/s]; by default as assembled.
     """
 
     value: Number | None = None

@@ -1,22 +1,23 @@
-"""Where everything is at the start: bodies with their inertia and rough pose, and all their points."""
+"""Bodies with their inertia and rough pose at the start, and all their points."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from zwang.bodies import Body
-from zwang.mechanism.parts import Link, PartError, Point
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.schema import Link, Point
+from zwang.suggestions import did_you_mean
 
 GROUND = "ground"
 _AXES = np.eye(3)
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class Geometry:
     """The bodies and points of a mechanism.
 
     Attributes:
@@ -46,7 +47,9 @@ class Layout:
             PartError: for an unknown one.
         """
         if reference not in self.index:
-            raise PartError(where, f"there is no point {reference!r}{meant(reference, self.index)}")
+            raise PartError(
+                where, f"there is no point {reference!r}{did_you_mean(reference, self.index)}"
+            )
         return self.index[reference]
 
     def points_of(self, body: int) -> list[int]:
@@ -58,18 +61,7 @@ class Layout:
         ]
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """`: did you mean 'x'?`, or what there is."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=2, cutoff=0.55)
-    return (
-        f"; did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else f"; there are: {', '.join(known) or 'none'}."
-    )
-
-
-def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Layout:
+def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Geometry:
     """Bodies and points from their declarations.
 
     Raises:
@@ -90,34 +82,24 @@ def lay_out(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: i
         where = ("bodies", name)
         if name == GROUND or "." in name:
             raise PartError(where, "a body is not called 'ground', and its name has no dot.")
-        bodies.append(Body(name, _positive(link.mass, (*where, "mass")), _inertia(link, d, where)))
+        bodies.append(Body(name, _mass(link, where), _inertia(link, d, where)))
         poses.append(_pose(link, d, where))
-        spin = 0.0 if link.angular_velocity is None else link.angular_velocity
-        turning = _vector(
-            np.atleast_1d(spin) if d == 2 or link.angular_velocity is not None else np.zeros(3),
-            1 if d == 2 else 3,
-            (*where, "angular_velocity"),
-            "angular velocity",
-        )
-        moving = (
-            np.zeros(d)
-            if link.velocity is None
-            else _vector(link.velocity, d, (*where, "velocity"), "velocity")
-        )
-        twists.append(np.concatenate([moving, turning]))
+        twists.append(_twist(link, d, where))
         add(name, i, Point((0.0,) * d), where)
         add(f"{name}.center", i, Point((0.0,) * d), where)
         if link.length is not None:
             half = _positive(link.length, (*where, "length")) / 2
             for end, x in (("start", -half), ("end", half)):
+                # a point of the body's own may have the name of an end
                 if end not in link.points:
                     add(f"{name}.{end}", i, Point((x, *(0.0,) * (d - 1))), where)
         for label, point in link.points.items():
             add(f"{name}.{label}", i, point, (*where, "points", label))
+    # the ground counts as one more body, after all others
     add(GROUND, len(links), Point((0.0,) * d), (GROUND,))
     for label, point in ground.items():
         add(f"{GROUND}.{label}", len(links), point, (GROUND, label))
-    return Layout(
+    return Geometry(
         d,
         tuple(bodies),
         np.concatenate(poses or [np.zeros(0)]),
@@ -144,19 +126,25 @@ def _positive(value: float, where) -> float:
     return float(value)
 
 
+def _mass(link: Link, where) -> float:
+    if link.mass == 0:
+        raise PartError(
+            (*where, "mass"),
+            "is 0, but a body without mass has no acceleration of its own; give it a small mass, "
+            "or replace it by a joint that stands for a massless link, such as rod, universal, "
+            "revolute-spherical or crossed-slides.",
+        )
+    return _positive(link.mass, (*where, "mass"))
+
+
 def _inertia(link: Link, d: int, where):
     """Given, or that of a rod, disk or cylinder."""
     m, length, radius = link.mass, link.length, link.radius
+    for size, name in ((length, "length"), (radius, "radius")):
+        if size is not None:
+            _positive(size, (*where, name))
     if link.inertia is not None:
-        given = np.asarray(link.inertia, float)
-        if given.shape != (() if d == 2 else (3,)):
-            raise PartError(
-                (*where, "inertia"),
-                f"has {given.size} numbers, expected {'one' if d == 2 else 'three principal moments'}.",
-            )
-        if not np.all((given > 0) & (given < np.inf)):
-            raise PartError((*where, "inertia"), "is not positive.")
-        return float(given) if d == 2 else tuple(given)
+        return _given_inertia(link.inertia, d, (*where, "inertia"))
     if d == 2:
         if radius is not None:
             return m * radius**2 / 2
@@ -169,12 +157,45 @@ def _inertia(link: Link, d: int, where):
     if radius is None:
         raise PartError(
             where,
-            "has no inertia: give inertia, or radius for a disk, or length and radius for a cylinder.",
+            "has no inertia: give inertia, or radius for a disk, or length and radius for a "
+            "cylinder.",
         )
     if length is None:
         return (m * radius**2 / 4, m * radius**2 / 4, m * radius**2 / 2)
     across = m * (3 * radius**2 + length**2) / 12
     return (m * radius**2 / 2, across, across)
+
+
+def _given_inertia(inertia, d: int, where) -> float | tuple:
+    """A number in the plane; in space three principal moments or the tensor, shape (3, 3)."""
+    # a tensor may come as three rows
+    given = np.hstack([np.ravel(x) for x in np.atleast_1d(np.asarray(inertia, object))]).astype(
+        float
+    )
+    if given.size not in ((1,) if d == 2 else (3, 6, 9)):
+        expected = "one" if d == 2 else "3 principal moments, 6 or 9 entries of the tensor"
+        raise PartError(where, f"has {given.size} numbers, expected {expected}.")
+    if given.size > 3:
+        return _tensor(given, where)
+    if not np.all((given > 0) & (given < np.inf)):
+        shown = ", ".join(f"{x:g}" for x in given)
+        raise PartError(
+            where, f"is not positive: {shown}; a point mass takes that of a small ball."
+        )
+    return float(given[0]) if d == 2 else tuple(given)
+
+
+def _tensor(given: np.ndarray, where) -> tuple:
+    """An inertia tensor from its entries xx, yy, zz, xy, xz, yz, or from nine by rows."""
+    # six entries stand at xx, yy, zz, xy, xz, yz
+    J = given.reshape(3, 3) if given.size == 9 else given[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
+    if not np.allclose(J, J.T, rtol=1e-9, atol=0.0):
+        raise PartError(where, "is not symmetric; expected xy = yx, xz = zx and yz = zy.")
+    moments = np.linalg.eigvalsh(J) if np.all(np.isfinite(J)) else np.full(3, np.nan)
+    if not moments[0] > 0:
+        shown = ", ".join(f"{x:.4g}" for x in moments)
+        raise PartError(where, f"has the principal moments {shown}, expected positive ones.")
+    return tuple(map(tuple, (J + J.T) / 2))
 
 
 def _pose(link: Link, d: int, where) -> np.ndarray:
@@ -209,10 +230,28 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
     return np.concatenate([at, [np.cos(half)], np.sinc(half / np.pi) * turn / 2])
 
 
+def _twist(link: Link, d: int, where) -> np.ndarray:
+    """Rough velocity and angular velocity."""
+    speed = np.zeros(d) if link.velocity is None else link.velocity
+    spin = np.zeros(1 if d == 2 else 3) if link.angular_velocity is None else link.angular_velocity
+    return np.concatenate(
+        [
+            _vector(speed, d, (*where, "velocity"), "velocity"),
+            _vector(
+                np.atleast_1d(spin),
+                1 if d == 2 else 3,
+                (*where, "angular_velocity"),
+                "angular velocity",
+            ),
+        ]
+    )
+
+
 def _from_x_axis(way: np.ndarray) -> np.ndarray:
     """The shortest turn from the x axis to a direction, as a quaternion."""
     unit = way / np.linalg.norm(way)
     if unit[0] < -1 + 1e-12:
+        # opposite directions have no shortest turn between them: half a turn about z
         return np.array([0.0, 0.0, 0.0, 1.0])
     q = np.concatenate([[1 + unit[0]], np.cross(_AXES[0], unit)])
     return q / np.linalg.norm(q)

@@ -1,0 +1,129 @@
+"""Closed configurations: positions of all bodies that every joint allows, then velocities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.dynamics.initial_conditions import PlacementError, consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.prescribed_motion import following
+from zwang.mechanism.resolution import Ends
+from zwang.mechanism.schema import Begin
+from zwang.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from zwang.mechanism.mechanism import Mechanism
+
+OPEN = 1e-9
+"""Residual of a joint [m or rad] above which its position is what is wrong, not its rate."""
+
+
+class AssemblyError(ModelError):
+    """A mechanism cannot be put together.
+
+    Attributes:
+        mechanism: the mechanism.
+        joint: the joint that stays open most.
+        q: where the attempt ended, shape (nq,).
+    """
+
+    def __init__(self, message: str, mechanism: Mechanism, joint: str, q: np.ndarray):
+        super().__init__(message)
+        self.mechanism, self.joint, self.q = mechanism, joint, q
+
+
+def start_ends(mechanism: Mechanism) -> dict[str, Ends]:
+    """The points and coordinate of every entry of `start`, which names a joint, or `joint.name` for
+    a joint with several coordinates.
+
+    Raises:
+        PartError: for an unknown joint, or one without such a coordinate.
+    """
+    return {name: _start_end(mechanism, name) for name in mechanism.start}
+
+
+def _start_end(mechanism: Mechanism, name: str) -> Ends:
+    joints, where = mechanism.compiled.joints, ("start", name)
+    joint, _, coordinate = (name, "", "") if name in joints.joints else name.rpartition(".")
+    if joint not in joints.joints:
+        raise PartError(where, f"there is no joint {name!r}{did_you_mean(name, joints.joints)}")
+    kind = joints.kind(joint)
+    equations = kind.equations(mechanism.d)
+    own = (
+        [x.coordinate for x in equations.freedoms if x.coordinate.unit != "1"] if equations else []
+    )
+    if coordinate or kind.coordinate or kind.couples:
+        chosen = {x.name: x for x in own}.get(coordinate)
+        if chosen is None:
+            return joints.of(joint, coordinate or None, where)
+        ends = joints.ends[joint][0]
+        return Ends(ends.a, ends.b, chosen)
+    if not own:
+        raise PartError(where, f"a {kind.name} joint has no coordinate that can be given.")
+    names = " and ".join(f'"{joint}.{x.name}"' for x in own)
+    raise PartError(where, f"a {kind.name} joint has several coordinates; give {names}.")
+
+
+def assemble(mechanism: Mechanism) -> State:
+    """The mechanism put together: positions first, then velocities, least moved from the rough
+    start in the mass metric.
+
+    Raises:
+        AssemblyError: if it cannot be, with the joint that stays open most.
+    """
+    compiled = mechanism.compiled
+    geometry = compiled.geometry
+    if compiled.tree is not None:
+        points = {"offset": geometry.offset, "orientation": geometry.orientation}
+        state = compiled.tree.joint_state(mechanism.maximal.start_state, points)
+        return _placed(mechanism, (), state.q, state.v)
+    q, v, ends = geometry.q, geometry.v, start_ends(mechanism)
+
+    def held(name: str, begin: Begin, which: str) -> AbstractConstraint:
+        value, rate = getattr(begin, which), compiled.rate if which == "rate" else None
+        return following(f"start of {name}", compiled.joints, ends[name], lambda t, p: value, rate)
+
+    given = mechanism.start.items()
+    values = tuple(held(n, x, "value") for n, x in given if x.value is not None)
+    rates = tuple(held(n, x, "rate") for n, x in given if x.rate is not None)
+    if values:
+        # the rest of the mechanism may first have to move far: without velocities yet
+        q = _placed(mechanism, values, q, 0 * v).q
+    return _placed(mechanism, rates, q, v)
+
+
+def _placed(mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v) -> State:
+    compiled = mechanism.compiled
+    model = compiled.model_with(held) if held else compiled.model.passive
+    try:
+        return consistent_state(model, q, v).state
+    except PlacementError as error:
+        raise _unplaced(mechanism, model, error.placement.state) from None
+
+
+def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError:
+    """The error of an assembly that ended in a state."""
+    c = model.constraints
+    phi = np.zeros(c.m)
+    phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, model.params))
+    psi = np.zeros(c.m)
+    psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, model.params))
+    residual = phi if phi.max(initial=0.0) > OPEN else psi
+    worst = max(c.row_slices, key=lambda n: float(residual[c.row_slices[n]].max(initial=0.0)))
+    what = "stays open by" if residual is phi else "has its rate off by"
+    size = residual[c.row_slices[worst]].max()
+    joint = mechanism.joints.get(worst)
+    ends = f" between {' and '.join(joint.between)}" if joint and joint.between else ""
+    return AssemblyError(
+        f"{mechanism.name} cannot be put together: {worst!r}{ends} {what} {size:.3g} at best; "
+        "check lengths and joints, or start from a closer guess.",
+        mechanism,
+        worst,
+        np.asarray(state.q),
+    )

@@ -1,0 +1,183 @@
+"""From a mechanism as it is declared to a `zw.Model`: the free bodies, their joints and drives as
+constraints, springs and forces as forces, actuators as a servo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.state import State
+from zwang.mechanism.actuation import servo
+from zwang.mechanism.forces import Forces
+from zwang.mechanism.geometry import Geometry, geometry_of
+from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.prescribed_motion import drive_constraint
+from zwang.mechanism.tree import SpanningTree
+from zwang.servo import Servo
+
+if TYPE_CHECKING:
+    from zwang.mechanism.mechanism import Mechanism
+
+
+class CompiledMechanism:
+    """What a mechanism's declaration becomes, each piece made when it is first asked for.
+
+    Args:
+        declared: the mechanism.
+    """
+
+    def __init__(self, declared: Mechanism):
+        self.declared = declared
+
+    def check(self) -> None:
+        """Resolve every joint, drive, force and servo constraint.
+
+        Raises:
+            PartError: for a part that makes no sense, naming it.
+        """
+        for name, drive in self.declared.drives.items():
+            drive_constraint(name, drive, self.joints, self.rate)
+        _ = self.joints, self.forces, self.servo
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Bodies and points at the rough start."""
+        return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
+
+    @cached_property
+    def joints(self) -> JointConstraints:
+        """The joints, checked."""
+        poses: Callable = (lambda q, p: q) if self.tree is None else self.tree.poses
+        parameters = tuple(self.declared.parameters)
+        return JointConstraints(self.declared.joints, self.geometry, parameters, poses)
+
+    @cached_property
+    def tree(self) -> SpanningTree | None:
+        """The bodies in joint coordinates, or None."""
+        if self.declared.coordinates == "maximal":
+            return None
+        # joints need the poses of the tree, and the tree needs the ends of joints: those come from
+        # the same mechanism in maximal coordinates
+        joints = self.declared.maximal.compiled.joints
+        ends = {n: (x[0].a, x[0].b) for n, x in joints.ends.items() if not joints.kind(n).couples}
+
+        def build(branches):
+            return BodyTree(
+                branches,
+                gravity=(*self._gravity, *(0.0,) * (3 - self.declared.d)),
+                force=self._force,
+                potential=self._potential,
+            )
+
+        return SpanningTree(self.declared.joints, ends, self.geometry, build)
+
+    # --- forces
+
+    @cached_property
+    def forces(self) -> Forces:
+        """Springs, bushings and forces, checked."""
+        made = self.declared
+        return Forces(made.springs, made.bushings, made.forces, self.joints)
+
+    @property
+    def _gravity(self) -> tuple[float, ...]:
+        d, given = self.declared.d, self.declared.gravity
+        return (0.0,) * (d - 1) + (-9.81,) if given is None else given
+
+    def _force(self, q, v, t, p):
+        """Generalized force of dampers and forces on the tree. It is made when it is first traced,
+        because it needs the coordinates of the tree that it acts on.
+        """
+        force = self.forces.force(self.rate)
+        return 0.0 if force is None else force(q, v, t, p)
+
+    def _potential(self, q, t, p):
+        energy = self.forces.potential
+        return jnp.zeros(()) if energy is None else energy(q, t, p)
+
+    @cached_property
+    def servo(self) -> Servo | None:
+        """The servo constraints and their actuators, or None."""
+        made = self.declared
+        names = (*made.joints, *made.drives)
+        # the bodies are not there yet when a file is checked
+        count = lambda: self.bodies.system.nv
+        return servo(made.servo, made.actuators, self.joints, names, self.rate, count)
+
+    # --- the model
+
+    @cached_property
+    def bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
+        """The bodies without their constraints."""
+        if self.tree is not None:
+            return self.tree.tree
+        kind, size = (PlanarBodies, 3) if self.declared.d == 2 else (RigidBodies, 6)
+        force = self.forces.force(self.rate)
+        wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
+        return kind(
+            list(self.geometry.bodies),
+            gravity=self._gravity,
+            wrench=wrench,
+            potential=self.forces.potential,
+        )
+
+    def rate(self, q, v, t, p):
+        """q̇."""
+        return self.bodies.system.rate(q, v, t, p)
+
+    @cached_property
+    def params(self) -> dict:
+        """Parameters of the model's functions: masses, places of points, options of joints,
+        springs, parameters of formulas.
+        """
+        places = {"offset": self.geometry.offset, "orientation": self.geometry.orientation}
+        # the rough start is one of maximal coordinates, and so are phases taken from it
+        joints = self.declared.maximal.compiled.joints
+        points = {k: np.asarray(x) for k, x in places.items()}
+        return {
+            **self.bodies.params,
+            **places,
+            "sizes": joints.option_values(self.geometry.q, points),
+            "springs": self.forces.params,
+            "parameters": dict(self.declared.parameters),
+        }
+
+    @cached_property
+    def constraints(self) -> tuple[AbstractConstraint, ...]:
+        """Joints of a kind under one function, then drives."""
+        carrying = self.tree.carrying if self.tree is not None else ()
+        drives = [
+            drive_constraint(name, drive, self.joints, self.rate)
+            for name, drive in self.declared.drives.items()
+        ]
+        return (*self.joints.constraints(self.rate, carrying), *drives)
+
+    @cached_property
+    def model(self) -> Model:
+        """The mechanism as a `zw.Model`, with its servo if it has one."""
+        return self.model_with((), self.servo)
+
+    def model_with(
+        self, further: tuple[AbstractConstraint, ...], control: Servo | None = None
+    ) -> Model:
+        """A model with further constraints."""
+        constraints = [*self.constraints, *further]
+        name = self.declared.name
+        return Model(self.bodies.system, constraints, self.params, servo=control, name=name)
+
+    # --- where the bodies are
+
+    def body_state(self, q, v) -> State:
+        """Coordinates and velocities of all bodies, as in the coordinates "maximal"."""
+        q, v = jnp.asarray(q), jnp.asarray(v)
+        if self.tree is not None:
+            q, v = self.tree.at_bodies(q, v, self.params)
+        return State(q, v, jnp.zeros(()))

@@ -1,0 +1,237 @@
+"""Joints as constraints: all of one kind under one function, one for each joint with a formula."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+
+import jax
+import numpy as np
+
+from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.mechanism.expression import Expression
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.geometry import Geometry
+from zwang.mechanism.joint_kind import JointEquations, JointKind
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.relative_pose import (
+    SLIDE,
+    Frames,
+    RelativePose,
+    frames,
+    relative_poses,
+    value_and_rate,
+)
+from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
+from zwang.mechanism.schema import Joint
+
+RATES = " rolling"
+"""Ending of the name of a joint's rows of velocities where it has rows of positions, too."""
+
+
+class JointConstraints:
+    """The joints of a mechanism, checked, and the constraints that they are.
+
+    Args:
+        joints: by name.
+        geometry: the points.
+        parameters: names of parameters that a formula may use with its own variables.
+        poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q
+            itself by default.
+
+    Raises:
+        PartError: for a joint that makes no sense, naming it.
+    """
+
+    def __init__(
+        self,
+        joints: Mapping[str, Joint],
+        geometry: Geometry,
+        parameters: tuple[str, ...],
+        poses: Callable = lambda q, p: q,
+    ):
+        self.joints, self.geometry, self.parameters, self.poses = (
+            joints,
+            geometry,
+            parameters,
+            poses,
+        )
+        self.ends = resolve_joints(joints, geometry, parameters)
+
+    def frames(self, q, p) -> Frames:
+        """Where all points are."""
+        return frames(self.poses(q, p), p, self.geometry.carrier)
+
+    def kind(self, name: str) -> JointKind:
+        """The kind of a joint."""
+        return JOINT_KINDS[self.joints[name].kind]
+
+    def of(self, name: str, coordinate: str | None, where) -> Ends:
+        """The points of a joint, with the coordinate asked for or its own.
+
+        Raises:
+            PartError: if there is no such joint or coordinate.
+        """
+        require_joint(name, self.joints, (*where, "joint"))
+        kind, d = self.kind(name), self.geometry.d
+        if kind.couples:
+            raise PartError(
+                (*where, "joint"),
+                f"{name!r} couples two joints and has no coordinate; name one of these.",
+            )
+        if coordinate is None and kind.coordinate is not None:
+            found = kind.coordinate
+        else:
+            equations = kind.equations(d)
+            own = [x.coordinate for x in equations.freedoms] if equations else []
+            found = coordinate_named(coordinate, (*where, "coordinate"), name, own)
+        return dataclasses.replace(self.ends[name][0], coordinate=found)
+
+    def coordinate(self, ends: Ends) -> Callable:
+        """`(q, p)` → the coordinate of one pair of points."""
+        a, b, value = np.array([ends.a]), np.array([ends.b]), ends.coordinate.value
+        return lambda q, p: value(_first(relative_poses(self.frames(q, p), a, b)))
+
+    # --- options
+
+    def option_values(self, q: np.ndarray, points: dict) -> dict[str, np.ndarray]:
+        """Numbers of the joints of each kind, shape (joints, entries); those that may be left out
+        and are not given are taken as at q.
+        """
+        found = {}
+        for kind in JOINT_KINDS.values():
+            names = self._named(kind)
+            if names and kind.numbers:
+                found[kind.name] = np.array([self._numbers(n, kind, q, points) for n in names])
+        return found
+
+    def _numbers(self, name: str, kind: JointKind, q, points: dict) -> np.ndarray:
+        joint = self.joints[name]
+        values = {option.name: getattr(joint, option.name) for option in kind.numbers}
+        for option in kind.numbers:
+            # NumPy values at the rough start, so that the model's parameters stay plain numbers
+            if values[option.name] is None:
+                assert option.as_drawn is not None
+                poses = [
+                    _first(self._poses([name], i)(q, points)) for i in range(len(self.ends[name]))
+                ]
+                drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
+                values[option.name] = float(drawn)
+        return np.hstack([values[option.name] for option in kind.numbers])
+
+    # --- constraints
+
+    def constraints(
+        self, rate: Callable, without: Collection[str] = ()
+    ) -> list[AbstractConstraint]:
+        """One constraint for all joints of a kind; one for each joint with a formula.
+
+        Args:
+            rate: `(q, v, t, p)` → q̇.
+            without: names of joints that are no constraints.
+        """
+        found: list[AbstractConstraint] = []
+        for kind in JOINT_KINDS.values():
+            names = [name for name in self._named(kind) if name not in without]
+            if kind.formulas:
+                found += [x for name in names for x in self._with_formula(name, kind, rate)]
+            elif names:
+                found += self._of_one_kind(kind, names, rate)
+        return found
+
+    def _named(self, kind: JointKind) -> list[str]:
+        return [name for name, joint in self.joints.items() if joint.kind == kind.name]
+
+    def _equations(self, kind: JointKind) -> JointEquations:
+        equations = kind.equations(self.geometry.d)
+        assert equations is not None
+        return equations
+
+    def _poses(self, names: list[str], ordinal: int) -> Callable:
+        """`(q, p)` → the relative poses of several joints, with a leading axis."""
+        a, b = (np.array([getattr(self.ends[n][ordinal], x) for n in names]) for x in "ab")
+        return lambda q, p: relative_poses(self.frames(q, p), a, b)
+
+    def _arguments(self, name: str, kind: JointKind) -> Callable[..., tuple]:
+        """Relative poses → what the equations take: a coupling takes a coordinate of each."""
+        if kind.couples is None:
+            return lambda *poses: poses
+        coupled = self.joints[name].joints
+        assert coupled is not None
+        # a follower may slide or turn: its own joint knows
+        chosen = [
+            coordinate or self.kind(other).coordinate or SLIDE
+            for coordinate, other in zip(kind.couples, coupled, strict=True)
+        ]
+        return lambda *poses: tuple(x.value(pose) for x, pose in zip(chosen, poses, strict=True))
+
+    def _of_one_kind(
+        self, kind: JointKind, names: list[str], rate: Callable
+    ) -> list[AbstractConstraint]:
+        equations, found = self._equations(kind), []
+        poses = [self._poses(names, i) for i in range(2 if kind.couples else 1)]
+        arguments = self._arguments(names[0], kind)
+        # the array of options has all joints of a kind, also those that are no constraint here
+        own = np.array([i for i, name in enumerate(self._named(kind)) if name in names])
+        none = np.zeros((len(names), 0))
+
+        def numbers(p):
+            return p["sizes"][kind.name][own] if kind.name in p["sizes"] else none
+
+        def position(numbers, *poses):
+            return equations.position(*arguments(*poses), kind.named(numbers))  # type: ignore[misc]
+
+        def velocity(numbers, pose, rate):
+            return equations.velocity(pose, rate, kind.named(numbers))  # type: ignore[misc]
+
+        def phi(q, t, p):
+            return jax.vmap(position)(numbers(p), *(x(q, p) for x in poses)).ravel()
+
+        def psi(q, v, t, p):
+            here, moving = value_and_rate(lambda q: poses[0](q, p), q, rate(q, v, t, p))
+            return jax.vmap(velocity)(numbers(p), here, moving).ravel()
+
+        if equations.position is not None:
+            found.append(Holonomic(phi, name=kind.name, parts=names))
+        if equations.velocity is not None:
+            labels = [f"{n}{RATES}" for n in names] if found else names
+            found.append(Nonholonomic(psi, name=f"{kind.name} rates", parts=labels))
+        return found
+
+    def _with_formula(self, name: str, kind: JointKind, rate: Callable) -> list[AbstractConstraint]:
+        equations, found = self._equations(kind), []
+        poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
+        arguments, index = self._arguments(name, kind), self._named(kind).index(name)
+        # two formulas are two functions, which cannot share one vmap
+        formulas = {
+            x.name: Expression(str(getattr(self.joints[name], x.name))) for x in kind.formulas
+        }
+
+        def options(p):
+            numbers = p["sizes"][kind.name][index] if kind.numbers else ()
+            given = {x: _function(formula, p) for x, formula in formulas.items()}
+            return {**kind.named(numbers), **given}
+
+        def phi(q, t, p):
+            taken = arguments(*(_first(x(q, p)) for x in poses))
+            return equations.position(*taken, options(p))  # type: ignore[misc]
+
+        def psi(q, v, t, p):
+            pose = lambda q: _first(poses[0](q, p))
+            here, moving = value_and_rate(pose, q, rate(q, v, t, p))
+            return equations.velocity(here, moving, options(p))  # type: ignore[misc]
+
+        if equations.position is not None:
+            found.append(Holonomic(phi, name=name))
+        if equations.velocity is not None:
+            found.append(Nonholonomic(psi, name=f"{name}{RATES}" if found else name))
+        return found
+
+
+def _first(poses: RelativePose) -> RelativePose:
+    return jax.tree.map(lambda x: x[0], poses)
+
+
+def _function(formula: Expression, p: dict) -> Callable:
+    """A formula as a function of its variables, at the mechanism's parameters."""
+    return lambda **variables: formula.traced({**p["parameters"], **variables})

@@ -1,0 +1,220 @@
+"""What a kind of joint declares: its equations in the plane and in space, its options, how it is
+drawn, and what file formats call it. The members stand in `joints/`, one file each.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from zwang.bodies import ball, prismatic, revolute
+from zwang.mechanism.relative_pose import ANGLE, SLIDE, PoseCoordinate, X, Y
+from zwang.scene import Symbol
+
+# --- options
+
+
+def is_finite(value, d: int) -> str | None:
+    """The sentence that refuses a value that is not finite, or None."""
+    return None if np.all(np.isfinite(value)) else f"is {value}, expected a finite number."
+
+
+def is_positive(value, d: int) -> str | None:
+    """The sentence that refuses a value that is not a positive number, or None."""
+    return None if 0 < value < np.inf else f"is {value:g}, expected a positive number."
+
+
+def is_nonzero(value, d: int) -> str | None:
+    """The sentence that refuses zero, or None."""
+    return is_finite(value, d) or (None if value else "is zero.")
+
+
+def is_ratio(value, d: int) -> str | None:
+    """The sentence that refuses radii or numbers of teeth, or None; in space, where angles are
+    known up to whole turns, only whole numbers of teeth close after a turn.
+    """
+    if d == 3 and any(x == 0 or x != round(x) for x in value if np.isfinite(x)):
+        return f"is {value}, expected whole numbers of teeth."
+    return is_finite(value, d) or (f"is {value}, expected no zero." if 0.0 in value else None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Option:
+    """A number or formula of a joint's own.
+
+    Attributes:
+        name: in a mechanism file and of the argument of `Joint`.
+        meaning: what it is, a few words.
+        unit: SI unit; "" for a number without one.
+        kind: one number, two numbers, or a formula.
+        variables: of a formula, the names of its variables; in the plane the first two of them.
+        check: `(value, d)` → the sentence that refuses it, or None; d is 2 in the plane.
+        as_drawn: `(*poses or coordinates, options)` → the value at the start, for an option that
+            may be left out; None for one that has to be given.
+    """
+
+    name: str
+    meaning: str
+    unit: str = ""
+    kind: Literal["number", "pair", "formula"] = "number"
+    variables: tuple[str, ...] = ()
+    check: Callable[[Any, int], str | None] = is_finite
+    as_drawn: Callable | None = None
+
+
+# --- coordinates of a joint in a tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Freedom:
+    """A joint coordinate: one way in which the second body can move on the first.
+
+    Attributes:
+        coordinate: its name, and its value at a relative pose; zero where the two frames coincide.
+        twist: the frame that both points share at zero, shape (4, 4), → the twist about its fixed
+            axis, shape (6,), or (6, 3) of a ball joint; None if the motion is no fixed twist.
+    """
+
+    coordinate: PoseCoordinate
+    twist: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+ROTATION_ABOUT_Z = Freedom(ANGLE, lambda frame: revolute(frame[:3, 2], frame[:3, 3]))
+SLIDE_ALONG_Z = Freedom(SLIDE, lambda frame: prismatic(frame[:3, 2]))
+SLIDE_ALONG_X = Freedom(SLIDE, lambda frame: prismatic(frame[:3, 0]))
+DISPLACEMENT_X = Freedom(X, lambda frame: prismatic(frame[:3, 0]))
+DISPLACEMENT_Y = Freedom(Y, lambda frame: prismatic(frame[:3, 1]))
+
+
+def rotation_about(column: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Twist about an axis of the shared frame."""
+    return lambda frame: revolute(frame[:3, column], frame[:3, 3])
+
+
+def ball_twist(frame: np.ndarray) -> np.ndarray:
+    """The three twists about the origin of the shared frame, shape (6, 3)."""
+    return ball(frame[:3, 3], frame[:3, :3])
+
+
+# --- equations
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A relative pose at which the rows of a joint vanish, for tests and documentation.
+
+    Attributes:
+        displacement: of the second point in the axes of the first [m]; in the plane x and y.
+        rotation: rotation vector [rad]; in the plane its last entry.
+    """
+
+    displacement: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class JointEquations:
+    """The equations of a joint in the plane or in space.
+
+    Attributes:
+        removes: number of degrees of freedom that the joint removes.
+        position: `(pose, options)` → rows φ that vanish, shape (rows,) or a number; of a coupling
+            `(first coordinate, second coordinate, options)` → a number. Options are looked up by
+            name; one that is a formula is a function of its variables, given by name.
+        velocity: `(pose, rate of the pose, options)` → rows ψ of velocities that vanish, likewise;
+            rows that follow from `position` are not among them.
+        freedoms: the joint coordinates; with a twist for each degree of freedom that the joint
+            leaves, the joint can carry a body in a tree.
+        example: where the rows vanish, with the options of `JointKind.example`.
+    """
+
+    removes: int
+    position: Callable | None = None
+    velocity: Callable | None = None
+    freedoms: tuple[Freedom, ...] = ()
+    example: Example = Example()
+
+    def twists(self, frame: np.ndarray) -> dict[str, np.ndarray]:
+        """The joint's twists by the ending of its coordinates' names, for the shared frame."""
+        return {
+            ending: freedom.twist(frame)
+            for ending, freedom in self.endings().items()
+            if freedom.twist is not None
+        }
+
+    def endings(self) -> dict[str, Freedom]:
+        """The joint's freedoms by the ending of their names: a single coordinate has the joint's
+        own name, one of several is called `joint.angle`, for example.
+        """
+        if len(self.freedoms) == 1:
+            return {"": self.freedoms[0]}
+        return {f".{freedom.coordinate.name}": freedom for freedom in self.freedoms}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class JointKind:
+    """A kind of joint.
+
+    Attributes:
+        name: in a mechanism file.
+        summary: what it does, as in the table of the documentation.
+        plane, space: its equations; None where there is no such joint.
+        options: its own numbers and formulas.
+        coordinate: the coordinate that drives, springs and forces of the joint act on by default.
+        couples: of a joint that couples two other joints, the coordinate of each that it couples;
+            None for whichever coordinate that joint has.
+        symbol: what stands for it in the viewer; None for a coupling.
+        mark: what stands for it in pictures.
+        line: what is drawn between its two points, or between the two wheels that it couples.
+        formats: names of the joint in other file formats, by format: "sdf", "urdf", "mjcf", and
+            "mjcf equality" for a loop.
+        example: values of the options, for tests and documentation.
+    """
+
+    name: str
+    summary: str
+    plane: JointEquations | None = None
+    space: JointEquations | None = None
+    options: tuple[Option, ...] = ()
+    coordinate: PoseCoordinate | None = None
+    couples: tuple[PoseCoordinate | None, PoseCoordinate | None] | None = None
+    symbol: Symbol | None = None
+    mark: Literal["dot", "square"] | None = "dot"
+    line: Literal["rod", "belt"] | None = None
+    formats: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    example: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def equations(self, d: int) -> JointEquations | None:
+        """The equations in the plane, d = 2, or in space, d = 3."""
+        return self.plane if d == 2 else self.space
+
+    def carries(self, d: int) -> bool:
+        """Whether the joint can carry a body in a tree: its twists are all the motion it leaves."""
+        equations = self.equations(d)
+        if equations is None or self.couples or equations.velocity:
+            return False
+        twists = equations.twists(np.eye(4))
+        free = sum(np.size(twist) // 6 for twist in twists.values())
+        return free == 3 * (d - 1) - equations.removes
+
+    @property
+    def numbers(self) -> tuple[Option, ...]:
+        """The options that are numbers."""
+        return tuple(option for option in self.options if option.kind != "formula")
+
+    @property
+    def formulas(self) -> tuple[Option, ...]:
+        """The options that are formulas."""
+        return tuple(option for option in self.options if option.kind == "formula")
+
+    def named(self, numbers) -> dict[str, Any]:
+        """Numbers in the order of the options, shape (entries,), as options by name."""
+        found, at = {}, 0
+        for option in self.numbers:
+            size = 2 if option.kind == "pair" else 1
+            found[option.name] = numbers[at] if size == 1 else numbers[at : at + size]
+            at += size
+        return found

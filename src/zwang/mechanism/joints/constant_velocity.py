@@ -1,0 +1,24 @@
+"""Constant-velocity joint: two shafts that meet at a point turn alike at any bend of their axes.
+
+The relative rotation, about n by the bend, has no part about the axis z of the first shaft:
+
+    R₁₀ − R₀₁ = 2 n_z sin(bend) = 0
+"""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import JointEquations, JointKind
+from zwang.mechanism.relative_pose import rotation_sines
+
+
+def position(pose, options):
+    """The place, and the part of the rotation about z."""
+    return jnp.append(pose.displacement, rotation_sines(pose.rotation)[2])
+
+
+JOINT = JointKind(
+    name="constant-velocity",
+    summary="two shafts with the axes z that meet in a point turn alike at any bend",
+    space=JointEquations(removes=4, position=position),
+    symbol="ball",
+)

@@ -1,0 +1,32 @@
+"""Crossed slides (Oldham coupling): a massless slider on each of two perpendicular guides lets the
+second point move in the plane of x and y without rotation.
+"""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import (
+    DISPLACEMENT_X,
+    DISPLACEMENT_Y,
+    JointEquations,
+    JointKind,
+)
+from zwang.mechanism.relative_pose import rotation_sines
+
+JOINT = JointKind(
+    name="crossed-slides",
+    summary="slides along x and y without rotation, as in an Oldham coupling",
+    plane=JointEquations(
+        removes=1,
+        position=lambda pose, options: pose.rotation,
+        freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
+    ),
+    space=JointEquations(
+        removes=4,
+        position=lambda pose, options: jnp.append(
+            rotation_sines(pose.rotation), pose.displacement[2]
+        ),
+        freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
+    ),
+    symbol="slide",
+    mark="square",
+)

@@ -1,0 +1,20 @@
+"""Cylindrical joint: the second point slides along the z axis of the first and turns about it."""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import ROTATION_ABOUT_Z, SLIDE_ALONG_Z, JointEquations, JointKind
+from zwang.mechanism.relative_pose import SLIDE, axes_parallel
+
+JOINT = JointKind(
+    name="cylindrical",
+    summary="rotation about the axis z and slide along it",
+    space=JointEquations(
+        removes=4,
+        position=lambda pose, options: jnp.concatenate(
+            [pose.displacement[:2], axes_parallel(pose.rotation)]
+        ),
+        freedoms=(ROTATION_ABOUT_Z, SLIDE_ALONG_Z),
+    ),
+    coordinate=SLIDE,
+    symbol="pin",
+)

@@ -1,0 +1,28 @@
+"""Planar joint: the second point stays in the plane of x and y of the first, and the normals
+stay parallel.
+"""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import (
+    DISPLACEMENT_X,
+    DISPLACEMENT_Y,
+    ROTATION_ABOUT_Z,
+    JointEquations,
+    JointKind,
+)
+from zwang.mechanism.relative_pose import ANGLE, axes_parallel
+
+JOINT = JointKind(
+    name="planar",
+    summary="motion in the plane with the normal z",
+    space=JointEquations(
+        removes=3,
+        position=lambda pose, options: jnp.append(
+            axes_parallel(pose.rotation), pose.displacement[2]
+        ),
+        freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y, ROTATION_ABOUT_Z),
+    ),
+    coordinate=ANGLE,
+    symbol="contact",
+)

@@ -1,0 +1,27 @@
+"""Prismatic joint: the second point slides along an axis of the first without any rotation."""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import SLIDE_ALONG_X, SLIDE_ALONG_Z, JointEquations, JointKind
+from zwang.mechanism.relative_pose import SLIDE, rotation_sines
+
+JOINT = JointKind(
+    name="prismatic",
+    summary="a slide without rotation: along x in the plane, along z in space",
+    plane=JointEquations(
+        removes=2,
+        position=lambda pose, options: jnp.stack([pose.displacement[1], pose.rotation]),
+        freedoms=(SLIDE_ALONG_X,),
+    ),
+    space=JointEquations(
+        removes=5,
+        position=lambda pose, options: jnp.concatenate(
+            [pose.displacement[:2], rotation_sines(pose.rotation)]
+        ),
+        freedoms=(SLIDE_ALONG_Z,),
+    ),
+    coordinate=SLIDE,
+    symbol="slide",
+    mark="square",
+    formats={"sdf": ("prismatic",), "urdf": ("prismatic",), "mjcf": ("slide",)},
+)

@@ -1,0 +1,33 @@
+"""Rack and pinion: the slide of the second joint follows the angle of the first."""
+
+from zwang.mechanism.joint_kind import JointEquations, JointKind, Option, is_nonzero
+from zwang.mechanism.relative_pose import ANGLE, SLIDE, wrapped
+
+
+def combination(angle, slide, options):
+    """Way of the rack less that of the pinion's rim, which stays as it is."""
+    return slide - options["radius"] * angle
+
+
+def plane(angle, slide, options):
+    """The combination less its value at the start."""
+    return combination(angle, slide, options) - options["phase"]
+
+
+def space(angle, slide, options):
+    """Likewise for an angle known up to whole turns."""
+    return options["radius"] * wrapped(plane(angle, slide, options) / options["radius"])
+
+
+JOINT = JointKind(
+    name="rack",
+    summary="couples the angle of a joint and the slide of another",
+    plane=JointEquations(removes=1, position=plane),
+    space=JointEquations(removes=1, position=space),
+    options=(
+        Option(name="radius", meaning="of the pinion", unit="m", check=is_nonzero),
+        Option(name="phase", meaning="slide − radius·angle", unit="m", as_drawn=combination),
+    ),
+    couples=(ANGLE, SLIDE),
+    example={"radius": 0.3},
+)

@@ -1,0 +1,30 @@
+"""Revolute joint: the second point stays on the first and turns about its z axis."""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import ROTATION_ABOUT_Z, JointEquations, JointKind
+from zwang.mechanism.relative_pose import ANGLE, axes_parallel
+
+JOINT = JointKind(
+    name="revolute",
+    summary="a hinge: rotation about the axis z",
+    plane=JointEquations(
+        removes=2,
+        position=lambda pose, options: pose.displacement,
+        freedoms=(ROTATION_ABOUT_Z,),
+    ),
+    space=JointEquations(
+        removes=5,
+        position=lambda pose, options: jnp.concatenate(
+            [pose.displacement, axes_parallel(pose.rotation)]
+        ),
+        freedoms=(ROTATION_ABOUT_Z,),
+    ),
+    coordinate=ANGLE,
+    symbol="pin",
+    formats={
+        "sdf": ("revolute", "continuous"),
+        "urdf": ("revolute", "continuous"),
+        "mjcf": ("hinge",),
+    },
+)

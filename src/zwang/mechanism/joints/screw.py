@@ -1,0 +1,31 @@
+"""Screw: rotation about the z axis of the first point advances the second point along it."""
+
+import jax.numpy as jnp
+
+from zwang.mechanism.joint_kind import Freedom, JointEquations, JointKind, Option, is_nonzero
+from zwang.mechanism.relative_pose import SLIDE, angle, axes_parallel, wrapped
+
+
+def position(pose, options):
+    """x, y, the axes, and the angle less that of the advance, which counts whole turns."""
+    turns = 2 * jnp.pi * pose.displacement[2] / options["pitch"]
+    ahead = wrapped(angle(pose) - turns)
+    return jnp.concatenate([pose.displacement[:2], axes_parallel(pose.rotation), ahead[None]])
+
+
+JOINT = JointKind(
+    name="screw",
+    summary="rotation about the axis z that advances along it",
+    space=JointEquations(removes=5, position=position, freedoms=(Freedom(SLIDE),)),
+    options=(
+        Option(
+            name="pitch",
+            meaning="advance in a turn, negative for a left-handed thread",
+            unit="m",
+            check=is_nonzero,
+        ),
+    ),
+    coordinate=SLIDE,
+    symbol="pin",
+    example={"pitch": 0.2},
+)

@@ -1,0 +1,60 @@
+"""Coordinates that follow a formula, as constraints: drives, servo constraints, start values.
+
+φ = x − w(t)    or    ψ = ẋ − w(t)        x: a coordinate of two points
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.relative_pose import value_and_rate, wrapped
+from zwang.mechanism.resolution import Ends, checked_formula
+from zwang.mechanism.schema import Drive
+
+
+def following(
+    name: str, joints: JointConstraints, ends: Ends, asked: Callable, rate: Callable | None
+) -> AbstractConstraint:
+    """A coordinate, or its rate, that follows a function of time.
+
+    Args:
+        name: of the constraint.
+        joints: the mechanism's joints.
+        ends: the points and their coordinate.
+        asked: `(t, p)` → the value, or the rate.
+        rate: `(q, v, t, p)` → q̇ for a rate that is asked for; None for a value.
+    """
+    x = joints.coordinate(ends)
+    # in space an angle is known up to whole turns only
+    turning = joints.geometry.d == 3 and ends.coordinate.angular
+
+    def phi(q, t, p):
+        error = x(q, p) - asked(t, p)
+        return wrapped(error) if turning else error
+
+    def psi(q, v, t, p):
+        assert rate is not None
+        return value_and_rate(lambda q: x(q, p), q, rate(q, v, t, p))[1] - asked(t, p)
+
+    return Holonomic(phi, name=name) if rate is None else Nonholonomic(psi, name=name)
+
+
+def drive_constraint(
+    name: str, drive: Drive, joints: JointConstraints, rate: Callable
+) -> AbstractConstraint:
+    """A drive as a constraint: of the coordinate, or of its rate.
+
+    Raises:
+        PartError: for a drive that makes no sense.
+    """
+    where = ("drives", name)
+    ends = joints.of(drive.joint, drive.coordinate, where)
+    if (drive.value is None) == (drive.rate is None):
+        raise PartError(where, "expected either value or rate.")
+    which = "value" if drive.rate is None else "rate"
+    given = checked_formula(getattr(drive, which), ("t", *joints.parameters), (*where, which))
+    asked = lambda t, p: given.traced({**p["parameters"], "t": t})
+    return following(name, joints, ends, asked, rate if which == "rate" else None)

@@ -1,0 +1,166 @@
+"""Points with axes on bodies, and the pose of one point relative to another, on which all joints,
+springs and drives are built.
+
+    displacement = Rₐᵀ (r_b − r_a)    place of b in the axes of a, shape (2,) or (3,)
+    rotation     = Rₐᵀ R_b            shape (3, 3); in the plane the angle of b less that of a, a
+                                      number that counts whole turns
+
+The ground counts as one more body, at rest at the origin.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.bodies.rotation import IDENTITY, rotation_matrix
+
+
+class RelativePose(NamedTuple):
+    """Pose of point b relative to point a; see above."""
+
+    displacement: Float[Array, "... d"]
+    rotation: Float[Array, "..."]
+
+
+class Frames(NamedTuple):
+    """All points of a mechanism in space: places (n, d) [m], and attitudes, (n,) angles or (n, 3,
+    3) matrices.
+    """
+
+    place: Float[Array, "n d"]
+    attitude: Float[Array, "n ..."]
+
+
+def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
+    """Where points are, given the index of the body that carries each, the last one being the
+    ground.
+
+    q are the bodies' own coordinates, or in space also their rigid motions, shape (nb, 4, 4).
+    `p["offset"]` and `p["orientation"]` are their places and attitudes in the axes of their bodies.
+    """
+    offset, orientation = p["offset"], p["orientation"]
+    if orientation.ndim == 1:
+        pose = jnp.concatenate([q.reshape(-1, 3), jnp.zeros((1, 3))])[carrier]
+        c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
+        arm = jnp.stack(
+            [c * offset[:, 0] - s * offset[:, 1], s * offset[:, 0] + c * offset[:, 1]], axis=1
+        )
+        return Frames(pose[:, :2] + arm, pose[:, 2] + orientation)
+    if q.ndim == 3:
+        at = jnp.concatenate([q, jnp.eye(4)[None]])[carrier]
+        return Frames(
+            at[:, :3, 3] + jnp.einsum("nij,nj->ni", at[:, :3, :3], offset),
+            at[:, :3, :3] @ orientation,
+        )
+    pose = jnp.concatenate([q.reshape(-1, 7), jnp.array([[0.0, 0.0, 0.0, *IDENTITY]])])
+    R = rotation_matrix(pose[:, 3:])[carrier]
+    return Frames(pose[carrier, :3] + jnp.einsum("nij,nj->ni", R, offset), R @ orientation)
+
+
+def relative_poses(f: Frames, a: np.ndarray, b: np.ndarray) -> RelativePose:
+    """Relative poses of pairs of points, given by their indices, each with a leading axis."""
+    apart = f.place[b] - f.place[a]
+    if f.attitude.ndim == 1:
+        c, s = jnp.cos(f.attitude[a]), jnp.sin(f.attitude[a])
+        displacement = jnp.stack(
+            [c * apart[:, 0] + s * apart[:, 1], c * apart[:, 1] - s * apart[:, 0]], axis=1
+        )
+        return RelativePose(displacement, f.attitude[b] - f.attitude[a])
+    back = jnp.swapaxes(f.attitude[a], -1, -2)
+    return RelativePose(jnp.einsum("nij,nj->ni", back, apart), back @ f.attitude[b])
+
+
+# --- functions of one relative pose
+
+
+def in_plane(pose: RelativePose) -> bool:
+    """Whether the pose is one of the plane."""
+    return np.ndim(pose.rotation) == 0
+
+
+def angle(pose: RelativePose):
+    """Rotation of b about the z axis of a [rad]; in space between −π and π."""
+    rotation = pose.rotation
+    return rotation if in_plane(pose) else jnp.arctan2(rotation[1, 0], rotation[0, 0])
+
+
+def slide(pose: RelativePose):
+    """Displacement of b along the axis of a [m]: x in the plane, z in space."""
+    return pose.displacement[0] if in_plane(pose) else pose.displacement[2]
+
+
+def distance(pose: RelativePose):
+    """Distance [m], with derivative 0 where the points coincide."""
+    square = pose.displacement @ pose.displacement
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+
+
+def relative_pose_coordinates(pose: RelativePose):
+    """All coordinates of a relative pose: displacement, and the angle or the sines of the rotation
+    about the axes, shape (3,) or (6,).
+    """
+    if in_plane(pose):
+        return jnp.append(pose.displacement, pose.rotation)
+    return jnp.concatenate([pose.displacement, rotation_sines(pose.rotation)])
+
+
+def rotation_sines(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
+    """Rotation axis times the sine of the angle: the antisymmetric part of a rotation matrix."""
+    return 0.5 * jnp.stack(
+        [
+            rotation[2, 1] - rotation[1, 2],
+            rotation[0, 2] - rotation[2, 0],
+            rotation[1, 0] - rotation[0, 1],
+        ]
+    )
+
+
+def axes_parallel(rotation: Float[Array, "3 3"]) -> Float[Array, " 2"]:
+    """Two rows that vanish where the z axes are parallel."""
+    return rotation[:2, 2]
+
+
+def wrapped(x):
+    """An angle, whole turns taken off."""
+    return jnp.arctan2(jnp.sin(x), jnp.cos(x))
+
+
+def value_and_rate(function: Callable, q, rate) -> tuple:
+    """A function of q and its rate along q̇."""
+    return jax.jvp(function, (q,), (rate,))
+
+
+@dataclasses.dataclass(frozen=True)
+class PoseCoordinate:
+    """A coordinate of two points, which drives, springs and forces act on.
+
+    Attributes:
+        name: in a mechanism file and in results.
+        value: relative pose → coordinate.
+        unit: of the coordinate: "m", "rad", or "1" for a unit quaternion.
+    """
+
+    name: str
+    value: Callable
+    unit: str
+
+    @property
+    def angular(self) -> bool:
+        """Whether it is an angle."""
+        return self.unit == "rad"
+
+
+ANGLE = PoseCoordinate("angle", angle, "rad")
+SLIDE = PoseCoordinate("slide", slide, "m")
+DISTANCE = PoseCoordinate("distance", distance, "m")
+X = PoseCoordinate("x", lambda pose: pose.displacement[0], "m")
+Y = PoseCoordinate("y", lambda pose: pose.displacement[1], "m")
+DISPLACEMENT = PoseCoordinate("displacement", lambda pose: pose.displacement, "m")
+ALL = PoseCoordinate("all", relative_pose_coordinates, "m or rad")

@@ -1,0 +1,267 @@
+"""Joint coordinates: joints that span a tree carry the bodies, all others close loops.
+
+A tree joint's coordinates are zero where its two points coincide with their axes, so the bodies'
+places at q = 0 follow from the points alone. A joint that is met from its second body turns the
+other way, in the opposite order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
+from zwang.bodies.rotation import quaternion, rotation_matrix
+from zwang.bodies.screws.twist import motion
+from zwang.equations.state import State
+from zwang.mechanism.geometry import Geometry
+from zwang.mechanism.joint_kind import JointEquations
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.relative_pose import RelativePose, frames, relative_poses
+from zwang.mechanism.schema import Joint
+
+
+@dataclasses.dataclass(frozen=True)
+class Carrier:
+    """What carries a body: a joint on its parent, met from its second body if `reverse`, or none
+    if the body is free.
+    """
+
+    body: int
+    parent: int
+    joint: str | None
+    reverse: bool = False
+
+
+class SpanningTree:
+    """A mechanism's bodies in joint coordinates.
+
+    Args:
+        joints: by name, resolved.
+        ends: numbers of the points of each joint.
+        geometry: bodies and points.
+        build: branches → `BodyTree`.
+
+    Attributes:
+        carriers: how each body is carried, parents first.
+        tree: the `BodyTree`; its order of bodies is that of `carriers`.
+    """
+
+    def __init__(
+        self,
+        joints: Mapping[str, Joint],
+        ends: Mapping[str, tuple[int, int]],
+        geometry: Geometry,
+        build: Callable,
+    ):
+        self.joints, self.ends, self.geometry = joints, ends, geometry
+        self.carriers = self._spanned()
+        self._points = np.array(
+            [_motion(o, a) for o, a in zip(geometry.offset, geometry.orientation, strict=True)]
+        )
+        self.tree: BodyTree = build(self._branches())
+        self.at_bodies = jax.jit(self.body_state)
+        order = {self.geometry.bodies[by.body].name: i for i, by in enumerate(self.carriers)}
+        self.order = np.array([order[body.name] for body in geometry.bodies])
+
+    @property
+    def carried(self) -> np.ndarray:
+        """Whether the joint of carrier i carries body j, shape (carriers, nb)."""
+        on = np.eye(len(self.order), dtype=bool)
+        for by in reversed(self.carriers):
+            if by.parent < len(on):
+                on[by.parent] |= on[by.body]
+        return on[[by.body for by in self.carriers]]
+
+    @property
+    def meets(self) -> np.ndarray:
+        """1 where the joint of carrier i carries body j itself, −1 where it stands on it, shape
+        (carriers, nb).
+        """
+        ends = np.zeros((len(self.carriers), len(self.order) + 1))
+        for i, by in enumerate(self.carriers):
+            ends[i, [by.body, by.parent]] = 1.0, -1.0
+        return ends[:, :-1]
+
+    @property
+    def carrying(self) -> set[str]:
+        """Names of the joints that carry bodies."""
+        return {by.joint for by in self.carriers if by.joint is not None}
+
+    def _spanned(self) -> list[Carrier]:
+        ground, carrier = len(self.geometry.bodies), self.geometry.carrier
+        carried, carriers = {ground}, []
+        able = [
+            n
+            for n, j in self.joints.items()
+            if n in self.ends and JOINT_KINDS[j.kind].carries(self.geometry.d)
+        ]
+        # joints in the order of the file, so that the coordinates do not depend on names
+        while len(carriers) < ground:
+            by = next(self._next(able, carried, carrier), None)
+            if by is None:
+                free = next(b for b in range(ground) if b not in carried)
+                by = Carrier(free, ground, None)
+            carriers.append(by)
+            carried.add(by.body)
+        return carriers
+
+    def _next(self, able: list[str], carried: set[int], carrier: np.ndarray):
+        for name in able:
+            a, b = (int(carrier[i]) for i in self.ends[name])
+            if (a in carried) != (b in carried):
+                yield Carrier(b, a, name) if a in carried else Carrier(a, b, name, reverse=True)
+
+    def _branches(self) -> list[Branch]:
+        home, made = {len(self.geometry.bodies): np.eye(4)}, []
+        for by in self.carriers:
+            body = self.geometry.bodies[by.body]
+            home[by.body], twists = self._carried(by, home)
+            at, inertia = home[by.body], np.asarray(body.inertia, float)
+            inertia = (
+                np.diag([0.0, 0.0, float(inertia)])
+                if inertia.ndim == 0
+                else np.diag(inertia)
+                if inertia.ndim == 1
+                else inertia
+            )
+            parent = (
+                None
+                if by.parent == len(self.geometry.bodies)
+                else self.geometry.bodies[by.parent].name
+            )
+            made.append(
+                Branch(
+                    body.name,
+                    parent,
+                    twists,
+                    body.mass,
+                    at[:3, 3],
+                    at[:3, :3] @ inertia @ at[:3, :3].T,
+                    at,
+                )
+            )
+        return made
+
+    def _carried(self, by: Carrier, home: dict) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """A body's place at q = 0 and the twists that carry it, by name."""
+        if by.joint is None:
+            body = self.geometry.bodies[by.body].name
+            slides = {
+                f"{body}.{c}": prismatic(axis)
+                for c, axis in zip("xyz"[: self.geometry.d], np.eye(3), strict=False)
+            }
+            return np.eye(4), {
+                **slides,
+                f"{body}.angle" if self.geometry.d == 2 else f"{body}.turn": self._free_turn(),
+            }
+        near, far = (
+            self._points[i]
+            for i in (self.ends[by.joint][::-1] if by.reverse else self.ends[by.joint])
+        )
+        at = home[by.parent] @ near
+        twists = self._equations(by.joint).twists(at)
+        if by.reverse:
+            # a ball joint keeps its twists: its quaternion is turned round instead
+            twists = {name: x if x.ndim == 2 else -x for name, x in reversed(twists.items())}
+        return at @ np.linalg.inv(far), {f"{by.joint}{name}": x for name, x in twists.items()}
+
+    def _free_turn(self) -> np.ndarray:
+        return revolute([0.0, 0.0, 1.0]) if self.geometry.d == 2 else ball()
+
+    # --- between the coordinates
+    # ---------------------------------------------------------------------------------
+
+    def poses(self, q, p):
+        """Bodies as `zwang.mechanism.relative_pose.frames` takes them: (x, y, angle) of each in
+        the plane, rigid motions (nb, 4, 4) in space.
+        """
+        at = self.tree.poses(q, p)
+        if self.geometry.d == 3:
+            return at[self.order]
+        home = jnp.arctan2(p["frame"][:, 1, 0], p["frame"][:, 0, 0])
+        angle = home + self.tree.branching.carried @ (p["twist"][:, 5] * q)  # counts whole turns
+        return jnp.concatenate([at[:, :2, 3], angle[:, None]], axis=1)[self.order].ravel()
+
+    def joint_state(self, state: State, points: dict) -> State:
+        """A state of all bodies in joint coordinates; what no joint of the tree allows is lost."""
+        tree, q = self.tree, self.tree.home
+        at = frames(jnp.asarray(state.q), points, self.geometry.carrier)
+        for by in self.carriers:
+            for name, value in self._read(by, np.asarray(state.q), at).items():
+                q[tree.coordinate(name)] = value
+        J = jax.jit(jax.vmap(lambda v: tree.twists(jnp.asarray(q), v, tree.params), out_axes=-1))(
+            jnp.eye(tree.system.nv)
+        )
+        twists = self._body_twists(state)[[by.body for by in self.carriers]]
+        # twists of all bodies that the tree's joints allow best
+        v = np.linalg.lstsq(np.asarray(J).reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[
+            0
+        ]
+        return State(jnp.asarray(q), jnp.asarray(v), state.t)
+
+    def _read(self, by: Carrier, q: np.ndarray, at) -> dict[str, object]:
+        if by.joint is None:
+            name, own = (
+                self.geometry.bodies[by.body].name,
+                q.reshape(len(self.geometry.bodies), -1)[by.body],
+            )
+            last = "angle" if self.geometry.d == 2 else "turn"
+            values = {f"{name}.{c}": own[i] for i, c in enumerate("xyz"[: self.geometry.d])}
+            return {**values, f"{name}.{last}": own[2] if self.geometry.d == 2 else own[3:]}
+        a, b = self.ends[by.joint]
+        pose = jax.tree.map(
+            lambda x: np.asarray(x)[0], relative_poses(at, np.array([a]), np.array([b]))
+        )
+        values = {}
+        for ending, freedom in self._equations(by.joint).endings().items():
+            # twists of a ball joint keep their sign where it is met from its second body
+            back = by.reverse and freedom.coordinate.unit == "1"
+            own = RelativePose(pose.displacement, pose.rotation.T) if back else pose
+            values[f"{by.joint}{ending}"] = freedom.coordinate.value(own)
+        return values
+
+    def _equations(self, joint: str) -> JointEquations:
+        equations = JOINT_KINDS[self.joints[joint].kind].equations(self.geometry.d)
+        assert equations is not None
+        return equations
+
+    def _body_twists(self, state: State) -> np.ndarray:
+        """(velocity at the origin, angular velocity) in space of each body of a maximal state,
+        shape (nb, 6).
+        """
+        n, d = len(self.geometry.bodies), self.geometry.d
+        q, v = np.asarray(state.q).reshape(n, -1), np.asarray(state.v).reshape(n, -1)
+        place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
+        place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
+        spin[:, 3 - v[:, d:].shape[1] :] = v[:, d:]
+        if d == 3:
+            spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(jnp.asarray(q[:, 3:]))), spin)
+        return np.hstack([speed - np.cross(spin, place), spin])
+
+    def body_state(self, q, v, p) -> tuple[Array, Array]:
+        """Coordinates and velocities of all bodies, as in `PlanarBodies` and `RigidBodies`."""
+        at, twists = (x[self.order] for x in (self.tree.poses(q, p), self.tree.twists(q, v, p)))
+        place, R, turning = at[:, :3, 3], at[:, :3, :3], twists[:, 3:]
+        speed = twists[:, :3] + jnp.cross(turning, place)
+        if self.geometry.d == 2:
+            return self.poses(q, p), jnp.hstack([speed[:, :2], turning[:, 2:]]).ravel()
+        spin = jnp.einsum("nji,nj->ni", R, turning)
+        return jnp.hstack([place, quaternion(R)]).ravel(), jnp.hstack([speed, spin]).ravel()
+
+
+def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:
+    """A point's frame on its body as a rigid motion of space."""
+    if np.ndim(orientation) == 2:
+        return np.asarray(motion(jnp.asarray(orientation), jnp.asarray(offset)))
+    c, s = np.cos(orientation), np.sin(orientation)
+    return np.asarray(
+        motion(
+            jnp.asarray([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), jnp.asarray([*offset, 0.0])
+        )
+    )
