@@ -139,7 +139,7 @@ def gripper() -> dict:
     ]  # MuJoCo's rows are along the axes of space, the hinges along y
     found = {
         "rows": robot.model.constraints.m,
-        "rank": int(hard.dataset["rank"].max()),
+        "rank": int(hard.dataset["constraint_rank"].max()),
         "largest violation, zwang": float(hard.dataset["violation"].max()),
         "largest violation, MuJoCo": gap,
         "largest difference of the driver angles [rad]": differs,

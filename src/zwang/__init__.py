@@ -68,6 +68,7 @@ _HOME = {
     "inverse_dynamics": "servo",
     "relative_degree": "servo",
     "with_found_degrees": "servo",
+    "dynamic_extension": "servo",
     "zero_dynamics": "servo",
     "SecondOrder": "servo",
     "FirstOrder": "servo",
@@ -189,6 +190,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import Servo as Servo
     from zwang.servo import WeightedNorm as WeightedNorm
     from zwang.servo import control as control
+    from zwang.servo import dynamic_extension as dynamic_extension
     from zwang.servo import inverse_dynamics as inverse_dynamics
     from zwang.servo import relative_degree as relative_degree
     from zwang.servo import with_found_degrees as with_found_degrees

@@ -34,9 +34,15 @@ def test_a_finished_run_has_exit_code_0_and_says_nothing_on_stderr(finished):
 
 
 def test_results_hold_what_was_asked_for(data):
-    assert {"q", "v", "acceleration", "constraint_force", "violation", "energy", "rank"} <= set(
-        data.data_vars
-    )
+    assert {
+        "q",
+        "v",
+        "acceleration",
+        "constraint_force",
+        "violation",
+        "energy",
+        "constraint_rank",
+    } <= set(data.data_vars)
     assert data.sizes == {"time": 41, "coordinate": 2, "velocity": 2, "constraint": 1, "row": 1}
     assert data.attrs["rtol"] == 1e-9
     assert '"m": "2"' in data.attrs["settings"]

@@ -30,7 +30,7 @@ def test_a_gripper_with_redundant_loops_closes_and_opens():
     model, start = robot.driven(finger_law), robot.start_state
     run = zw.simulate(model, start.q, start.v, duration=10.0, rtol=1e-7)
     data = run.dataset
-    assert model.constraints.m == 7 and set(data["rank"].values) == {5}
+    assert model.constraints.m == 7 and set(data["constraint_rank"].values) == {5}
     assert float(data["violation"].max()) <= VIOLATION
     driver = data["q"].sel(coordinate="right_driver_joint")
     assert abs(driver[100] - 0.8) < 0.01 and abs(driver[-1]) < 0.01
@@ -54,7 +54,7 @@ def test_cassie_drops_from_a_held_base_with_its_loops_closed():
     run = zw.simulate(robot.model, start.q, start.v, duration=1.0, rtol=1e-6, samples=51)
     data = run.dataset
     assert run.result is zw.Result.SUCCESS
-    assert set(data["rank"].values) <= {
+    assert set(data["constraint_rank"].values) <= {
         10,
         11,
     }  # each plantar linkage is plane up to its file's angles, and keeps one row by itself

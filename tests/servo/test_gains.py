@@ -8,7 +8,8 @@ import pytest
 import zwang as zw
 from tests.servo.models import SPEED, closed, distance_servo, two_masses
 from zwang.errors import ModelError
-from zwang.servo import FirstOrder, Poles, Rate, SecondOrder, Servo
+from zwang.servo import FirstOrder, Poles, Rate, Robust, SecondOrder, Servo
+from zwang.servo.gains import AbstractGain, as_gain, require_decay
 
 T = np.linspace(0.0, 2.0, 9)
 
@@ -92,3 +93,52 @@ def test_a_gain_of_the_wrong_order_or_name_is_refused():
         distance_servo(gains={"distance": FirstOrder(1.0)})
     with pytest.raises(ModelError, match="'angle'"):
         distance_servo(gains={"angle": 1.0})
+
+
+UNSTABLE = {
+    "number": (-4.0, 4),
+    "one row of several": (Rate([2.0, -1.0]), 3),
+    "negative damping": (SecondOrder(3.0, -0.2), 2),
+    "no damping": (SecondOrder(3.0, 0.0), 2),
+    "first order": (FirstOrder(-1.0), 1),
+    "matrix with a growing mode": (FirstOrder([[1.0, 4.0], [4.0, 1.0]]), 1),
+    "one pole to the right": (Poles(2.0, -0.5, 3.0), 3),
+    "pole at zero": (Poles(2.0, 0.0), 2),
+    "all poles at zero": (Rate(0.0), 2),
+    "not a number": (Rate(float("nan")), 2),
+}
+
+
+@pytest.mark.parametrize("case", UNSTABLE)
+def test_a_gain_under_which_an_error_does_not_decay_is_refused_with_its_poles(case):
+    gain, order = UNSTABLE[case]
+    expected = {"all poles at zero": "all poles at 0", "not a number": "NaN or inf"}
+    match = expected.get(case, r"poles of the error dynamics are .* 1/s, expected negative real")
+    with pytest.raises(ModelError, match=match):
+        require_decay("x", as_gain(gain), order)
+
+
+def test_a_servo_names_the_constraint_whose_gain_is_unstable():
+    with pytest.raises(ModelError, match=r"gain of 'distance', Rate, .* grow .* are 4, 4 1/s"):
+        distance_servo(gains=-4)
+    with pytest.raises(ModelError, match=r"never decay: .* are 0\+3i, 0-3i|are -?0\+3i, -?0-3i"):
+        distance_servo(gains={"distance": SecondOrder(3.0, 0.0)})
+    with pytest.raises(ModelError, match="leave the gain out"):
+        distance_servo(gains=0.0)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_error_poles_are_the_roots_of_the_polynomial_of_every_gain(order):
+    fits = {1: FirstOrder([[1.0, 2.0], [0.0, 3.0]]), 2: SecondOrder(4.0, 0.25)}
+    gains = [Rate(2.0), Rate([1.0, 3.0]), Poles(*range(1, order + 1))]
+    gains += [Robust(2.0, bound=1.0, layer=0.1)] + ([fits[order]] if order in fits else [])
+    for gain in gains:
+        own = np.sort_complex(gain.error_poles(order))
+        general = np.sort_complex(AbstractGain.error_poles(gain, order))
+        np.testing.assert_allclose(own, general, atol=2e-3)  # a pole of multiplicity 4: 1e-16^(1/4)
+        require_decay("x", gain, order)
+
+
+def test_a_gain_that_is_being_differentiated_is_not_judged():
+    slope = jax.grad(lambda k: distance_servo(gains=k).gains["distance"].k)
+    assert float(slope(3.0)) == 1.0

@@ -2,6 +2,8 @@
 constraints given up as possible.
 """
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -98,7 +100,11 @@ def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tm
         (missed > 1e-8) == (data.control_result.values == int(Result.AT_LIMIT))
     )
     told = summarize(run)
-    assert "'object' could not be met at" in told.unmet and "limits of the actuators" in told.unmet
+    unmet, saturated = run.warnings
+    assert "'object' could not be met at" in unmet and "limits of the actuators" in unmet
+    assert "at their limits: " in saturated and told.warnings == run.warnings
+    assert told.unmet == unmet and unmet in str(run) and saturated in str(run)
+    assert json.loads(data.attrs["warnings"]) == [unmet, saturated]
     assert (
         told.servo_error.value == float(data.servo_violation.max())
         and told.servo_residual.value == missed.max()
@@ -110,8 +116,8 @@ def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tm
         for text in ("Tracking error", "Control u of each actuator", "could not be met at", "u5")
     )
     assert [axes.get_ylabel() for axes in run.plot().axes][-2:] == [
-        "control [SI]",
-        "servo violation [SI]",
+        "control [model units]",
+        "servo violation [model units]",
     ]
 
 

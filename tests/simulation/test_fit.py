@@ -192,3 +192,46 @@ def test_slider_crank():
         assert abs(fit.parameters[name] - value) < 3 * fit.uncertainty[name] < 0.75 * value, str(
             fit
         )
+
+
+@pytest.fixture(scope="module")
+def frictionless():
+    """The pendulum without friction, whose mass has no effect on its motion, and its curves."""
+    model = zw.Model(
+        MODEL.system,
+        MODEL.constraints.members,
+        {"mass": 1.0, "length": 1.0, "oil": {"friction": 0.0}},
+        name="pendulum in a vacuum",
+    )
+    return model, np.asarray(zw.trajectory(model, *START, TIMES).q)
+
+
+@pytest.mark.parametrize("noise", [None, 0.01])
+def test_a_single_parameter_without_effect_is_named(frictionless, noise):
+    """With one unknown the ratio of singular values is 1 whatever its effect."""
+    model, q = frictionless
+    observed = noisy(q, 3, 1e-3)
+    with pytest.raises(zw.ModelError, match="'mass' has no effect on the data"):
+        zw.fit(model, TIMES, observed, ("mass",), q0=START[0], v0=START[1], noise=noise)
+
+
+def test_a_parameter_whose_effect_is_far_below_the_given_noise_has_no_effect(frictionless):
+    model, q = frictionless
+    with pytest.raises(zw.ModelError, match="'oil.friction' has no effect .* or noise"):
+        zw.fit(
+            model,
+            TIMES,
+            {"x": q[:, 0], "y": q[:, 1]},
+            {"oil.friction": 1e-6},
+            q0=START[0],
+            v0=START[1],
+            noise=0.1,
+        )
+
+
+def test_a_weak_parameter_beside_a_strong_one_is_found_if_the_data_show_it(clean):
+    """The effect of a weak one is judged against the data, not against that of the strongest."""
+    guess = {"length": 1.0, "oil.friction": 1e-7}
+    observed = {"x": clean[:, 0], "y": clean[:, 1]}
+    fit = zw.fit(MODEL, TIMES, observed, guess, q0=START[0], v0=START[1])
+    assert fit.parameters["oil.friction"] == pytest.approx(0.3, rel=1e-5)

@@ -56,11 +56,11 @@ def test_dataset_has_names_units_and_every_variable(swing):
         "constraint_force",
         "violation",
         "energy",
-        "rank",
+        "constraint_rank",
         "multipliers",
     ):
         assert name in data and "long_name" in data[name].attrs
-    assert set(np.unique(data["rank"].values)) == {1}
+    assert set(np.unique(data["constraint_rank"].values)) == {1}
     assert data.attrs["result"] == "SUCCESS"
 
 
@@ -312,4 +312,4 @@ def test_redundant_constraints_run_like_independent_ones():
     assert np.allclose(run.q, swing.q, atol=1e-9) and abs(
         len(run.steps.t) - len(swing.steps.t)
     ) <= 0.1 * len(swing.steps.t)
-    assert set(np.unique(run.dataset["rank"].values)) == {1}
+    assert set(np.unique(run.dataset["constraint_rank"].values)) == {1}

@@ -86,7 +86,7 @@ def test_switches_are_in_the_dataset_and_in_the_file(tmp_path):
     assert np.allclose(
         data.impact_loss.values, np.where(holds, dropped().switches[0].energy_loss, 0.0)
     )
-    assert np.array_equal(data["rank"].values, holds)
+    assert np.array_equal(data["constraint_rank"].values, holds)
     with xarray.open_dataset(dropped().save(tmp_path / "run.nc")) as saved:
         (told,) = json.loads(saved.attrs["switches"])
         assert told["on"] == ["rope"] and told["time"] == dropped().switches[0].time

@@ -104,3 +104,42 @@ def test_what_rattle_cannot_do_is_one_sentence(pendulum):
         )
     with pytest.raises(zw.ModelError, match="expected one of 2, 4, 6"):
         zw.Rattle(3)
+
+
+def swinging(force, mass=lambda q, t, p: jnp.ones(2), **options):
+    rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
+    model = zw.Model(zw.System(2, mass, force), [rod], name="pendulum")
+    options = {"step": 0.01, "duration": 2.0, "samples": 21, "integrator": zw.Rattle()} | options
+    return zw.simulate(model, [1.0, 0.0], [0.0, 0.0], **options)
+
+
+WEIGHT = jnp.array([0.0, -9.81])
+
+
+def test_drag_that_begins_at_a_later_time_is_refused_before_the_run():
+    def force(q, v, t, p):
+        return WEIGHT - jnp.where(t > 1.0, 0.5, 0.0) * v
+
+    with pytest.raises(zw.ModelError, match="but force depends on velocities; take zw.Dopri8"):
+        swinging(force)
+
+
+def test_drag_that_begins_at_a_later_place_ends_the_run_with_a_sentence():
+    """Nothing at the start shows that there is oil at the left."""
+
+    def force(q, v, t, p):
+        return WEIGHT - jnp.where(q[0] < -0.5, 0.5, 0.0) * v
+
+    with pytest.raises(zw.ModelError, match=r"at t = 0\.\d+ s force depends on velocities, which"):
+        swinging(force)
+
+
+def test_a_mass_that_jumps_later_is_refused():
+    """Its derivative is zero on both sides of the jump."""
+    mass = lambda q, t, p: jnp.where(t > 1.0, 2.0, 1.0) * jnp.ones(2)
+    with pytest.raises(zw.ModelError, match="mass_matrix depends on q or t"):
+        swinging(lambda q, v, t, p: WEIGHT, mass)
+
+
+def test_a_model_without_drag_is_not_refused_on_the_way():
+    assert swinging(lambda q, v, t, p: WEIGHT).result == 0

@@ -253,7 +253,7 @@ def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings:
     from zwang.output.report import summarize
 
     summary = summarize(run, target.exact)
-    warnings += [summary.unmet, summary.energy.warning]
+    warnings += run.warnings
     run.save(folder / "run.nc")
     wall.ends("results")
     return summary

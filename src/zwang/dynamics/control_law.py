@@ -8,6 +8,7 @@ import abc
 from collections.abc import Callable
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
@@ -91,6 +92,14 @@ class AbstractControlLaw(eqx.Module):
         """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its
         diagnosis.
         """
+
+    def residual_units(self) -> dict[str, tuple[str, str]]:
+        """Units of φ and ψ of each servo constraint, where it states them."""
+        return {}
+
+    def saturated(self, u: np.ndarray) -> np.ndarray:
+        """Which controls are at a limit of their actuator, of the shape of u, (..., nu)."""
+        return np.zeros(np.shape(u), bool)
 
     def by_name(self, names, constraint: Callable) -> AbstractControlLaw:
         """The same law for a hierarchy, its functions written for q, v and p by name.

@@ -188,7 +188,7 @@ class Events(eqx.Module):
 
     Attributes:
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
-        turns: conditions of switches; an event where one rises through zero.
+        conditions: conditions of switches; an event where one rises through zero.
     """
 
     stops: tuple[Callable, ...]

@@ -61,6 +61,8 @@ class System(eqx.Module):
         velocity_units: unit of each velocity; the coordinate's unit per second unless given.
         energy_unit: unit of energy that follows from the units of mass, length and time that M and
             F are in.
+        controller_states: how many of the last velocities are states of a controller, whose rates
+            count as no kinetic energy and no power.
 
     `p` is the model's parameters, any pytree of arrays; every function takes it last.
 
@@ -83,6 +85,7 @@ class System(eqx.Module):
     units: Names = eqx.field(static=True)
     velocity_units: Names = eqx.field(static=True)
     energy_unit: str = eqx.field(static=True)
+    controller_states: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -100,7 +103,9 @@ class System(eqx.Module):
         units: Sequence[str] | None = None,
         velocity_units: Sequence[str] | None = None,
         energy_unit: str = "J",
+        controller_states: int = 0,
     ):
+        self.controller_states = controller_states
         self.nq, self.nv = nq, nq if nv is None else nv
         self.mass_matrix, self.force, self.energy_unit = mass_matrix, force, energy_unit
         self.velocity_map, self.offset, self.retract, self.potential = (
@@ -136,11 +141,15 @@ class System(eqx.Module):
         """`q ⊕ dv`: q moved by the velocity direction dv."""
         return q + self.along(q, dv, t, p) if self.retract is None else self.retract(q, dv, t, p)
 
+    def mechanical(self, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """v with 0 in place of the rates of a controller's states."""
+        return v if not self.controller_states else v.at[-self.controller_states :].set(0.0)
+
     def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives
         none.
         """
-        M = jnp.asarray(self.mass_matrix(q, t, p))
+        M, v = jnp.asarray(self.mass_matrix(q, t, p)), self.mechanical(v)
         momentum = {
             1: lambda: M * v,
             2: lambda: M @ v,

@@ -106,6 +106,10 @@ class ByName(AbstractConstraint):
         return self.constraint.level
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
     def parts(self) -> tuple[str, ...]:
         return self.constraint.parts
 

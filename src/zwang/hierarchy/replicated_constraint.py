@@ -46,6 +46,10 @@ class ReplicatedConstraint(AbstractConstraint):
         return self.constraint.level
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
     def parts(self) -> tuple[str, ...]:
         return tuple(
             below(prefix, part)

@@ -77,7 +77,7 @@ def servo(
         actuation,
         actuators=list(actuators),
         actuator_units=["N m" if x.coordinate.angular else "N" for x in ends],
-        gains={name: part.gain for name, part in wanted.items()},
+        gains={name: part.gain for name, part in wanted.items() if part.gain},
         limits=Limits(**limits) if np.isfinite([*limits.values()]).any() else None,
     )
 

@@ -25,6 +25,8 @@ from zwang.mechanism.relative_pose import (
 from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
 from zwang.mechanism.schema import Joint
 
+SLIDING = ("m/s",)
+"""Rows of velocities, of rolling and of a knife edge, are sliding velocities."""
 RATES = " rolling"
 """Ending of the name of a joint's rows of velocities where it has rows of positions, too."""
 
@@ -192,10 +194,11 @@ class JointConstraints:
             return jax.vmap(velocity)(numbers(p), here, moving).ravel()
 
         if equations.position is not None:
-            found.append(Holonomic(phi, name=kind.name, parts=names))
+            found.append(Holonomic(phi, name=kind.name, parts=names, unit=equations.units))
         if equations.velocity is not None:
             labels = [f"{n}{RATES}" for n in names] if found else names
-            found.append(Nonholonomic(psi, name=f"{kind.name} rates", parts=labels))
+            rates = f"{kind.name} rates"
+            found.append(Nonholonomic(psi, name=rates, parts=labels, unit=SLIDING))
         return found
 
     def _with_formula(self, name: str, kind: JointKind, rate: Callable) -> list[AbstractConstraint]:
@@ -222,9 +225,10 @@ class JointConstraints:
             return equations.velocity(here, moving, options(p))  # type: ignore[misc]
 
         if equations.position is not None:
-            found.append(Holonomic(phi, name=name))
+            found.append(Holonomic(phi, name=name, unit=equations.units))
         if equations.velocity is not None:
-            found.append(Nonholonomic(psi, name=f"{name}{RATES}" if found else name))
+            label = f"{name}{RATES}" if found else name
+            found.append(Nonholonomic(psi, name=label, unit=SLIDING))
         return found
 
 

@@ -126,6 +126,9 @@ class JointEquations:
             name; one that is a formula is a function of its variables, given by name.
         velocity: `(pose, rate of the pose, options)` → rows ψ of velocities that vanish, likewise;
             rows that follow from `position` are not among them.
+        units: of the rows of `position`, one for all or one each; a row of places is in metres, so
+            that its multiplier is a force, a row of angles or their sines in radians. None where a
+            formula decides.
         freedoms: the joint coordinates; with a twist for each degree of freedom that the joint
             leaves, the joint can carry a body in a tree.
         example: where the rows vanish, with the options of `JointKind.example`.
@@ -134,6 +137,7 @@ class JointEquations:
     removes: int
     position: Callable | None = None
     velocity: Callable | None = None
+    units: tuple[str, ...] = ()
     freedoms: tuple[Freedom, ...] = ()
     example: Example = Example()
 

@@ -39,7 +39,10 @@ def following(
         assert rate is not None
         return value_and_rate(lambda q: x(q, p), q, rate(q, v, t, p))[1] - asked(t, p)
 
-    return Holonomic(phi, name=name) if rate is None else Nonholonomic(psi, name=name)
+    unit = ends.coordinate.unit
+    if rate is None:
+        return Holonomic(phi, name=name, unit=unit)
+    return Nonholonomic(psi, name=name, unit=f"{unit}/s")
 
 
 def drive_constraint(

@@ -11,12 +11,16 @@ systems.
 | `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
 | `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
 | `lie_derivative.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
+| `dynamic_extension.py`, `input_chain.py` | integrators before actuators that reach a constraint too early |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """  # noqa: E501
 
 from zwang.dynamics.control_law import Control as Control
 from zwang.servo.control import control as control
+from zwang.servo.dynamic_extension import DynamicExtension as DynamicExtension
+from zwang.servo.dynamic_extension import dynamic_extension as dynamic_extension
+from zwang.servo.dynamic_extension import with_found_degrees as with_found_degrees
 from zwang.servo.gains import FirstOrder as FirstOrder
 from zwang.servo.gains import Poles as Poles
 from zwang.servo.gains import Rate as Rate
@@ -32,7 +36,6 @@ from zwang.servo.null_space import Preferred as Preferred
 from zwang.servo.null_space import WeightedNorm as WeightedNorm
 from zwang.servo.relative_degree import RelativeDegree as RelativeDegree
 from zwang.servo.relative_degree import relative_degree as relative_degree
-from zwang.servo.relative_degree import with_found_degrees as with_found_degrees
 from zwang.servo.servo import Servo as Servo
 from zwang.servo.zero_dynamics import ZeroDynamics as ZeroDynamics
 from zwang.servo.zero_dynamics import zero_dynamics as zero_dynamics

@@ -12,6 +12,9 @@ for ψ, more for flexible joints) is made to obey
 | `SecondOrder(omega, zeta)` | s² + 2ζω s + ω² | 2 |
 | `Poles(p_1 … p_r)` | (s + p_1) … (s + p_r) | number of poles |
 | `Robust(k, bound, layer)` | (s + k)^r, and more where the model is wrong: y stays below a stated bound | any |
+
+A gain makes the error decay if all roots of its characteristic polynomial (`error_poles`) have a
+negative real part; `require_decay` refuses any other.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -21,10 +24,16 @@ import math
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Complex, Float
 
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+
+MARGINAL = 1e-12
+"""A pole whose real part is smaller than this part of the largest pole counts as undamped: the
+roots of a polynomial are known to round-off only.
+"""
 
 
 class AbstractGain(eqx.Module):
@@ -47,6 +56,27 @@ class AbstractGain(eqx.Module):
         ]
         return -sum(terms, jnp.zeros_like(chain[0]))
 
+    def error_poles(self, order: int) -> Complex[np.ndarray, " poles"]:
+        """Poles s of the error dynamics [1/s]: the roots of `det(s^r + c_{r−1} s^{r−1} + … + c_0)`.
+
+        The error is a sum of `exp(s t)`. A gain whose `pull` is not this linear law returns an
+        empty array, and nothing is concluded from it.
+
+        Args:
+            order: r, order of the error dynamics.
+
+        Raises:
+            ModelError: if the gain does not fit this order.
+        """
+        given = [np.asarray(c, float) for c in self.coefficients(order)]
+        rows = max((c.shape[0] for c in given if c.ndim), default=1)
+        blocks = [c if c.ndim == 2 else np.diag(np.broadcast_to(c, rows)) for c in given]
+        if not blocks or not np.all(np.isfinite(blocks)):
+            return np.full(rows * len(blocks), np.nan, complex)
+        companion = np.eye(order * rows, k=rows)
+        companion[-rows:] = -np.hstack(blocks)
+        return np.linalg.eigvals(companion).astype(complex)
+
 
 class Rate(AbstractGain):
     """All poles at −k: `(s + k)^r`, critically damped at any order.
@@ -62,6 +92,10 @@ class Rate(AbstractGain):
 
     def coefficients(self, order):
         return [math.comb(order, i) * self.k ** (order - i) for i in range(order)]
+
+    def error_poles(self, order):
+        # A companion matrix would know a pole of multiplicity r to the r-th root of round-off only.
+        return np.repeat(-np.atleast_1d(np.asarray(self.k, complex)), order)
 
 
 class FirstOrder(AbstractGain):
@@ -121,6 +155,10 @@ class Poles(AbstractGain):
                 jnp.zeros(1), polynomial
             )
         return list(polynomial[:0:-1])
+
+    def error_poles(self, order):
+        _fits(self, len(self.rates), order)
+        return -np.asarray(self.rates, complex)
 
 
 class Robust(AbstractGain):
@@ -188,6 +226,10 @@ class Robust(AbstractGain):
     def coefficients(self, order):
         return Rate(self.k).coefficients(order)
 
+    def error_poles(self, order):
+        # The robust term only adds to the decay: outside its layer V̇ ≤ −k‖z‖², inside it more.
+        return Rate(self.k).error_poles(order)
+
     def pull(self, chain):
         z = self.filtered(chain)
         strength = self.bound / (1 - self.mismatch)
@@ -215,6 +257,50 @@ def _length(z: Float[Array, " rows"]) -> Float[Array, ""]:
 def as_gain(value) -> AbstractGain:
     """A gain as it is, a number as `Rate`."""
     return value if isinstance(value, AbstractGain) else Rate(value)
+
+
+def require_decay(name: str, gain: AbstractGain, order: int) -> None:
+    """Refuse a gain under which the error of a servo constraint does not decay.
+
+    Args:
+        name: of the servo constraint.
+        gain: its gain; nothing is concluded from one whose numbers are being traced.
+        order: of its error dynamics.
+
+    Raises:
+        ModelError: if the gain does not fit the order, is not finite, or has a pole whose real part
+            is not negative.
+    """
+    gain.coefficients(order)
+    if not is_concrete(gain):
+        return
+    poles = gain.error_poles(order)
+    real, size = np.real(poles), float(np.max(np.abs(poles), initial=0.0))
+    of = f"Servo: the gain of {name!r}, {type(gain).__name__},"
+    if not np.all(np.isfinite(poles)):
+        raise ModelError(f"{of} holds NaN or inf, expected finite numbers.")
+    if not len(poles) or np.max(real) < -MARGINAL * size:
+        return
+    if size == 0:
+        raise ModelError(
+            f"{of} has all poles at 0: an error would stay, or grow if it has a rate. Give a "
+            "positive gain, or leave the gain out for a start without error."
+        )
+    grows = np.max(real) > MARGINAL * size
+    listed = ", ".join(_shown(s) for s in poles[np.argsort(-real)][:6])
+    behavior = "grow without bound" if grows else "oscillate or stay and never decay"
+    raise ModelError(
+        f"{of} makes an error {behavior}: the poles of the error dynamics are {listed} 1/s, "
+        "expected negative real parts; zw.Rate(k) and zw.Poles(p1, ...) take the decay rates "
+        "as positive numbers."
+    )
+
+
+def _shown(pole: complex) -> str:
+    """A pole in few digits, a real one without an imaginary part."""
+    if abs(pole.imag) <= MARGINAL * abs(pole):
+        return f"{pole.real:.4g}"
+    return f"{pole.real:.4g}{pole.imag:+.4g}i"
 
 
 def _fits(gain: AbstractGain, own: int, order: int) -> None:

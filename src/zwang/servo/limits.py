@@ -36,6 +36,8 @@ STRONGER = 1e-9
 """ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while
 the entries at a limit are found.
 """
+AT_LIMIT = 1e-12
+"""Relative distance from a limit [1] up to which a control counts as being at it."""
 MOST_STEPS = 10
 """Changes of the active set at most, per actuator; one is enough as a rule. Beyond it the control
 reached so far is taken: it is
@@ -96,6 +98,15 @@ class Limits(eqx.Module):
             )
         if known and self.rate is not None and not bool(np.all(np.asarray(self.rate) > 0)):
             raise ModelError(f"Limits: rate is {self.rate}, expected positive numbers.")
+
+    def reached(self, u: np.ndarray) -> np.ndarray:
+        """Which controls are at their lower or upper limit, to round-off, shape (..., nu)."""
+        at = np.zeros(np.shape(u), bool)
+        for limit in (np.asarray(self.lower), np.asarray(self.upper)):
+            finite = np.isfinite(limit)
+            close = np.abs(u - np.where(finite, limit, 0.0)) <= AT_LIMIT * np.abs(limit)
+            at |= finite & close
+        return at
 
     def box(
         self, nu: int, before: Float[Array, " nu"] | None, elapsed

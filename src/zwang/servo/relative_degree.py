@@ -27,6 +27,7 @@ from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.control import controller
+from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
 from zwang.servo.null_space import THRESHOLD
 from zwang.servo.servo import Servo
@@ -108,6 +109,51 @@ def relative_degree(
         343-364.
     """
     bound, state = controller(model, servo, params), model.state(q, v, t)
+    found = decoupling(bound, state, highest)
+    degrees, rows = found.degrees, found.rows
+    A = np.asarray(bound.dynamics.matrix(state))
+    total = sum(len(r) for r in rows)
+    if None in degrees.values():
+        return RelativeDegree(degrees, found.authority, total, None, None, highest)
+    used = sum((degree or 0) * len(r) for degree, r in zip(degrees.values(), rows, strict=True))
+    internal = (
+        2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
+    )
+    return RelativeDegree(degrees, found.authority, total, found.rank, internal, highest)
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoupling:
+    """What actuators do to each servo constraint at its relative degree.
+
+    Attributes:
+        degrees, authority: as in `RelativeDegree`.
+        rows: rows of the decoupling matrix of each constraint that has a degree, at unit length,
+            shape (rows, nu).
+    """
+
+    degrees: dict[str, int | None]
+    authority: dict[str, list[float]]
+    rows: list[np.ndarray]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The decoupling matrix, shape (rows, nu)."""
+        return np.concatenate(self.rows) if self.rows else np.zeros((0, 0))
+
+    @property
+    def rank(self) -> int:
+        G = self.matrix
+        return int(np.linalg.matrix_rank(G, rtol=THRESHOLD)) if G.size else 0
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether all rows have a degree and can be met together."""
+        return None not in self.degrees.values() and self.rank == len(self.matrix)
+
+
+def decoupling(bound: Controller, state: State, highest: int) -> Decoupling:
+    """Differentiate every servo constraint until an actuator appears in it."""
     dynamics, servo = bound.dynamics, bound.servo
     degrees, authority, rows = {}, {}, []
     for c in servo.constraints:
@@ -128,49 +174,7 @@ def relative_degree(
                 break
             if c.level == "acceleration":
                 break
-    A = np.asarray(dynamics.matrix(state))
-    total = sum(len(r) for r in rows)
-    if None in degrees.values():
-        return RelativeDegree(degrees, authority, total, None, None, highest)
-    G = np.concatenate(rows) if rows else np.zeros((0, 0))
-    rank = int(np.linalg.matrix_rank(G, rtol=THRESHOLD)) if G.size else 0
-    used = sum(degree * len(r) for degree, r in zip(degrees.values(), rows, strict=True))
-    internal = (
-        2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
-    )
-    return RelativeDegree(degrees, authority, total, rank, internal, highest)
-
-
-def with_found_degrees(
-    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
-) -> Servo:
-    """The servo with every constraint differentiated as often as its actuators need.
-
-    Args:
-        model, q, v, t, params, highest: as in `relative_degree`.
-        servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`);
-            if they were given for the natural order, give a new servo with
-            `degrees=relative_degree(...).degrees`.
-
-    Raises:
-        ModelError: if a constraint has no relative degree up to `highest`, or the constraints
-            compete for actuators.
-    """
-    found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
-    degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
-    if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
-        raise ModelError(f"{model.name}: {found.sentence}.")
-    return Servo(
-        servo.constraints,
-        servo.actuation,
-        actuators=servo.actuators,
-        actuator_units=servo.actuator_units,
-        gains=servo.gains,
-        null_space=servo.null_space,
-        limits=servo.limits,
-        degrees=degrees,
-        pseudoinverse=servo.pseudoinverse,
-    )
+    return Decoupling(degrees, authority, rows)
 
 
 @program

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arrays import require_float64
@@ -15,9 +16,10 @@ from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.equation import first_line
+from zwang.equations.constraint.units import residual_units
 from zwang.errors import ModelError
 from zwang.servo.controller import Controller
-from zwang.servo.gains import AbstractGain, as_gain
+from zwang.servo.gains import AbstractGain, as_gain, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
@@ -38,7 +40,8 @@ class Servo(AbstractControlLaw):
         actuator_units: unit of each control, such as "N m", for axes; empty unless given.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k
             [1/s] for poles at −k. A constraint without a gain keeps its error (‖φ̈‖ = 0 only),
-            which is right for a start without error.
+            which is right for a start without error. A gain whose error dynamics have a pole with
+            a real part that is not negative is refused.
         null_space: the choice among all controls that work, `LeastNorm()` unless given; see
             `zwang.servo.null_space`.
         limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo
@@ -145,7 +148,7 @@ class Servo(AbstractControlLaw):
                 )
         checked = {name: as_gain(gain) for name, gain in gains.items()}
         for name, gain in checked.items():
-            gain.coefficients(self.degrees[name])
+            require_decay(name, gain, self.degrees[name])
         return checked
 
     def actuation_matrix(self, q, t, p) -> jax.Array:
@@ -232,6 +235,12 @@ class Servo(AbstractControlLaw):
             self.constraints, passive.system, passive.p
         )  # evaluates the shapes of their functions
         return shape[1]
+
+    def residual_units(self):
+        return {c.name: residual_units(c) for c in self.constraints}
+
+    def saturated(self, u):
+        return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)
 
     def refuse_continuous(self) -> None:
         """Raise if the rate is limited, which takes a controller with a memory."""

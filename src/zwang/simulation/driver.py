@@ -5,7 +5,7 @@ where a switch is due.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import numpy as np
@@ -15,6 +15,7 @@ from zwang.arrays import on_device
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
+from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
 from zwang.simulation.switching import (
@@ -60,6 +61,7 @@ class RunDriver:
         progress: called with the fraction done, or None.
         model: what moves, for names in messages.
         changeable: whether the method for A⊕ may be changed where rows become nearly parallel.
+        conditions: what each function of `events` is called in messages.
 
     Attributes:
         parts: every accepted step.
@@ -81,6 +83,7 @@ class RunDriver:
         *,
         model: Model,
         changeable: bool,
+        conditions: Sequence[str] = (),
     ):
         self.model, self.changeable = model, changeable
         self.changes: list[str] = []
@@ -96,6 +99,7 @@ class RunDriver:
             limit,
             progress,
         )
+        self.conditions = tuple(conditions)
         self.parts: list[Steps] = []
         self.turned: list[Switched] = []
         self.detail: str | None = None
@@ -138,7 +142,12 @@ class RunDriver:
                     continue
                 self.parts.append(part)
                 done += part.samples
-                refuse_missed(self.flow, self.parts[-1].t, self.parts[-1].y)
+                first, last = self.parts[0], self.parts[-1]
+                refuse_missed(self.flow, last.t, last.y)
+                self.integrator.watch(
+                    self.flow, np.append(first.t[0], last.t), np.vstack([first.y[:1], last.y])
+                )
+                refuse_undefined(here, self.conditions)
                 if self.progress is not None:
                     self.progress((float(here.t) - t0) / (instants[-1] - t0))
                 stopped = int(here.result)

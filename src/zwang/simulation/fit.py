@@ -119,7 +119,8 @@ def fit(
 
     Raises:
         ModelError: for unknown names, wrong shapes, a first guess outside of the bounds or from
-            which no trajectory reaches the end, or parameters that the data cannot tell apart.
+            which no trajectory reaches the end, or parameters that have no effect on the data or
+            that the data cannot tell apart.
     """
     problem = Problem.of(
         model,
@@ -134,6 +135,7 @@ def fit(
         max_steps=max_steps,
     )
     sigma = problem.given_noise(noise)
+    problem.check_guess()
     weighed = np.ones(len(problem.columns)) if sigma is None else sigma
     best = problem.solve(problem.unknowns.guess, weighed, progress)
     if sigma is None:

@@ -23,9 +23,16 @@ from zwang.simulation.parameter_names import names, read, write
 from zwang.simulation.trajectory import Trajectory, trajectory
 
 UNIDENTIFIABLE = 1e-6
-"""A direction of parameters (relative changes) that moves the observations by less than this times
-the strongest one's effect
-cannot be told from data.
+"""Smallest singular value of the effects of the unknowns, each at unit length, below which the data
+cannot tell some of them apart.
+"""
+RESOLVED = 1e-10
+"""Changes of a curve below this part of its size [1] are round-off of the integration, whatever its
+tolerance.
+"""
+NOISE_SHARE = 1e-3
+"""An effect below this share of the noise of the data as a whole [1] leaves an uncertainty of a
+thousand times the value.
 """
 RANK_THRESHOLD = 1e-8
 """Singular values of A at the start, relative to the largest, that count as free directions of the
@@ -129,7 +136,9 @@ class Problem:
         columns: column of (q, v) of each observed name.
         data: shape (samples, observed), NaN where nothing was measured.
         evaluate: vector of unknowns → (derivative of the observed curves, trajectory), compiled.
+        rtol: relative error of one integration step.
         evaluations: how often it was called.
+        noise: standard deviation of each observed column as given, or None.
         last: the last call's vector and answer.
     """
 
@@ -138,6 +147,8 @@ class Problem:
     columns: dict[str, int]
     data: np.ndarray
     evaluate: Callable
+    rtol: float = 1e-8
+    noise: np.ndarray | None = None
     evaluations: int = 0
     last: tuple | None = None
 
@@ -180,7 +191,7 @@ class Problem:
                 x,
             )
 
-        return cls(model, unknowns, columns, data, evaluate)
+        return cls(model, unknowns, columns, data, evaluate, rtol)
 
     def given_noise(self, noise) -> np.ndarray | None:
         """Standard deviation of each observed column, or None if it is to be estimated."""
@@ -194,6 +205,7 @@ class Problem:
         sigma = np.broadcast_to(np.asarray(noise, float), (len(self.columns),))
         if not np.all(np.isfinite(sigma) & (sigma > 0)):
             raise ModelError(f"fit: noise is {noise}, expected positive standard deviations.")
+        self.noise = sigma
         return sigma
 
     def at(self, x) -> tuple[np.ndarray, np.ndarray, Trajectory]:
@@ -214,11 +226,6 @@ class Problem:
     def solve(self, x, sigma, progress) -> scipy.optimize.OptimizeResult:
         """Search from x with weights 1/σ."""
         known = np.isfinite(self.data)
-        if code := int(self.at(x)[2].result):
-            raise ModelError(
-                f"fit: the trajectory of the first guess stops early: {Result(code).sentence}; "
-                "start from a better guess."
-            )
 
         def residual(x):
             y, _, _ = self.at(
@@ -232,7 +239,6 @@ class Problem:
         def slope(x):
             return (self.at(x)[1] / sigma[:, None])[known]
 
-        self._check_identifiable(x, slope(x))
         bounds = (self.unknowns.lower, self.unknowns.upper)
         search: Callable = (
             scipy.optimize.least_squares
@@ -252,28 +258,57 @@ class Problem:
         size = np.sqrt(np.nansum((y - self.data) ** 2, axis=0) / known.sum(axis=0) / left)
         return np.maximum(size, 1e-12 * np.nanmax(np.abs(self.data), axis=0) + 1e-300)
 
-    def _check_identifiable(self, x, J) -> None:
+    def check_guess(self) -> None:
+        """Refuse a first guess from which no trajectory reaches the end, and unknowns that the data
+        say nothing about, alone or together.
+
+        The effect of an unknown is what the curves change if it changes by its own size (by 1 where
+        it is 0). It is judged against what a curve can show: the integration tolerance and
+        round-off relative to the curve's size, and the noise where it is given.
+        """
+        x = self.unknowns.guess
+        y, J, run = self.at(x)
+        if code := int(run.result):
+            raise ModelError(
+                f"fit: the trajectory of the first guess stops early: {Result(code).sentence}; "
+                "start from a better guess."
+            )
         if not np.all(np.isfinite(J)):
             raise ModelError(
                 "fit: the derivative of the trajectory is not finite at the first guess."
             )
-        scaled = J * np.where(x != 0, np.abs(x), 1.0)
-        _, s, Vt = np.linalg.svd(scaled, full_matrices=False)
-        if s[-1] <= UNIDENTIFIABLE * s[0] or len(scaled) < len(x):
-            order = np.argsort(-np.abs(Vt[-1]))
-            named = [
-                self.unknowns.labels[i]
-                for i in order
-                if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])
-            ]
-            what = (
-                f"{named[0]!r} has no effect on the data"
-                if len(named) == 1
-                else f"the data cannot tell {', '.join(map(repr, named[:5]))} apart"
-            )
+        known, labels = np.isfinite(self.data), self.unknowns.labels
+        if known.sum() < len(x):
             raise ModelError(
-                f"fit: {what} (relative effect {s[-1] / s[0]:.1e}, needed "
-                f"{UNIDENTIFIABLE:.0e}); fix one of them or observe more."
+                f"fit: {known.sum()} observations for {len(x)} numbers; observe more or fix "
+                "some of them."
+            )
+        size = np.maximum(np.nanmax(np.abs(self.data), axis=0), np.max(np.abs(y), axis=0))
+        floor = max(self.rtol, RESOLVED) * size
+        if self.noise is not None:
+            floor = np.maximum(floor, NOISE_SHARE * self.noise / np.sqrt(known.sum(axis=0)))
+        effect = J * np.where(x != 0, np.abs(x), 1.0)
+        floor = np.where(floor > 0, floor, np.max(floor) or RESOLVED)  # a curve that stays at 0
+        shown = (effect / floor[:, None])[known]
+        largest = np.max(np.abs(shown), axis=0)
+        if np.any(largest <= 1):
+            none = np.flatnonzero(largest <= 1)
+            size_of_effect = np.max(np.abs(effect[known][:, none[0]]))
+            raise ModelError(
+                f"fit: {', '.join(repr(labels[i]) for i in none[:5])} has no effect on the "
+                f"data: changed by its own size it moves them by {size_of_effect:.1e}, less "
+                f"than their integration error{' or noise' if self.noise is not None else ''}; "
+                "fix it, observe more, or begin with a larger first guess if this one is far "
+                "too small."
+            )
+        _, s, Vt = np.linalg.svd(shown / np.linalg.norm(shown, axis=0), full_matrices=False)
+        if s[-1] <= UNIDENTIFIABLE:
+            order = np.argsort(-np.abs(Vt[-1]))
+            named = [labels[i] for i in order if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])]
+            raise ModelError(
+                f"fit: the data cannot tell {', '.join(map(repr, named[:5]))} apart (relative "
+                f"effect {s[-1]:.1e}, needed {UNIDENTIFIABLE:.0e}); fix one of them or observe "
+                "more."
             )
 
 

@@ -21,6 +21,7 @@ from zwang.dynamics.initial_conditions import START_TOLERANCE, checked_start, wi
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import ModelError, Result, SimulationError
+from zwang.simulation.conditions import check_conditions, conditions_of, refuse_undefined
 from zwang.simulation.driver import RunDriver
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.switching import Switch, Switching, event_values
@@ -169,6 +170,9 @@ def simulate(
         tuple(s.function for s in stop), () if switching is None else switching.conditions
     )
 
+    conditions = conditions_of(events, [s.name for s in stop], [s.constraint for s in switches])
+    check_conditions(events, flow, conditions)
+
     y0 = _number(np.concatenate([state.q, state.v]))
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
     controller_state = (
@@ -198,6 +202,7 @@ def simulate(
         cast(Array, np.zeros(len(values), bool)),
         controller_state,
     )
+    refuse_undefined(here, conditions)
     driver = RunDriver(
         flow,
         integrator,
@@ -209,6 +214,7 @@ def simulate(
         progress,
         model=model,
         changeable=changeable,
+        conditions=conditions,
     )
     result, here = driver.follow(here)
 

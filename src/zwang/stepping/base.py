@@ -113,3 +113,9 @@ class AbstractIntegrator(eqx.Module):
         """Raise a `ModelError` if this method cannot integrate a model from a state to some
         instants.
         """
+
+    def watch(self, flow, t: np.ndarray, y: np.ndarray) -> None:
+        """Raise a `ModelError` if the accepted steps (t, y), shapes (steps,) and (steps, n), met
+        what this method cannot integrate and `refuse` could not foresee; the first one is the start
+        of the run.
+        """

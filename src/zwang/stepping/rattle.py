@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from zwang.compile import program
 from zwang.errors import ModelError
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 
@@ -22,6 +23,11 @@ TURNED = 0.5
 step. More is no motion of one branch:
 where rows lose rank, normals of the step's start say nothing about its end.
 """
+BLOCK, PROBES = 64, 9
+"""Instants looked at in one call for what the method cannot do; and how many before a run, spread
+over its duration, at several velocities.
+"""
+UNSUITED = "zw.Rattle keeps the energy of models with a constant mass matrix and forces of position"
 _THIRD = 1 / (4 - 4 ** (1 / 3))
 _SIXTH = (
     0.39216144400731413928,
@@ -92,7 +98,7 @@ class Rattle(AbstractIntegrator):
 
     def refuse(self, model, flow, state, instants, step):
         dynamics, system, c = flow.dynamics, model.system, model.constraints
-        along = np.random.default_rng(1983).standard_normal(system.nv)
+        along = _direction(system.nv)
         for wrong, why in (
             (step is None, "takes steps of one length: give zw.simulate step= (--step) in seconds"),
             (
@@ -111,25 +117,11 @@ class Rattle(AbstractIntegrator):
         ):
             if wrong:
                 raise ModelError(f"{model.name}: zw.Rattle {why}; zw.Dopri8() takes any model.")
-        change_M = jax.jvp(
-            lambda q, t: jnp.asarray(system.mass_matrix(q, t, dynamics.p)),
-            (state.q, state.t),
-            (along, jnp.ones_like(state.t)),
-        )[1]
-        change_F = jax.jvp(
-            lambda v: jnp.asarray(system.force(state.q, v, state.t, dynamics.p)),
-            (state.v + along,),
-            (along,),
-        )[1]
-        for change, what in (
-            (change_M, "mass_matrix depends on q or t"),
-            (change_F, "force depends on velocities"),
-        ):
-            if np.any(np.asarray(change) != 0):
-                raise ModelError(
-                    f"{model.name}: zw.Rattle keeps the energy of models with a constant mass "
-                    f"matrix and forces of position, but {what}; take zw.Dopri8()."
-                )
+        t = np.linspace(float(state.t), instants[-1], PROBES)
+        v = np.stack([state.v + size * along for size in np.resize([1.0, 0.0, 100.0], PROBES)])
+        y = np.concatenate([np.tile(state.q, (PROBES, 1)), v], axis=1)
+        for what in _found_dependence(flow, t, y)[:1]:
+            raise ModelError(f"{model.name}: {UNSUITED}, but {what[1]}; take zw.Dopri8().")
         apart = np.diff(np.concatenate([[float(state.t)], instants]))
         count = apart / step
         if np.any(np.abs(count - np.round(count)) > DIVIDES):
@@ -138,6 +130,63 @@ class Rattle(AbstractIntegrator):
                 f"{np.max(apart):g} s, and steps of other lengths would cost zw.Rattle what it "
                 f"is for; take for example step = {np.max(apart) / np.ceil(np.max(count)):g}."
             )
+
+    def watch(self, flow, t, y):
+        for instant, what in _found_dependence(flow, t, y)[:1]:
+            raise ModelError(
+                f"at t = {instant:.6g} s {what}, which it did not at the start, and {UNSUITED}: "
+                "take zw.Dopri8(), or end the run before."
+            )
+
+
+def _direction(nv: int) -> np.ndarray:
+    """A direction of velocities in general position."""
+    return np.random.default_rng(1983).standard_normal(nv)
+
+
+def _found_dependence(flow: Flow, t: np.ndarray, y: np.ndarray) -> list[tuple[float, str]]:
+    """Where M is not what it is at the first instant, or F depends on v: instants [s] and words."""
+    changes = []
+    for i in range(0, len(t), BLOCK):
+        # One compiled size: each block begins with the first instant, the last block is padded.
+        index = np.concatenate([[0], np.minimum(np.arange(i, i + BLOCK), len(t) - 1)])
+        block = _dependence(flow, t[index], y[index], _direction(len(flow.split(y[0])[1])))
+        changes.append(np.asarray(block)[:, 1 : 1 + min(BLOCK, len(t) - i)])
+    changed = np.concatenate(changes, axis=1)
+    found = []
+    for values, what in zip(
+        changed, ("mass_matrix depends on q or t", "force depends on velocities"), strict=True
+    ):
+        # What is not finite there is left to the step itself, which refuses it.
+        at = np.flatnonzero(np.isfinite(values) & (values > 0))
+        found += [(float(t[at[0]]), what)] if len(at) else []
+    return sorted(found)
+
+
+@program
+def _dependence(flow, t, y, along):
+    """Changes of M, along a direction of (q, t) and since the first instant, and of F along a
+    direction of v, at v and away from it, shape (2, instants).
+    """
+    dynamics = flow.dynamics
+    system, p = dynamics.system, dynamics.p
+    first, _ = flow.split(y[0])
+    M0 = jnp.asarray(system.mass_matrix(first, t[0], p))
+
+    def at(x):
+        t, y = x
+        q, v = flow.split(y)
+        M, M_rate = jax.jvp(
+            lambda q, t: jnp.asarray(system.mass_matrix(q, t, p)),
+            (q, t),
+            (along, jnp.ones_like(t)),
+        )
+        force = lambda v: jnp.asarray(system.force(q, v, t, p))
+        F_rates = [jax.jvp(force, (w,), (along,))[1] for w in (v, v + along)]
+        largest = lambda *xs: sum(jnp.max(jnp.abs(x)) for x in xs)
+        return jnp.stack([largest(M_rate, M - M0), largest(*F_rates)])
+
+    return jax.lax.map(at, (jnp.asarray(t), jnp.asarray(y))).T
 
 
 def _onto(flow: Flow, normals, t: Array, q: Array):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from zwang.simulation.results.dataset import spline_integral
+from zwang.simulation.results.work import spline_integral
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 50])

@@ -45,6 +45,15 @@ class AbstractConstraint(eqx.Module):
         """
         return (self.name,)
 
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """Unit of the residual in each row of one part, φ at level "position" and ψ at level
+        "velocity": one for all rows, one per row, or none where it is not stated.
+
+        It names what a multiplier is: where φ is in metres, λ is a force in newtons.
+        """
+        return ()
+
     def impressed(self, q, v, t, p, ideal: Float[Array, "parts nv"]) -> Float[Array, "parts nv"]:
         """c of each part from the parts' own ideal forces; only of a nonideal constraint."""
         assert self.nonideal is not None

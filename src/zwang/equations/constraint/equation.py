@@ -57,6 +57,13 @@ class Constraints(eqx.Module):
                 "each its own name=."
             )
         self.sizes = tuple(_rows(c, system, p) for c in self.members)
+        for c, size in zip(self.members, self.sizes, strict=True):
+            own = size // len(c.parts)
+            if len(c.row_units) not in (0, 1, own):
+                raise ModelError(
+                    f"constraint {c.name!r} has {len(c.row_units)} units for {own} rows; "
+                    "give one unit, or one per row."
+                )
         self.entries = Entries(self, p)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -22,6 +23,9 @@ class Holonomic(AbstractConstraint):
         nonideal: see `AbstractConstraint`.
         parts: names of like constraints whose rows `phi` returns one after another, as many each:
             many joints cost one function, and results still know them by name; none unless given.
+        unit: unit of φ, one for all rows or one per row (of one part), such as "m" for a distance,
+            whose multiplier is then the force along it in newtons.
+            Results are in model units where it is not given.
 
     Example:
         >>> rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
@@ -31,6 +35,7 @@ class Holonomic(AbstractConstraint):
     name: str
     nonideal: Callable | None
     labels: tuple[str, ...]
+    unit: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -39,12 +44,18 @@ class Holonomic(AbstractConstraint):
         name: str = "holonomic",
         nonideal: Callable | None = None,
         parts: Sequence[str] = (),
+        unit: str | Sequence[str] = (),
     ):
         self.phi, self.name, self.nonideal, self.labels = phi, name, nonideal, tuple(parts)
+        self.unit = (unit,) if isinstance(unit, str) else tuple(unit)
 
     @property
     def parts(self) -> tuple[str, ...]:
         return self.labels or (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.unit
 
     @property
     def level(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import equinox as eqx
 import jax.numpy as jnp
 
 from zwang.equations.constraint.base import AbstractConstraint
@@ -20,6 +21,9 @@ class Nonholonomic(AbstractConstraint):
         nonideal: see `AbstractConstraint`.
         parts: names of like constraints whose rows `psi` returns one after another, as many each:
             many joints cost one function, and results still know them by name; none unless given.
+        unit: unit of ψ, one for all rows or one per row (of one part), such as "m/s" for a
+            sliding velocity, whose multiplier is then a force in newtons.
+            Results are in model units where it is not given.
 
     Example:
         >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
@@ -29,6 +33,7 @@ class Nonholonomic(AbstractConstraint):
     name: str
     nonideal: Callable | None
     labels: tuple[str, ...]
+    unit: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -37,12 +42,18 @@ class Nonholonomic(AbstractConstraint):
         name: str = "nonholonomic",
         nonideal: Callable | None = None,
         parts: Sequence[str] = (),
+        unit: str | Sequence[str] = (),
     ):
         self.psi, self.name, self.nonideal, self.labels = psi, name, nonideal, tuple(parts)
+        self.unit = (unit,) if isinstance(unit, str) else tuple(unit)
 
     @property
     def parts(self) -> tuple[str, ...]:
         return self.labels or (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.unit
 
     @property
     def level(self) -> str:

@@ -153,7 +153,9 @@ def _closed_loop(
         lambda q, t, p: q[prescribed] - origin - p["swing"] * jnp.sin(p["frequency"] * t), name=task
     )
     params = {**bodies.params, "length": pole_length, "swing": swing, "frequency": frequency}
-    servo = Servo([wanted], np.eye(6)[:, :1], actuators=["motor"], actuator_units=["N"], gains=rate)
+    servo = Servo(
+        [wanted], np.eye(6)[:, :1], actuators=["motor"], actuator_units=["N"], gains=rate or None
+    )
     return Model(bodies.system, passive, params, servo=servo, name=NAME)
 
 

@@ -69,7 +69,7 @@ def build(
         ACTUATION,
         actuators=ACTUATORS,
         actuator_units=["N m"] * 6,
-        gains=rate,
+        gains=rate or None,
         null_space=null_space(NAME, choices, choice, weights, preferred),
     )
     params = {

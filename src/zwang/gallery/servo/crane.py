@@ -103,7 +103,7 @@ def build(
         np.array([[1.0, 0.0], [0.0, -1.0], [0.0, 0.0], [0.0, 0.0]]),
         actuators=["trolley", "hoist"],
         actuator_units=["N"] * 2,
-        gains=rate,
+        gains=rate or None,
         degrees={"load": DEGREE},
     )
     return Example(

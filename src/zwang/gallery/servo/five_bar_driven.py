@@ -81,7 +81,7 @@ def build(
         actuation,
         actuators=[f"motor {i + 1}" for i in range(driven)],
         actuator_units=["N m"] * driven,
-        gains=rate,
+        gains=rate or None,
         null_space=choose,
     )
     params = {**bars.params, "middle": start, "swing": amplitude, "frequency": frequency}

@@ -110,7 +110,7 @@ def build(
         MOTORS,
         actuators=["motor 1", "motor 2"],
         actuator_units=["N m"] * 2,
-        gains=rate,
+        gains=rate or None,
         degrees={task: DEGREES[task]},
     )
     return Example(

@@ -119,7 +119,7 @@ def build(
         np.eye(4),
         actuators=["motor 1", "motor 2", "motor 3", "lift"],
         actuator_units=["N m"] * 3 + ["N"],
-        gains=gain,
+        gains=gain if stiffness else None,
     )
     turn = np.linspace(0, period, 100)
     return Example(

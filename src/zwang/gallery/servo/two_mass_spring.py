@@ -54,7 +54,7 @@ def build(
         np.array([[1.0], [0.0]]),
         actuators=["force on mass 1"],
         actuator_units=["N"],
-        gains=rate,
+        gains=rate or None,
     )
     params = {
         "mass1": mass1,

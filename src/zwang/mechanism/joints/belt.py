@@ -22,8 +22,8 @@ def space(first, second, options):
 JOINT = JointKind(
     name="belt",
     summary="couples the angles of two joints, which turn alike",
-    plane=JointEquations(removes=1, position=plane),
-    space=JointEquations(removes=1, position=space),
+    plane=JointEquations(removes=1, units=("rad",), position=plane),
+    space=JointEquations(removes=1, units=("rad",), position=space),
     options=(
         Option(
             name="ratio",

@@ -19,6 +19,6 @@ def position(pose, options):
 JOINT = JointKind(
     name="constant-velocity",
     summary="two shafts with the axes z that meet in a point turn alike at any bend",
-    space=JointEquations(removes=4, position=position),
+    space=JointEquations(removes=4, units=("m", "m", "m", "rad"), position=position),
     symbol="ball",
 )

@@ -17,11 +17,13 @@ JOINT = JointKind(
     summary="slides along x and y without rotation, as in an Oldham coupling",
     plane=JointEquations(
         removes=1,
+        units=("rad",),
         position=lambda pose, options: pose.rotation,
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
     ),
     space=JointEquations(
         removes=4,
+        units=("rad", "rad", "rad", "m"),
         position=lambda pose, options: jnp.append(
             rotation_sines(pose.rotation), pose.displacement[2]
         ),

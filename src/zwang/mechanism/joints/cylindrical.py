@@ -10,6 +10,7 @@ JOINT = JointKind(
     summary="rotation about the axis z and slide along it",
     space=JointEquations(
         removes=4,
+        units=("m", "m", "rad", "rad"),
         position=lambda pose, options: jnp.concatenate(
             [pose.displacement[:2], axes_parallel(pose.rotation)]
         ),

@@ -10,10 +10,12 @@ JOINT = JointKind(
     summary="no motion",
     plane=JointEquations(
         removes=3,
+        units=("m", "m", "rad"),
         position=lambda pose, options: jnp.append(pose.displacement, pose.rotation),
     ),
     space=JointEquations(
         removes=6,
+        units=("m", "m", "m", "rad", "rad", "rad"),
         position=lambda pose, options: jnp.concatenate(
             [pose.displacement, rotation_sines(pose.rotation)]
         ),

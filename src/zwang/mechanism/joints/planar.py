@@ -18,6 +18,7 @@ JOINT = JointKind(
     summary="motion in the plane with the normal z",
     space=JointEquations(
         removes=3,
+        units=("rad", "rad", "m"),
         position=lambda pose, options: jnp.append(
             axes_parallel(pose.rotation), pose.displacement[2]
         ),

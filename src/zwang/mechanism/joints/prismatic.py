@@ -10,11 +10,13 @@ JOINT = JointKind(
     summary="a slide without rotation: along x in the plane, along z in space",
     plane=JointEquations(
         removes=2,
+        units=("m", "rad"),
         position=lambda pose, options: jnp.stack([pose.displacement[1], pose.rotation]),
         freedoms=(SLIDE_ALONG_X,),
     ),
     space=JointEquations(
         removes=5,
+        units=("m", "m", "rad", "rad", "rad"),
         position=lambda pose, options: jnp.concatenate(
             [pose.displacement[:2], rotation_sines(pose.rotation)]
         ),

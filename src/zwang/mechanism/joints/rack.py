@@ -22,8 +22,8 @@ def space(angle, slide, options):
 JOINT = JointKind(
     name="rack",
     summary="couples the angle of a joint and the slide of another",
-    plane=JointEquations(removes=1, position=plane),
-    space=JointEquations(removes=1, position=space),
+    plane=JointEquations(removes=1, units=("m",), position=plane),
+    space=JointEquations(removes=1, units=("m",), position=space),
     options=(
         Option(name="radius", meaning="of the pinion", unit="m", check=is_nonzero),
         Option(name="phase", meaning="slide − radius·angle", unit="m", as_drawn=combination),

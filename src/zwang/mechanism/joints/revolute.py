@@ -10,11 +10,13 @@ JOINT = JointKind(
     summary="a hinge: rotation about the axis z",
     plane=JointEquations(
         removes=2,
+        units=("m",),
         position=lambda pose, options: pose.displacement,
         freedoms=(ROTATION_ABOUT_Z,),
     ),
     space=JointEquations(
         removes=5,
+        units=("m", "m", "m", "rad", "rad"),
         position=lambda pose, options: jnp.concatenate(
             [pose.displacement, axes_parallel(pose.rotation)]
         ),

@@ -36,6 +36,7 @@ JOINT = JointKind(
     summary="a massless link, a hinge with the axis z at one end and a ball joint at the other",
     space=JointEquations(
         removes=2,
+        units=("m",),
         position=position,
         freedoms=(Freedom(SWING),),
         example=Example(displacement=(0.3, 0.4, 0.0)),

@@ -15,8 +15,8 @@ _SPACE = Example(displacement=(0.3, 0.0, 0.4))
 JOINT = JointKind(
     name="rod",
     summary="a constant distance of two points",
-    plane=JointEquations(removes=1, position=position, example=_PLANE),
-    space=JointEquations(removes=1, position=position, example=_SPACE),
+    plane=JointEquations(removes=1, units=("m",), position=position, example=_PLANE),
+    space=JointEquations(removes=1, units=("m",), position=position, example=_SPACE),
     options=(Option(name="length", meaning="of the rod", unit="m", check=is_positive),),
     symbol="pin",
     line="rod",

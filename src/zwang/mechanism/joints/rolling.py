@@ -47,11 +47,13 @@ JOINT = JointKind(
     summary="a disk with the axle z rolls without slip: on the line x, or on the plane z = 0",
     plane=JointEquations(
         removes=2,
+        units=("m",),
         position=line_position,
         example=Example(displacement=(0.3, 0.5, 0.0)),
     ),
     space=JointEquations(
         removes=3,
+        units=("m",),
         position=plane_position,
         velocity=plane_velocity,
         example=Example(displacement=(0.3, 0.2, 0.5), rotation=(np.pi / 2, 0.0, 0.0)),

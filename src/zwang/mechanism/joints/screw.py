@@ -16,7 +16,12 @@ def position(pose, options):
 JOINT = JointKind(
     name="screw",
     summary="rotation about the axis z that advances along it",
-    space=JointEquations(removes=5, position=position, freedoms=(Freedom(SLIDE),)),
+    space=JointEquations(
+        removes=5,
+        units=("m", "m", "rad", "rad", "rad"),
+        position=position,
+        freedoms=(Freedom(SLIDE),),
+    ),
     options=(
         Option(
             name="pitch",

@@ -8,11 +8,13 @@ JOINT = JointKind(
     summary="a point on a line: along x in the plane, along z in space",
     plane=JointEquations(
         removes=1,
+        units=("m",),
         position=lambda pose, options: pose.displacement[1],
         freedoms=(Freedom(SLIDE),),
     ),
     space=JointEquations(
         removes=2,
+        units=("m",),
         position=lambda pose, options: pose.displacement[:2],
         freedoms=(Freedom(SLIDE),),
     ),

@@ -17,6 +17,7 @@ JOINT = JointKind(
     summary="a ball joint: all rotations about one point",
     space=JointEquations(
         removes=3,
+        units=("m",),
         position=lambda pose, options: pose.displacement,
         freedoms=(Freedom(ATTITUDE, ball_twist),),
     ),

@@ -21,6 +21,7 @@ JOINT = JointKind(
     summary="a cross: rotation about x of the first and y of the second point",
     space=JointEquations(
         removes=4,
+        units=("m", "m", "m", "rad"),
         position=lambda pose, options: jnp.append(pose.displacement, pose.rotation[0, 1]),
         freedoms=(Freedom(FIRST, rotation_about(0)), Freedom(SECOND, rotation_about(1))),
     ),

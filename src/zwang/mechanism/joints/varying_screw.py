@@ -27,7 +27,12 @@ def position(pose, options):
 JOINT = JointKind(
     name="varying-screw",
     summary="rotation about the axis z that advances along it by a formula of the angle",
-    space=JointEquations(removes=5, position=position, freedoms=(Freedom(ANGLE), Freedom(SLIDE))),
+    space=JointEquations(
+        removes=5,
+        units=("m", "m", "rad", "rad", "m"),
+        position=position,
+        freedoms=(Freedom(ANGLE), Freedom(SLIDE)),
+    ),
     options=(
         Option(
             name="advance",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
+from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.output.report.tables import Table
 from zwang.plots import Curve, Mark, Panel, Picture
 from zwang.plots.data import MARK, MUTED, PANEL
@@ -178,34 +179,59 @@ def energy(run: Run) -> Chart:
 
 
 def forces(run: Run) -> Chart:
-    """Norm of each constraint's generalized force, entries of one unit together, and the
-    multipliers.
+    """What the constraints transmit where they state their units, the norm of the generalized force
+    of the others, entries of one unit together, and the multipliers.
     """
     data = run.variables
-    force = data["constraint_force"].values
-    units = [str(u) for u in data["force_unit"].values]
-    names = [str(c) for c in data["constraint"].values]
-    kinds = [
-        u for u in dict.fromkeys(units) if np.any(np.abs(force[:, :, [x == u for x in units]]) > 0)
-    ] or [""]
-    columns = [(f"{name} norm", kind) for kind in kinds for name in names]
-    values = [np.linalg.norm(force[:, :, [x == kind for x in units]], axis=2) for kind in kinds]
-    panels = [
-        lines(data["time"].values, norm, names, f"norm of force [{kind or 'SI'}]")
-        for kind, norm in zip(kinds, values, strict=True)
-    ]
-    panels.append(dataclasses.replace(panel(data, "multipliers"), ylabel="multipliers λ [SI]"))
+    t, names = data["time"].values, [str(c) for c in data["constraint"].values]
+    transmitted = [n for n in ("transmitted_force", "transmitted_torque") if n in data]
+    known = np.zeros(len(names), bool)
+    panels = []
+    for name in transmitted:
+        values, own = data[name].values, np.isfinite(data[name].values).all(axis=0)
+        known |= own
+        label = f"{name.replace('_', ' ')} [{data[name].attrs['units']}]"
+        shown = [names[i] for i in np.flatnonzero(own)]
+        panels.append(lines(t, values[:, own], shown, label))
+    norms, columns = _generalized_norms(data, names)
+    for kind in dict.fromkeys(unit for _, unit in columns) if not known.all() else ():
+        of = [i for i, (_, u) in enumerate(columns) if u == kind and not known[i % len(names)]]
+        label = f"norm of generalized force [{kind}]"
+        panels.append(lines(t, norms[:, of], [names[i % len(names)] for i in of], label))
+    for unit in dict.fromkeys(units_of(data, "multipliers")):
+        panels.append(
+            dataclasses.replace(
+                panel(data, "multipliers", unit), ylabel=f"multipliers λ [{unit or MODEL_UNITS}]"
+            )
+        )
     caption = (
-        "Generalized force of each constraint, ideal and nonideal part together, as the norm of "
-        "its entries of one unit, and the multipliers λ of Q_c = +Aᵀλ; where rows are redundant "
-        "the multipliers are those of least norm."
+        "Force and torque that each constraint transmits, where the units of its rows are "
+        "stated: the tension of a rod, the force at the point of a joint. Of other constraints "
+        "the norm of the generalized force, its entries of one unit together, which counts a "
+        "force once for every body that it acts on. The multipliers λ of Q_c = +Aᵀλ are the "
+        "forces conjugate to the residuals as they are written; where rows are redundant they "
+        "are those of least norm."
     )
-    norms = Table(data["time"].values, columns, np.concatenate(values, axis=1))
     tables = {
-        "constraint_force_norm": norms,
+        **{n: _table(data, n) for n in transmitted},
+        "generalized_force_norm": Table(t, [(f"{n} norm", u) for n, u in columns], norms),
         **{n: _table(data, n) for n in ("constraint_force", "multipliers")},
     }
     return finished(run, "forces", "Constraint forces", caption, panels, tables)
+
+
+def _generalized_norms(
+    data: Variables, names: list[str]
+) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """Norm of each constraint's generalized force over its entries of one unit, shape (samples,
+    units · constraints), and constraint and unit of each column.
+    """
+    force = data["constraint_force"].values
+    units = [str(u) for u in data["force_unit"].values]
+    of = lambda kind: force[:, :, [u == kind for u in units]]
+    kinds = [u for u in dict.fromkeys(units) if np.any(np.abs(of(u)) > 0)] or units[:1]
+    columns = [(name, kind) for kind in kinds for name in names]
+    return np.concatenate([np.linalg.norm(of(k), axis=2) for k in kinds], axis=1), columns
 
 
 def rank(run: Run) -> Chart:
@@ -213,7 +239,7 @@ def rank(run: Run) -> Chart:
     data = run.variables
     t, values, rows = (
         data["time"].values,
-        data["rank"].values.astype(float),
+        data["constraint_rank"].values.astype(float),
         float(run.model.constraints.m),
     )
     for c in run.crossings:
@@ -239,7 +265,7 @@ def rank(run: Run) -> Chart:
         "Rank and crossings",
         caption,
         Picture(panels, height=0.95),
-        {"rank": _table(data, "rank")},
+        {"constraint_rank": _table(data, "constraint_rank")},
     )
 
 

@@ -242,7 +242,7 @@ def _section(chart: Chart, folder: Path) -> Section:
 
 
 def _attributes(run: Run) -> dict[str, str]:
-    hidden = ("crossings", "switches", "settings", "command")
+    hidden = ("crossings", "switches", "settings", "command", "warnings")
     return {
         name.replace("_", " "): _shown(value)
         for name, value in run.variables.attrs.items()

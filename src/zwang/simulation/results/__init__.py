@@ -7,6 +7,9 @@
 | `interpolate.py` | states between the steps |
 | `blocks.py` | many instants through one compiled program |
 | `dataset.py` | which variables a run has, with names and units |
+| `units.py` | units of the variables, and of what is conjugate to a residual |
+| `work.py`, `energy.py` | the work along a run, and how well it kept its energy |
+| `worst.py`, `warnings.py` | largest residuals; what a user must know, one sentence each |
 | `variables.py` | `Variables`: arrays with named dimensions, as NetCDF and as an xarray dataset |
 | `crossing.py` | where the constraints lose rank, and which rows |
 | `switched.py` | where constraints were switched on or off |

@@ -9,11 +9,33 @@ import numpy as np
 
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import MODEL_UNITS, per_second, stated
 from zwang.simulation.results.observe import Observation
 from zwang.simulation.results.switched import Switched
+from zwang.simulation.results.units import RowUnits, common, force_unit
 from zwang.simulation.results.variables import Variables
+from zwang.simulation.results.work import work_of
 
-FORCE_UNITS = {"m": "N", "rad": "N m", "m/s": "N", "rad/s": "N m"}
+TEXT = "1"
+"""Unit of names and units, which have none."""
+LABELS = {
+    "coordinate": "name of the generalized coordinate",
+    "coordinate_unit": "unit of the generalized coordinate",
+    "velocity": "name of the generalized velocity",
+    "velocity_unit": "unit of the generalized velocity",
+    "force_unit": "unit of the generalized force on this velocity",
+    "constraint": "name of the constraint",
+    "constraint_unit": "unit of the constraint's position residual phi",
+    "constraint_rate_unit": "unit of the constraint's velocity residual psi",
+    "row": "constraint row",
+    "multiplier_unit": "unit of the row's Lagrange multiplier",
+    "actuator": "name of the actuator",
+    "actuator_unit": "unit of the actuator's control",
+    "servo_constraint": "name of the servo constraint",
+    "servo_constraint_unit": "unit of the servo constraint's position residual phi",
+    "servo_constraint_rate_unit": "unit of the servo constraint's velocity residual psi",
+}
+"""Long names of what stands along the dimensions."""
 
 
 def variables_of(
@@ -31,6 +53,11 @@ def variables_of(
     """
     system, constraints = model.system, model.constraints
     motion, rows = seen.motion, constraints.row_slices
+    units = RowUnits(constraints)
+    coordinate_units, velocity_units = stated(system.units), stated(system.velocity_units)
+    forces = [force_unit(u, system.energy_unit) for u in velocity_units]
+    multiplier_units = [force_unit(u, system.energy_unit) for u in units.conjugate]
+    accelerations = common([per_second(u) for u in velocity_units], "velocity_unit, per second")
 
     def per_constraint(x):
         return (
@@ -48,7 +75,7 @@ def variables_of(
     energy_unit = system.energy_unit
     power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
-    work, doubt = _work(t, np.asarray(power))
+    work, doubt = work_of(t, np.asarray(power))
     lost = (
         np.sum([np.where(t >= s.time, s.energy_loss, 0.0) for s in switches], axis=0)
         if switches
@@ -60,37 +87,53 @@ def variables_of(
         for i in range(s.stop - s.start)
     ]
     data = {
-        "q": (("time", "coordinate"), q, "", "generalized coordinate"),
-        "v": (("time", "velocity"), v, "", "generalized velocity"),
-        "acceleration": (("time", "velocity"), motion.acceleration, "", "generalized acceleration"),
+        "q": (
+            ("time", "coordinate"),
+            q,
+            common(coordinate_units, "coordinate_unit"),
+            "generalized coordinate",
+        ),
+        "v": (
+            ("time", "velocity"),
+            v,
+            common(velocity_units, "velocity_unit"),
+            "generalized velocity",
+        ),
+        "acceleration": (
+            ("time", "velocity"),
+            motion.acceleration,
+            accelerations,
+            "generalized acceleration",
+        ),
         "free_acceleration": (
             ("time", "velocity"),
             motion.free_acceleration,
-            "",
+            accelerations,
             "acceleration without constraints",
         ),
         "constraint_force": (
             ("time", "constraint", "velocity"),
             force,
-            "",
-            "generalized force of each constraint",
+            common(forces, "force_unit"),
+            "generalized force of each constraint, ideal and nonideal part together",
         ),
         "multipliers": (
             ("time", "row"),
             motion.multipliers,
-            "",
-            "Lagrange multiplier, Q_c = +A^T lambda",
+            common(multiplier_units, "multiplier_unit"),
+            "Lagrange multiplier lambda of each row, Q_c = +A^T lambda: the force conjugate to the "
+            "row's residual as it is written",
         ),
         "violation": (
             ("time", "constraint"),
             per_constraint(seen.phi),
-            "",
+            common(units.position, "constraint_unit"),
             "largest position residual |phi|",
         ),
         "velocity_violation": (
             ("time", "constraint"),
             per_constraint(seen.psi),
-            "",
+            common(units.velocity, "constraint_rate_unit"),
             "largest velocity residual |psi|",
         ),
         "relative_violation": (
@@ -99,8 +142,14 @@ def variables_of(
             "1",
             "|phi| in row lengths times curvature",
         ),
-        "rank": (("time",), motion.rank, "1", "rank of the constraint matrix"),
+        "constraint_rank": (("time",), motion.rank, "1", "rank of the constraint matrix"),
         "residual": (("time",), motion.residual, "1", "relative residual of A vdot = b"),
+        "accuracy": (
+            ("time",),
+            motion.accuracy,
+            "1",
+            "estimate of the relative error of the acceleration",
+        ),
         "kinetic_energy": (("time",), seen.kinetic, energy_unit, "kinetic energy"),
         "potential_energy": (("time",), seen.potential, energy_unit, "potential energy"),
         "energy": (("time",), energy, energy_unit, "energy"),
@@ -143,8 +192,9 @@ def variables_of(
             energy_unit,
             "energy lost in impacts since the start",
         )
-    if seen.control is not None:
-        data |= _servo(seen, power_unit)
+    if seen.control is not None and model.servo is not None:
+        data |= _servo(model.servo, seen, power_unit)
+    data |= _transmitted(units, np.asarray(motion.multipliers), system.energy_unit)
     doubtful = {"energy_balance": {"work_uncertainty": doubt}}
     return Variables(
         {
@@ -153,15 +203,20 @@ def variables_of(
         },
         {
             "time": (("time",), t, {"units": "s", "long_name": "time"}),
-            **_labels("coordinate", system.coordinates, coordinate_unit=system.units),
+            **_labels("coordinate", system.coordinates, coordinate_unit=coordinate_units),
             **_labels(
                 "velocity",
                 system.velocities,
-                velocity_unit=system.velocity_units,
-                force_unit=[FORCE_UNITS.get(u, "") for u in system.velocity_units],
+                velocity_unit=velocity_units,
+                force_unit=forces,
             ),
-            **_labels("constraint", constraints.names),
-            **_labels("row", labels),
+            **_labels(
+                "constraint",
+                constraints.names,
+                constraint_unit=units.position,
+                constraint_rate_unit=units.velocity,
+            ),
+            **_labels("row", labels, multiplier_unit=multiplier_units),
             **({} if model.servo is None else _actuators(model.servo, seen)),
         },
         {
@@ -177,82 +232,60 @@ def variables_of(
 def _labels(dimension: str, names: Sequence[str], **further: Sequence[str]) -> dict:
     """What stands along a dimension: names, and more."""
     return {
-        name: ((dimension,), np.array(values, dtype=str), {})
+        name: (
+            (dimension,),
+            np.array(values, dtype=str),
+            {"units": TEXT, "long_name": LABELS[name]},
+        )
         for name, values in {dimension: names, **further}.items()
     }
 
 
-def _work(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
-    """∫ P dt by a cubic spline over the samples, and how far it is at most from that over every
-    other sample, which says how well the
-    samples resolve the power; NaN where they are too few to tell.
-    """
-    work, coarse = spline_integral(t, power), spline_integral(t[::2], power[::2])
-    return work, float(np.max(np.abs(work[::2] - coarse))) if len(t) > 4 or not np.any(
-        power
-    ) else np.nan
+def _transmitted(units: RowUnits, multipliers: np.ndarray, energy_unit: str) -> dict:
+    """What constraints transmit whose rows state that they are lengths or angles."""
+    found = {}
+    for name, unit, what in (
+        ("transmitted_force", "m", "rows in m: tension of a rod, force at the point of a joint"),
+        ("transmitted_torque", "rad", "rows in rad: torque that a joint transmits"),
+    ):
+        norms = units.transmitted(multipliers, unit)
+        if norms is not None:
+            long = (
+                f"norm of the multipliers of each constraint's {what}; NaN where it has no such "
+                "rows"
+            )
+            found[name] = (("time", "constraint"), norms, force_unit(unit, energy_unit), long)
+    return found
 
 
-def spline_integral(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """∫ y dt up to each t of the cubic spline through y whose third derivative does not jump at its
-    second and last but one point.
-
-    A cubic over an interval h has the integral `½ h (y₀ + y₁) + h² (s₀ − s₁) / 12` from its values
-    and slopes.
-    """
-    return np.concatenate([np.zeros(1), np.cumsum(_cubics(np.diff(t), np.diff(y), y[:-1] + y[1:]))])
-
-
-def _cubics(h: np.ndarray, rise: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Integrals over the intervals from their lengths, and differences and sums of the values at
-    their ends.
-    """
-    from scipy.linalg import (
-        solve_banded,
-    )  # a third of a second, which an import of zwang need not take
-
-    n, slope = len(h), rise / h
-    if n < 3:  # a line, or a parabola
-        bend = (slope[-1] - slope[0]) / np.sum(h) if n == 2 else 0.0
-        return h * both / 2 - bend * h**3 / 6
-    tridiagonal = np.zeros((3, n + 1))  # SciPy's own spline would take half a second to import
-    tridiagonal[0, 1], tridiagonal[1, 0] = h[0] + h[1], h[1]
-    tridiagonal[2, -2], tridiagonal[1, -1] = h[-1] + h[-2], h[-2]
-    tridiagonal[0, 2:], tridiagonal[1, 1:-1], tridiagonal[2, :-2] = (
-        h[:-1],
-        2 * (h[:-1] + h[1:]),
-        h[1:],
-    )
-
-    def end(h0, h1, d0, d1):
-        return ((3 * h0 + 2 * h1) * h1 * d0 + h0**2 * d1) / (h0 + h1)
-
-    inner = 3 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
-    right = np.concatenate([[end(*h[:2], *slope[:2])], inner, [end(*h[:-3:-1], *slope[:-3:-1])]])
-    return h * both / 2 - h**2 * np.diff(solve_banded((1, 1), tridiagonal, right)) / 12
-
-
-def _servo(seen: Observation, power_unit: str) -> dict:
+def _servo(servo: AbstractControlLaw, seen: Observation, power_unit: str) -> dict:
     """Variables of a closed loop."""
     c = seen.control
     assert c is not None
+    actuators = servo.units(c.u.shape[1])
+    position, velocity = _residual_units(servo, list(c.missed))
 
     def table(by_name: dict) -> np.ndarray:
         return np.stack(list(by_name.values()), axis=1) if by_name else np.zeros((len(c.u), 0))
 
     each = ("time", "servo_constraint")
     return {
-        "control": (("time", "actuator"), c.u, "", "control u"),
+        "control": (
+            ("time", "actuator"),
+            c.u,
+            common(actuators, "actuator_unit"),
+            "control u",
+        ),
         "servo_violation": (
             each,
             table(c.violation),
-            "",
+            common(position, "servo_constraint_unit"),
             "tracking error: largest |phi| of each servo constraint",
         ),
         "servo_velocity_violation": (
             each,
             table(c.velocity_violation),
-            "",
+            common(velocity, "servo_constraint_rate_unit"),
             "largest |psi| of each servo constraint",
         ),
         "missed": (
@@ -288,8 +321,21 @@ def _actuators(servo: AbstractControlLaw, seen: Observation) -> dict:
     """Names along the dimensions of a closed loop."""
     c = seen.control
     assert c is not None
-    nu = c.u.shape[1]
+    nu, names = c.u.shape[1], list(c.missed)
+    position, velocity = _residual_units(servo, names)
     return {
-        **_labels("actuator", servo.names(nu), actuator_unit=servo.units(nu)),
-        **_labels("servo_constraint", list(c.missed)),
+        **_labels("actuator", servo.names(nu), actuator_unit=stated(servo.units(nu))),
+        **_labels(
+            "servo_constraint",
+            names,
+            servo_constraint_unit=position,
+            servo_constraint_rate_unit=velocity,
+        ),
     }
+
+
+def _residual_units(servo: AbstractControlLaw, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Units of φ and ψ of each servo constraint."""
+    known = servo.residual_units()
+    both = [known.get(name, (MODEL_UNITS, MODEL_UNITS)) for name in names]
+    return [x for x, _ in both], [x for _, x in both]

@@ -76,7 +76,7 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
-    force = jnp.asarray(system.force(s.q, s.v, s.t, p))
+    force, moving = jnp.asarray(system.force(s.q, s.v, s.t, p)), system.mechanical(s.v)
     motion = dataclasses.replace(
         motion, matrix=jnp.zeros((0, 0))
     )  # large, and known from q, v and t
@@ -87,10 +87,10 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
         phi * row_scale(scales.row_length) * scales.inverse_length,
         kinetic,
         potential,
-        s.v @ force + drift,
-        s.v @ motion.ideal_force,
-        s.v @ motion.nonideal_force,
-        jnp.zeros(()) if control is None else s.v @ control.actuator_force,
+        moving @ force + drift,
+        moving @ motion.ideal_force,
+        moving @ motion.nonideal_force,
+        jnp.zeros(()) if control is None else moving @ control.actuator_force,
         control,
     )
 
@@ -112,7 +112,10 @@ def with_accuracy_of_stages(
     # a mechanism in equilibrium has no acceleration to be relative to: the free one then serves
     beside = jnp.where(apart > 0, apart / jnp.maximum(size(motion.free_acceleration), apart), 0.0)
     rest = size(motion.acceleration) < AT_REST * size(motion.free_acceleration)
-    accuracy = jnp.maximum(motion.accuracy, jnp.where(rest, beside, relative))
+    own = motion.accuracy * jnp.where(
+        rest, size(motion.acceleration) / jnp.where(rest, size(motion.free_acceleration), 1.0), 1.0
+    )
+    accuracy = jnp.maximum(own, jnp.where(rest, beside, relative))
     return dataclasses.replace(motion, accuracy=accuracy)
 
 

@@ -6,16 +6,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.errors import ModelError
 from zwang.plots import Curve, Panel, Picture
 from zwang.simulation.results.variables import Variable, Variables
 
-LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual") + (
+LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual", "accuracy") + (
     "servo_violation",
     "servo_velocity_violation",
     "missed",
     "servo_residual",
 )
+UNITS_OF = {
+    "q": "coordinate_unit",
+    "constraint_force": "force_unit",
+    "control": "actuator_unit",
+    "multipliers": "multiplier_unit",
+    "violation": "constraint_unit",
+    "velocity_violation": "constraint_rate_unit",
+    "servo_violation": "servo_constraint_unit",
+    "servo_velocity_violation": "servo_constraint_rate_unit",
+}
+"""The coordinate that lists the units of a variable's entries."""
 MOST_LINES = 12
 SPAN = 3
 """Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean
@@ -50,7 +62,7 @@ def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
         data["time"].values,
         values[:, chosen],
         [labels[i] for i in chosen],
-        f"{name.replace('_', ' ')} [{shown_unit or 'SI'}]",
+        f"{name.replace('_', ' ')} [{shown_unit or MODEL_UNITS}]",
         logarithmic=name in LOGARITHMIC,
     )
 
@@ -98,19 +110,15 @@ def most_varying(values: np.ndarray) -> list[int]:
 
 
 def units_of(data: Variables, name: str) -> list[str]:
-    """The unit of each entry of a variable; empty where none was given."""
+    """The unit of each entry of a variable."""
     variable = data[name]
     count = int(np.prod(variable.shape[1:], dtype=int))
-    source = {
-        "q": "coordinate_unit",
-        "constraint_force": "force_unit",
-        "control": "actuator_unit",
-    }.get(name, "velocity_unit")
-    if variable.attrs.get("units") or data[source].dims[0] not in variable.dims:
+    source = UNITS_OF.get(name, "velocity_unit")
+    if source not in data or data[source].dims[0] not in variable.dims:
         return [variable.attrs.get("units", "")] * count
     units = [str(u) for u in data[source].values]
     if name in ("acceleration", "free_acceleration"):
-        units = [f"{u}²" if u.endswith("/s") else u for u in units]
+        units = [per_second(u) for u in units]
     return units * (count // max(len(units), 1))
 
 

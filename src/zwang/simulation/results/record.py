@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,8 @@ from zwang.simulation.results.observe import Observation, observe_all
 from zwang.simulation.results.saving import save
 from zwang.simulation.results.switched import Switched
 from zwang.simulation.results.variables import Variables
+from zwang.simulation.results.warnings import warnings_of
+from zwang.simulation.results.worst import worst
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step_loop import History
 
@@ -135,6 +138,10 @@ class Run:
         variables: everything at the sample times, with names and units (computed when first asked
             for).
         dataset: the same as an xarray dataset.
+        warnings: sentences about what went differently than a user may expect: a servo constraint
+            that could not be met, actuators at their limits, energy that was lost, a start that was
+            moved, nearly parallel rows, accelerations less accurate than `rtol` asks for; computed
+            with `variables`.
     """
 
     def __init__(
@@ -148,6 +155,7 @@ class Run:
         stopped_by=None,
         integrator: AbstractIntegrator | None = None,
         switches: Sequence[Switched] = (),
+        warnings: Sequence[str] = (),
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
         self.result, self.attrs, self.stopped_by, self.switches = (
@@ -156,11 +164,37 @@ class Run:
             stopped_by,
             list(switches),
         )
+        self._noted = tuple(warnings)
         self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
         return f"<zwang.Run of {self.model.name}: {reached}, {self.result.sentence}>"
+
+    def __str__(self) -> str:
+        """A few lines: model, result, duration, steps, largest violation and warnings."""
+        data, ended = self.variables, f": {self.stopped_by}" if self.stopped_by else ""
+        reached, asked = (float(x[-1] - self.steps.t0) for x in (self.steps.t, self.times))
+        rejected = self.attrs.get("steps_rejected")
+        lines = [
+            f"{self.model.name}: {self.result.sentence}{ended}",
+            f"  simulated time     {reached:.6g} s of {asked:.6g} s, {len(self.t)} samples",
+            f"  steps              {len(self.steps.t) - 1} accepted"
+            + ("" if rejected is None else f", {rejected} rejected"),
+        ]
+        every = range(len(self.model.constraints.names))
+        for name, symbol in (("violation", "|phi|"), ("velocity_violation", "|psi|")):
+            if (w := worst(data, name, every)) is not None:
+                at = f"constraint {w.constraint}, t = {w.time:.4g} s"
+                lines.append(f"  {name.replace('_', ' '):18s} {symbol} up to {w.value:.2e} ({at})")
+        heading = "warning" + "s" * (len(self.warnings) != 1)
+        for i, sentence in enumerate(self.warnings or ("none",)):
+            lines.append(f"  {heading if i == 0 else '':18s} {sentence}")
+        return "\n".join(lines)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self._noted, *warnings_of(self, self._observed))
 
     @property
     def saved(self) -> np.ndarray:
@@ -193,6 +227,12 @@ class Run:
 
     @cached_property
     def variables(self) -> Variables:
+        self._observed.attrs["warnings"] = json.dumps(self.warnings, ensure_ascii=False)
+        return self._observed
+
+    @cached_property
+    def _observed(self) -> Variables:
+        """The variables before it is known what there is to warn of."""
         crossings = [dataclasses.asdict(c) for c in self.crossings]
         ended = {
             "result": self.result.name,

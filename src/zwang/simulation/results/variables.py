@@ -6,6 +6,7 @@ longer to import than most runs take.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+RENAMED = {"rank": "constraint_rank"}
+"""Old names that still find a variable; `rank` is hidden by a method of xarray's datasets."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +69,13 @@ class Variables(Mapping[str, Variable]):
         self.attrs = attrs
 
     def __getitem__(self, name: str) -> Variable:
+        if name in RENAMED and name not in self:
+            warnings.warn(
+                f"the variable {name!r} is called {RENAMED[name]!r}; the old name will go.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            name = RENAMED[name]
         return self.data[name] if name in self.data else self.coordinates[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -1,0 +1,286 @@
+"""Integrators before actuators that reach the servo constraints too early.
+
+A planar quadrotor that is to follow a path in x and y: thrust appears in both accelerations and the
+torque in neither, so that of the two rows at degree 2 one alone can be met. If the thrust is a
+state that is reached through two integrators, both rows have degree 4, where thrust'' and torque
+meet them together. The algorithm:
+
+    1. differentiate every row until an input appears in it, at a state in general position;
+    2. if the decoupling matrix has full rank, end;
+    3. put an integrator before every input that appears in it, and begin again.
+
+Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
+    algorithm); Nijmeijer and van der Schaft (1990), Nonlinear Dynamical Control Systems, section
+    8.2.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.compile import program
+from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.servo.control import controller
+from zwang.servo.controller import Controller
+from zwang.servo.input_chain import Chains, extended_model
+from zwang.servo.lie_derivative import passive_acceleration
+from zwang.servo.null_space import THRESHOLD
+from zwang.servo.relative_degree import HIGHEST, Decoupling, decoupling, relative_degree
+from zwang.servo.servo import Servo
+
+GENERAL = 0.1
+"""How far a state in general position is from the given one, in model units: what vanishes at the
+given state alone does not vanish there.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class DynamicExtension:
+    """A closed loop whose controller has states.
+
+    Attributes:
+        model: the extended model with its servo; the inputs that have integrators before them are
+            coordinates and velocities of it, and its controls are their highest derivatives.
+        q, v: the given state with these inputs at rest.
+        integrators: actuator → number of integrators before it.
+        degrees: relative degree of each servo constraint with them.
+        inputs: actuator → the value at which it starts.
+    """
+
+    model: Model
+    q: np.ndarray
+    v: np.ndarray
+    integrators: dict[str, int]
+    degrees: dict[str, int]
+    inputs: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        """What was found in words."""
+        found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
+        if not self.integrators:
+            return f"relative degree {found}; no integrators are needed"
+        return f"dynamic extension: {_before(self.integrators)}; then relative degree {found}"
+
+
+def dynamic_extension(
+    model: Model,
+    servo: Servo | None = None,
+    q=None,
+    v=None,
+    t=0.0,
+    *,
+    inputs: Mapping[str, float] | None = None,
+    params: PyTree = None,
+    highest: int = HIGHEST,
+) -> DynamicExtension:
+    """Put integrators before the actuators until all servo constraints can be met together.
+
+    Args:
+        model: the model.
+        servo: constraints, actuation and gains, the model's own unless given; gains must fit any
+            order (a number, `Rate`), or the one that is found (`Poles`).
+        q, v, t: the start of the run.
+        inputs: actuator → its control at the start; unless given, the controls that come nearest to
+            holding the acceleration at zero there. A quadrotor without thrust cannot be steered.
+        params: parameters that differ from the model's.
+        highest: relative degree at which to give up.
+
+    Returns:
+        A `DynamicExtension`: `zw.simulate(found.model, found.q, found.v, duration=...)`.
+
+    Raises:
+        ModelError: if no integrators help, or if the extended system is singular at this state.
+
+    Example:
+        >>> found = zw.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+        >>> found.sentence
+        "dynamic extension: 2 integrators before 'thrust'; then relative degree 'x' 4, 'y' 4"
+    """
+    bound = controller(model, servo, params)
+    given, state = bound.servo, model.state(q, v, t)
+    passive = model.passive
+    if params is not None:
+        passive = Model(
+            passive.system,
+            passive.constraints.members,
+            passive.merged(params),
+            singular_mass=passive.singular_mass,
+            name=passive.name,
+        )
+    lengths = _lengths(passive, given, bound, state, highest)
+    if lengths is None:
+        raise ModelError(
+            f"{model.name}: {_without(bound, state, highest)}, and dynamic extension does not "
+            "help: integrators before the actuators that appear first "
+            f"({', '.join(given.names(_nu(bound, state)))}) leave the rest without authority. "
+            "Combine actuators that act alike (the sum and the difference of two forces), or "
+            "take fewer servo constraints."
+        )
+    held = _held(bound, state, inputs)
+    chains = Chains(passive.system, lengths)
+    q0, v0 = chains.state(state.q, state.v, held)
+    plain = extended_model(passive, given, lengths)
+    there = decoupling(controller(plain), plain.state(q0, v0, t), highest)
+    general = _generic(passive, given, lengths, bound, state, highest)
+    if there.degrees != general.degrees or not there.is_regular:
+        raise ModelError(
+            f"{model.name}: with {_before(_integrators(given, lengths)) or 'no integrators'} "
+            "the servo constraints can be met together in general, but not at this state: start "
+            "elsewhere, or with other inputs (inputs={...})."
+        )
+    degrees = {name: int(degree or 0) for name, degree in there.degrees.items()}
+    closed = extended_model(passive, given, lengths, gains=given.gains, degrees=degrees)
+    names = given.names(len(lengths))
+    values = {names[j]: float(held[j]) for j in chains.extended}
+    return DynamicExtension(closed, q0, v0, _integrators(given, lengths), degrees, values)
+
+
+def with_found_degrees(
+    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
+) -> Servo:
+    """The servo with every constraint differentiated as often as its actuators need.
+
+    Args:
+        model, q, v, t, params, highest: as in `relative_degree`.
+        servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`);
+            if they were given for the natural order, give a new servo with
+            `degrees=relative_degree(...).degrees`.
+
+    Raises:
+        ModelError: if a constraint has no relative degree up to `highest`, or the constraints
+            compete for actuators; it says which integrators before the actuators help
+            (`dynamic_extension`, which gives the extended model), or that none do.
+    """
+    found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
+    degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
+    if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
+        bound, state = controller(model, servo, params), model.state(q, v, t)
+        lengths = _lengths(model.passive, servo, bound, state, highest)
+        if lengths is None:
+            raise ModelError(
+                f"{model.name}: {found.sentence}, and dynamic extension does not help."
+            )
+        if any(lengths):
+            integrators = _before(_integrators(servo, lengths))
+            raise ModelError(
+                f"{model.name}: {found.sentence}. Dynamic extension does: {integrators} let the "
+                "actuators meet all servo constraints together; zw.dynamic_extension(model, "
+                "servo, q, v) gives the model with these states, its servo and its start."
+            )
+        raise ModelError(f"{model.name}: {found.sentence}; at a state beside it all can be met.")
+    return Servo(
+        servo.constraints,
+        servo.actuation,
+        actuators=servo.actuators,
+        actuator_units=servo.actuator_units,
+        gains=servo.gains,
+        null_space=servo.null_space,
+        limits=servo.limits,
+        degrees=degrees,
+        pseudoinverse=servo.pseudoinverse,
+    )
+
+
+def _lengths(
+    model: Model, servo: Servo, bound: Controller, state: State, highest: int
+) -> tuple[int, ...] | None:
+    """Number of integrators before each actuator, or None if none help."""
+    lengths = np.zeros(_nu(bound, state), int)
+    while True:
+        found = _generic(model, servo, tuple(lengths.tolist()), bound, state, highest)
+        if found.is_regular:
+            return tuple(lengths.tolist())
+        G = found.matrix
+        early = np.any(np.abs(G) > THRESHOLD, axis=0) if G.size else np.zeros(len(lengths), bool)
+        # If all inputs are late alike, the same rows depend on each other one derivative later.
+        if not early.any() or early.all() or max(lengths[early]) >= highest - 2:
+            return None
+        lengths[early] += 1
+
+
+def _generic(
+    model: Model,
+    servo: Servo,
+    lengths: tuple[int, ...],
+    bound: Controller,
+    state: State,
+    highest: int,
+) -> Decoupling:
+    """The decoupling matrix with integrators before the actuators, at a state in general position
+    near the given one, the inputs at rest near what they hold.
+    """
+    plain = extended_model(model, servo, lengths)
+    rng = np.random.default_rng(1995)
+    beside = lambda x: np.asarray(x) + GENERAL * rng.standard_normal(np.shape(x))
+    q, v = beside(state.q), beside(state.v)
+    if model.constraints.m:
+        placed = consistent_state(model, q, v, float(state.t)).state
+        q, v = np.asarray(placed.q), np.asarray(placed.v)
+    held = _held(bound, state, None)
+    inputs = beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
+    q, v = Chains(model.system, lengths).state(q, v, inputs)
+    return decoupling(controller(plain), plain.state(q, v, float(state.t)), highest)
+
+
+def _nu(bound: Controller, state: State) -> int:
+    return bound.servo.actuation_matrix(state.q, state.t, bound.dynamics.p).shape[1]
+
+
+def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -> np.ndarray:
+    """Controls at the start, shape (nu,): as given, else those that hold the acceleration nearest
+    to zero.
+    """
+    names = bound.servo.names(_nu(bound, state))
+    for name in inputs or {}:
+        if name not in names:
+            raise ModelError(
+                f"dynamic extension: inputs names {name!r}, but the actuators are "
+                f"{', '.join(names)}."
+            )
+    a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
+    held = np.linalg.lstsq(reaction, -a0, rcond=THRESHOLD)[0]
+    given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **(inputs or {})}
+    return np.array([given[name] for name in names], float)
+
+
+@program
+def _accelerations(bound: Controller, s: State):
+    """Acceleration without control, and what each actuator adds to it, in the mass metric."""
+    dynamics = bound.dynamics
+    A = dynamics.matrix(s)
+    mass = dynamics.mass(s, A)
+    weighted = dynamics.weighted(mass, A)
+    B = bound.servo.actuation_matrix(s.q, s.t, dynamics.p)
+    reaction = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), 1, 1)(B)
+    metric = jax.vmap(mass.apply)(jnp.eye(dynamics.system.nv))
+    root = jnp.linalg.cholesky(metric).T
+    return root @ passive_acceleration(dynamics, s), root @ reaction
+
+
+def _without(bound: Controller, state: State, highest: int) -> str:
+    """What the actuators reach without integrators, in words."""
+    found = decoupling(bound, state, highest)
+    missing = [name for name, degree in found.degrees.items() if degree is None]
+    if missing:
+        return f"no actuator reaches {', '.join(map(repr, missing))}"
+    return f"of {len(found.matrix)} servo rows only {found.rank} can be met together"
+
+
+def _integrators(servo: Servo, lengths: tuple[int, ...]) -> dict[str, int]:
+    return {n: k for n, k in zip(servo.names(len(lengths)), lengths, strict=True) if k}
+
+
+def _before(integrators: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{k} integrator{'s' * (k > 1)} before {name!r}" for name, k in integrators.items()
+    )

@@ -1,0 +1,80 @@
+"""How well a run kept its energy."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.simulation.results.variables import Variables
+
+if TYPE_CHECKING:
+    from zwang.simulation.results.record import Run
+
+CONSERVED = 1e-9
+"""Work of applied and nonideal forces, relative to the largest energy, below which the energy
+counts as conserved.
+"""
+
+POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
+
+LOST = 1e-3
+"""Change of an energy that should stay, relative to the largest kinetic energy, that is worth a
+warning: far above what a step
+controller leaves at its default tolerance.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Energy:
+    """How well the energy was kept.
+
+    Attributes:
+        drift: max |E − E₀| [J]; of a conservative system it is the integrator's error.
+        balance: max |E − E₀ − work| [J]; the work by a spline over the samples.
+        doubt: how far that work is from that by every other sample [J]: a balance below it tells of
+            the samples, not of the run.
+        scale: largest kinetic energy [J].
+        conserved: whether the system has a potential and nothing else does work.
+        unit: unit of energy.
+    """
+
+    drift: float
+    balance: float
+    doubt: float
+    scale: float
+    conserved: bool
+    unit: str
+
+    @property
+    def warning(self) -> str:
+        """A sentence if energy was lost or gained that should have stayed, else empty."""
+        if not self.conserved or self.drift <= LOST * self.scale:
+            return ""
+        return (
+            f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} "
+            f"(kinetic energy up to {self.scale:.3g} {self.unit}): take a smaller rtol or step; "
+            "if that does not help, the motion has come to an end of what its constraints "
+            "allow."
+        )
+
+
+def energy_of(run: Run, data: Variables) -> Energy:
+    """The energy of a run at its samples."""
+    energy, balance = data["energy"].values, data["energy_balance"].values
+    scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
+    span = float(run.t[-1] - run.t[0])
+    working = sum(np.max(np.abs(data[name].values)) for name in POWERS if name in data) * span
+    working += sum(abs(s.energy_loss) for s in run.switches)
+    conserved = run.model.system.potential is not None and bool(
+        working <= CONSERVED * max(scale, np.max(np.abs(energy)))
+    )
+    return Energy(
+        float(np.max(np.abs(energy - energy[0]))),
+        float(np.max(np.abs(balance))),
+        float(data["energy_balance"].attrs["work_uncertainty"]),
+        scale,
+        conserved,
+        data["energy"].attrs["units"],
+    )

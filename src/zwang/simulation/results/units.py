@@ -1,0 +1,71 @@
+"""Units of a run's variables, and of what is conjugate to a constraint's residual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from zwang.equations.constraint import Constraints
+from zwang.equations.constraint.units import (
+    MIXED,
+    MODEL_UNITS,
+    PER_SECOND,
+    one,
+    residual_units,
+    rows_of,
+)
+
+FORCES = {"m": "N", "rad": "N m", "1": "N m"}
+"""Units of the force conjugate to a length or an angle, where energy is in J."""
+
+
+def common(units: Sequence[str], listed: str) -> str:
+    """The unit that all entries share; else the name of the coordinate that lists them."""
+    found = one(units)
+    return f"{MIXED}: see {listed}" if found == MIXED else found
+
+
+def force_unit(unit: str, energy_unit: str) -> str:
+    """The unit of the force whose power is its product with a rate: of what is conjugate to a
+    quantity in `unit`, or to a velocity in `unit`.
+    """
+    base = unit.removesuffix(PER_SECOND)
+    if base in ("", MODEL_UNITS):
+        return MODEL_UNITS
+    if energy_unit == "J" and base in FORCES:
+        return FORCES[base]
+    return energy_unit if base in ("rad", "1") else f"{energy_unit}/{base}"
+
+
+class RowUnits:
+    """Units of the rows of a model's constraints.
+
+    Attributes:
+        conjugate: unit of what each row's multiplier is conjugate to, "m" where φ is in m or ψ in
+            m/s; empty where it is not stated.
+        position, velocity: units of φ and ψ of each constraint.
+    """
+
+    def __init__(self, constraints: Constraints):
+        owners, self.slices = constraints.owners, constraints.row_slices
+        self.conjugate = [
+            unit.removesuffix(PER_SECOND) if owners[name].level == "velocity" else unit
+            for name, rows in self.slices.items()
+            for unit in rows_of(owners[name], rows.stop - rows.start)
+        ]
+        both = [residual_units(owners[name]) for name in self.slices]
+        self.position, self.velocity = [x for x, _ in both], [x for _, x in both]
+
+    def transmitted(self, multipliers: np.ndarray, unit: str) -> np.ndarray | None:
+        """Norm of the multipliers of each constraint's rows of one unit, NaN where it has none,
+        shape (samples, constraints); None if no constraint has such rows.
+        """
+        of = np.array([x == unit for x in self.conjugate], bool)
+        if not of.any():
+            return None
+        columns = [multipliers[:, s][:, of[s]] for s in self.slices.values()]
+        nothing = np.full(len(multipliers), np.nan)
+        return np.stack(
+            [np.linalg.norm(x, axis=1) if x.shape[1] else nothing for x in columns], axis=1
+        )

@@ -1,0 +1,129 @@
+"""What a user must know of a run that reached its end: one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.errors import Result
+from zwang.simulation.results.energy import energy_of
+from zwang.simulation.results.observe import AT_REST
+from zwang.simulation.results.variables import Variables
+
+if TYPE_CHECKING:
+    from zwang.simulation.results.record import Run
+
+
+def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
+    """All sentences about a run, from its variables at the samples.
+
+    The command line prints them, the report shows them, and the dataset stores them. To add one,
+    add a function to `WARNINGS`; what is known only while a run is made is given to
+    `Run(..., warnings=...)`.
+    """
+    found = (sentence for made in WARNINGS for sentence in made(run, data))
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _start_moved(run: Run, data: Variables) -> Iterator[str]:
+    """A start that its projection moved by more than the error that the integration may make."""
+    nq = run.model.system.nq
+    allowed = float(run.attrs.get("rtol", 0.0))
+    moved = []
+    for name, entries in (("q", run.steps.y[0, :nq]), ("v", run.steps.y[0, nq:])):
+        by = float(run.attrs.get(f"start_moved_{name}", 0.0))
+        if by > allowed * max(1.0, float(np.max(np.abs(entries), initial=0.0))):
+            moved.append(f"{name} by up to {by:.2g}")
+    if moved:
+        yield (
+            f"the start was moved onto the constraints ({', '.join(moved)} in an entry, more than "
+            f"rtol = {allowed:g}): give more digits, or take the start from zw.consistent_state."
+        )
+
+
+def _unmet(run: Run, data: Variables) -> Iterator[str]:
+    yield unmet(data)
+
+
+def _saturated(run: Run, data: Variables) -> Iterator[str]:
+    """Actuators at their limits at some samples."""
+    if run.model.servo is None or "control" not in data:
+        return
+    u = data["control"].values
+    at = run.model.servo.saturated(u)
+    if not at.any():
+        return
+    names = [str(x) for x in data["control"].labels["actuator"]]
+    each = [f"{names[i]!r} at {at[:, i].sum()}" for i in np.flatnonzero(at.any(axis=0))]
+    several = len(each) > 1
+    shown = ", ".join(each[:6]) + (f" and {len(each) - 6} more" if len(each) > 6 else "")
+    first = float(data["time"].values[int(np.argmax(at.any(axis=1)))])
+    yield (
+        f"actuator{'s' * several} at {'their' if several else 'its'} limits: {shown} of {len(u)} "
+        f"samples, first at t = {first:.4g} s."
+    )
+
+
+def _energy(run: Run, data: Variables) -> Iterator[str]:
+    yield energy_of(run, data).warning
+
+
+def _method_changed(run: Run, data: Variables) -> Iterator[str]:
+    """Rows that became nearly parallel, for which another method for A⊕ was taken."""
+    yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
+
+
+def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
+    """Accelerations whose estimated error is larger than the error that the integration may
+    make.
+    """
+    asked = float(run.attrs.get("rtol", np.inf))
+    accuracy = np.where(_accelerated(run), run.observation.motion.accuracy, 0.0)
+    beyond = accuracy > asked
+    if not beyond.any():
+        return
+    worst = int(np.nanargmax(accuracy))
+    t = float(data["time"].values[worst])
+    yield (
+        f"accelerations are accurate to {accuracy[worst]:.1e} only (ill-conditioned constraints: "
+        f"{beyond.sum()} of {len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for "
+        f"{asked:.0e}: remove rows that nearly repeat others, or expect no more than this."
+    )
+
+
+def _accelerated(run: Run) -> np.ndarray:
+    """Samples that have an acceleration, or an equilibrium of forces, to which an error is
+    relative; uniform motion without forces has neither, and its acceleration is all round-off.
+    """
+    motion = run.observation.motion
+    a, free, v = (
+        np.linalg.norm(x, axis=1) for x in (motion.acceleration, motion.free_acceleration, run.v)
+    )
+    duration = float(run.t[-1] - run.t[0])
+    largest = max(np.max(a), np.max(v) / duration if duration else 0.0)
+    return (a > AT_REST * largest) | (a < AT_REST * free)
+
+
+WARNINGS = (_start_moved, _method_changed, _inaccurate, _unmet, _saturated, _energy)
+"""Functions `(run, variables)` → sentences; an empty one counts as none."""
+
+
+def unmet(data: Variables) -> str:
+    """Which servo constraint could not be met, when and why; empty if all could."""
+    if "control_result" not in data:
+        return ""
+    codes = data["control_result"].values
+    bad = np.isin(codes, [Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT])
+    if not bad.any():
+        return ""
+    missed = np.where(bad[:, None], data["missed"].values, 0.0)
+    at, worst = np.unravel_index(int(np.argmax(missed)), missed.shape)
+    t, first = data["time"].values, int(np.argmax(bad))
+    where = f"at {bad.sum()} of {len(bad)} samples, first at t = {t[first]:.4g} s"
+    return (
+        f"servo constraint {str(data['servo_constraint'].values[worst])!r} could not be met "
+        f"{where} (misses by up to {missed[at, worst]:.2g} of the accelerations involved, t = "
+        f"{t[at]:.4g} s): {Result(int(codes[at])).sentence}."
+    )

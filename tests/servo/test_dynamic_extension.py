@@ -1,0 +1,124 @@
+"""Inputs that reach the servo constraints too early become states."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+
+HOVER = [0.0, 0.0, 0.0]
+REST = [0.0, 0.0, 0.0]
+P = {"m": 1.5, "J": 0.1, "g": 9.81}
+
+
+def quadrotor(fx=lambda t: 0.5 * jnp.sin(t), fy=lambda t: 0.2 * t, actuation=None):
+    """A planar quadrotor and a servo that tracks x(t) and y(t) with thrust and torque."""
+    system = zw.System(
+        3,
+        lambda q, t, p: jnp.stack([p["m"], p["m"], p["J"]]),
+        lambda q, v, t, p: jnp.stack([0.0 * p["g"], -p["m"] * p["g"], 0.0 * p["g"]]),
+        potential=lambda q, t, p: p["m"] * p["g"] * q[1],
+        coordinates=("x", "y", "angle"),
+        units=("m", "m", "rad"),
+    )
+
+    def along_body(q, t, p):
+        return jnp.array([[-jnp.sin(q[2]), 0.0], [jnp.cos(q[2]), 0.0], [0.0, 1.0]])
+
+    constraints = [
+        zw.Holonomic(lambda q, t, p: q[0] - fx(t), name="x", unit="m"),
+        zw.Holonomic(lambda q, t, p: q[1] - fy(t), name="y", unit="m"),
+    ]
+    servo = zw.Servo(
+        constraints,
+        along_body if actuation is None else actuation,
+        actuators=["thrust", "torque"],
+        actuator_units=["N", "N m"],
+        gains=4.0,
+    )
+    return zw.Model(system, [], P, name="quadrotor"), servo
+
+
+@pytest.fixture(scope="module")
+def found():
+    return zw.dynamic_extension(*quadrotor(), HOVER, REST)
+
+
+def test_a_hovering_quadrotor_needs_two_integrators_before_its_thrust(found):
+    assert found.integrators == {"thrust": 2} and found.degrees == {"x": 4, "y": 4}
+    assert found.inputs == {"thrust": pytest.approx(1.5 * 9.81)}
+    assert found.sentence == (
+        "dynamic extension: 2 integrators before 'thrust'; then relative degree 'x' 4, 'y' 4"
+    )
+    system = found.model.system
+    assert system.coordinates == ("x", "y", "angle", "thrust")
+    assert system.units == ("m", "m", "rad", "N") and system.velocity_units[-1] == "N/s"
+    assert found.model.servo.names(2) == ("thrust''", "torque")
+    assert found.model.servo.units(2) == ("N/s²", "N m")
+
+
+def test_the_extended_quadrotor_converges_to_its_path(found):
+    """From 0.1 m beside the path; all four poles of each error are at -4."""
+    q = found.q + np.array([0.1, -0.1, 0.0, 0.0])
+    run = zw.simulate(found.model, q, found.v, duration=6.0, samples=61, rtol=1e-9)
+    t, error = run.t, run.q[:, :2] - np.stack([0.5 * np.sin(run.t), 0.2 * run.t], axis=1)
+    assert np.abs(error[0]).max() > 0.05 and np.abs(error[-1]).max() < 1e-5
+    # y starts with error -0.1 and rate -0.2; its derivatives 2 and 3 vanish at hover.
+    e0, e1, k = -0.1, -0.2, 4.0
+    c = [e0, e1 + k * e0]
+    c += [k * c[1] - k**2 * e0 / 2]
+    c += [(k**3 * c[0] - 3 * k**2 * c[1] + 6 * k * c[2]) / 6]
+    exact = np.exp(-k * t) * (c[0] + c[1] * t + c[2] * t**2 + c[3] * t**3)
+    np.testing.assert_allclose(error[:, 1], exact, atol=1e-6)
+    assert run.warnings == ()
+    # The rates of the controller's states are no kinetic energy, and their forces no power.
+    v = run.v
+    kinetic = 0.5 * (P["m"] * (v[:, 0] ** 2 + v[:, 1] ** 2) + P["J"] * v[:, 2] ** 2)
+    np.testing.assert_allclose(run.dataset["kinetic_energy"], kinetic, rtol=1e-12)
+    balance = run.dataset["energy_balance"]
+    assert float(np.abs(balance).max()) < balance.attrs["work_uncertainty"] < 0.05
+
+
+def test_the_search_for_degrees_names_the_extension_that_helps():
+    with pytest.raises(zw.ModelError, match="2 integrators before 'thrust' let .* zw.dynamic_ext"):
+        zw.with_found_degrees(*quadrotor(), HOVER, REST)
+
+
+def test_a_quadrotor_without_thrust_is_said_to_be_singular():
+    with pytest.raises(zw.ModelError, match=r"in general, but not at this state: .*inputs="):
+        zw.dynamic_extension(*quadrotor(), HOVER, REST, inputs={"thrust": 0.0})
+
+
+def test_where_no_integrators_help_it_is_said():
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
+    other = zw.Holonomic(lambda q, t, p: q[1], name="other")
+    model, servo = zw.Model(system, name="two oscillators"), zw.Servo([other], [[1.0], [0.0]])
+    for search in (zw.dynamic_extension, zw.with_found_degrees):
+        with pytest.raises(zw.ModelError, match="no actuator reaches 'other'.*does not help"):
+            search(model, servo, [0.1, 0.2], [0.3, 0.4])
+
+
+def test_actuators_that_act_alike_are_to_be_combined():
+    """Two rotors: both appear at once in x and y, and neither can be delayed alone."""
+
+    def rotors(q, t, p):
+        s, c = jnp.sin(q[2]), jnp.cos(q[2])
+        return jnp.array([[-s, -s], [c, c], [0.2, -0.2]])
+
+    with pytest.raises(zw.ModelError, match="Combine actuators that act alike"):
+        zw.dynamic_extension(*quadrotor(actuation=rotors), HOVER, REST)
+
+
+def test_a_system_that_needs_no_integrators_gets_none():
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -q)
+    servo = zw.Servo([zw.Holonomic(lambda q, t, p: q[0], name="place")], [[1.0]], gains=2.0)
+    found = zw.dynamic_extension(zw.Model(system), servo, [0.1], [0.0])
+    assert found.integrators == {} and found.degrees == {"place": 2}
+    assert "no integrators are needed" in found.sentence
+
+
+def test_limits_of_an_actuator_that_becomes_a_state_are_refused():
+    model, servo = quadrotor()
+    limited = zw.Servo(servo.constraints, servo.actuation, limits=zw.Limits(0.0, 20.0), gains=4.0)
+    with pytest.raises(zw.ModelError, match="limits= bound the actuators' own controls"):
+        zw.dynamic_extension(model, limited, HOVER, REST)

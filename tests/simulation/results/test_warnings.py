@@ -1,0 +1,113 @@
+"""What a user must know of a run stands in `run.warnings`, and nothing else does."""
+
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.servo.models import closed, distance_servo, two_masses
+from zwang.simulation.results import Run
+
+
+def late(**options):
+    """Two masses whose actuator cannot hold their distance at first."""
+    servo = distance_servo(gains=5.0, limits=zw.Limits(-12.0, 12.0))
+    return zw.simulate(closed(two_masses(), servo), [0, 2.3], [0, 0], duration=2.0, **options)
+
+
+@pytest.fixture(scope="module")
+def limited():
+    return late(samples=41)
+
+
+def test_a_servo_that_could_not_be_met_is_warned_of_in_python_as_on_the_command_line(limited):
+    unmet, saturated = limited.warnings
+    bad = int(np.sum(limited.variables["control_result"].values != 0))
+    assert 0 < bad < 41
+    assert f"'distance' could not be met at {bad} of 41 samples" in unmet
+    at = int(np.sum(np.abs(limited.variables["control"].values) == 12.0))
+    assert saturated.startswith(f"actuator at its limits: 'F' at {at} of 41 samples")
+
+
+def test_a_run_is_printed_with_its_result_and_its_warnings(limited):
+    shown = str(limited)
+    for part in ("two masses: reached the end", "2 s of 2 s, 41 samples", "accepted, "):
+        assert part in shown
+    assert all(sentence in shown for sentence in limited.warnings)
+    assert repr(limited).count("\n") == 0 and "two masses" in repr(limited)
+
+
+def test_warnings_are_stored_with_the_dataset(limited, tmp_path):
+    import xarray as xr
+
+    with xr.open_dataset(limited.save(tmp_path / "run.nc")) as stored:
+        assert json.loads(stored.attrs["warnings"]) == list(limited.warnings)
+    assert json.loads(limited.dataset.attrs["warnings"]) == list(limited.warnings)
+
+
+def test_a_run_without_trouble_has_no_warnings_and_says_so():
+    servo = distance_servo(gains=5.0)
+    run = zw.simulate(closed(two_masses(), servo), [0, 2.3], [0, 0], duration=1.0, samples=11)
+    assert run.warnings == ()
+    assert str(run).splitlines()[-1].split() == ["warnings", "none"]
+
+
+def pendulum_from(q0):
+    rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
+    system = zw.System(
+        2, lambda q, t, p: np.ones(2), lambda q, v, t, p: np.array([0.0, -9.81]), units=("m", "m")
+    )
+    model = zw.Model(system, [rod], name="pendulum")
+    return zw.simulate(model, q0, [0.0, 0.0], duration=0.1, samples=3)
+
+
+def test_a_start_that_was_moved_visibly_is_warned_of():
+    (moved,) = pendulum_from([0.6, -0.8000003]).warnings
+    assert moved.startswith("the start was moved onto the constraints (q by up to ")
+    assert "more than rtol = 1e-08" in moved
+    assert pendulum_from([0.6, -0.8]).warnings == ()
+
+
+def test_a_warning_known_when_the_run_is_made_comes_first(limited):
+    run = Run(
+        limited.model,
+        limited.flow,
+        limited.steps,
+        limited.times,
+        limited.result,
+        limited.attrs,
+        warnings=["the accuracy is 1e-3, above rtol."],
+    )
+    assert run.warnings == ("the accuracy is 1e-3, above rtol.", *limited.warnings)
+
+
+def test_rows_that_nearly_repeat_each_other_are_warned_of_with_the_accuracy_that_is_left():
+    circle = lambda q: q[0] ** 2 + q[1] ** 2 - 1.0
+    rod = zw.Holonomic(lambda q, t, p: circle(q), name="rod")
+    twin = zw.Holonomic(lambda q, t, p: circle(q) + 1e-6 * (q[2] - 0.3 * q[0]), name="twin")
+    system = zw.System(3, lambda q, t, p: np.ones(3), lambda q, v, t, p: jnp.array([0, -9.81, 0.0]))
+    model = zw.Model(system, [rod, twin], name="twins")
+    run = zw.simulate(model, [0.6, -0.8, 0.18], [0, 0, 0], duration=1.0, samples=6)
+    changed, inaccurate = run.warnings
+    assert changed == f"{run.attrs['method_changes'][0]}."
+    assert "nearly parallel at the start" in changed
+    accuracy = run.variables["accuracy"]
+    assert accuracy.attrs["units"] == "1" and "relative error" in accuracy.attrs["long_name"]
+    assert np.max(accuracy.values) > 1e-8
+    assert inaccurate.startswith(
+        f"accelerations are accurate to {np.max(accuracy.values):.1e} only (ill-conditioned "
+    )
+    assert "rtol asks for 1e-08" in inaccurate
+
+
+def test_the_round_off_of_a_vanishing_acceleration_is_not_warned_of():
+    edge = zw.Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]))
+    system = zw.System(3, lambda q, t, p: np.ones(3), lambda q, v, t, p: np.zeros(3))
+    along = [np.cos(0.3), np.sin(0.3), 0.0]
+    model = zw.Model(system, [edge], name="sleigh")
+    run = zw.simulate(model, [0, 0, 0.3], along, duration=1.0, samples=6)
+    assert run.warnings == () and np.all(np.abs(run.observation.motion.acceleration) < 1e-12)
+    hanging = pendulum_from([0.0, -1.0])
+    assert hanging.warnings == () and np.max(hanging.variables["accuracy"].values) < 1e-14
