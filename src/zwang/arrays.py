@@ -8,7 +8,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
+from zwang.arguments import real_array, shown
 from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
 
 
 def require_float64() -> None:
@@ -25,17 +27,11 @@ def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Arra
     """`value` as a float64 vector of `size` entries.
 
     Raises:
-        ModelError: if its shape differs or, where the value is known, an entry is not finite.
+        ModelError: if it holds anything but real numbers, its shape differs or, where the value is
+            known, an entry is not finite.
     """
     require_float64()
-    try:
-        array = (
-            on_device(value)
-            if isinstance(value, np.ndarray)
-            else jnp.asarray(value, dtype=jnp.float64)
-        )
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{what}: expected {size} numbers, got {value!r} ({error}).") from None
+    array = on_device(real_array(value, what, f"{size} numbers"))
     if array.shape != (size,):
         listed = f" ({', '.join(names)})" if names and len(names) <= 12 else ""
         raise ModelError(f"{what} has shape {array.shape}, expected ({size},){listed}.")
@@ -64,22 +60,82 @@ def is_concrete(tree) -> bool:
 def as_parameters(params: PyTree) -> PyTree:
     """Numbers and arrays as float64 arrays; anything else is refused."""
 
-    def convert(leaf):
+    def convert(path, leaf):
         if isinstance(leaf, bool) or not isinstance(
-            leaf, (int, float, np.ndarray, np.generic, jax.Array, list, tuple)
+            leaf, (int, float, complex, np.ndarray, np.generic, jax.Array, list, tuple)
         ):
             raise ModelError(
-                f"params holds {leaf!r:.60}, expected numbers or arrays; put anything else into "
-                "a closure."
+                f"params{_place(path)} holds {shown(leaf)}, expected numbers or arrays; "
+                "put anything else into a closure."
             )
-        return jnp.asarray(
-            leaf if isinstance(leaf, jax.Array) else np.asarray(leaf, np.float64), jnp.float64
-        )
+        if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
+            return jnp.asarray(leaf, jnp.float64)  # a mask, of which nothing is lost
+        return jnp.asarray(real_array(leaf, f"params{_place(path)}"), jnp.float64)
 
     with (
         jax.ensure_compile_time_eval()
     ):  # a model that is built inside `jit` must not keep numbers of that program
-        return jax.tree_util.tree_map(convert, params, is_leaf=_is_list_of_numbers)
+        return jax.tree_util.tree_map_with_path(convert, params, is_leaf=_is_list_of_numbers)
+
+
+def _place(path: tuple) -> str:
+    return jax.tree_util.keystr(path)[:200]
+
+
+def merged_parameters(own: PyTree, given: PyTree, model: str) -> PyTree:
+    """A model's parameters with given ones in place: the same names, nested in the same way, of the
+    same shapes.
+
+    Args:
+        own: the model's parameters; `given`: those that differ, as a dictionary if the model's are
+            one, else all of them.
+        model: name of the model.
+    """
+    if given is None or (own is None and isinstance(given, dict) and not given):
+        return own
+    if isinstance(own, dict) and isinstance(given, dict):
+        refuse_unknown(own, given, model)
+        converted = as_parameters(given)
+        for name, value in converted.items():
+            _refuse_other_shape(own[name], value, repr(name), model)
+        return {**own, **converted}
+    if own is None or isinstance(own, dict):
+        has = "has no parameters" if own is None else "has parameters by name"
+        raise ModelError(
+            f"params is {shown(given)}, but {model} {has}, expected "
+            f"{'None' if own is None else 'a dictionary of those that differ'}."
+        )
+    converted = as_parameters(given)
+    _refuse_other_shape(own, converted, "", model)
+    return converted
+
+
+def refuse_unknown(own: PyTree, given: dict, model: str) -> None:
+    """Raise if a name in `given` is no parameter of the model."""
+    for name in given:
+        if name not in own:
+            raise ModelError(
+                f"unknown parameter {shown(name)} of {model}{did_you_mean(name, map(str, own))}"
+            )
+
+
+def _refuse_other_shape(own: PyTree, value: PyTree, name: str, model: str) -> None:
+    """Raise unless a parameter is nested like the model's own, with arrays of the same shapes."""
+    at = f"parameter {name}".strip()
+    mine, mine_tree = jax.tree_util.tree_flatten_with_path(own)
+    leaves, tree = jax.tree_util.tree_flatten(value)
+    if tree != mine_tree:
+        inside = ", ".join(sorted(_place(path) for path, _ in mine)[:12])
+        raise ModelError(
+            f"{at} is nested in another way than that of {model}, expected "
+            f"{'the entries ' + inside if inside and mine[0][0] else 'a number or an array'}."
+        )
+    for (path, expected), leaf in zip(mine, leaves, strict=True):
+        if jnp.shape(leaf) != jnp.shape(expected):
+            raise ModelError(
+                f"{at}{_place(path)} has shape {jnp.shape(leaf)}, expected "
+                f"{jnp.shape(expected)} as in {model}."
+            )
 
 
 def _is_list_of_numbers(x) -> bool:
@@ -87,5 +143,7 @@ def _is_list_of_numbers(x) -> bool:
     return (
         type(x) in (list, tuple)
         and bool(x)
-        and all(isinstance(e, (int, float, np.generic)) or _is_list_of_numbers(e) for e in x)
+        and all(
+            isinstance(e, (int, float, complex, np.generic)) or _is_list_of_numbers(e) for e in x
+        )
     )

@@ -1,23 +1,25 @@
-"""The end of a sentence that refuses an unknown name."""
+"""What a name that does not exist may have meant."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-CUTOFF = 0.55
-"""Least similarity of a suggestion to the word [1]."""
+MOST_SHOWN = 24
+"""Names listed in one sentence where none is close."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?`, or, where no known name is similar, a list of all of them.
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: the names close to it, or those that exist.
 
-    Args:
-        word: the name that is not known.
-        known: the names that are.
+    Example:
+        >>> did_you_mean("lenght", ["length", "mass"])
+        "; did you mean 'length'?"
     """
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=2, cutoff=CUTOFF)
+    known = [str(x) for x in known]
+    close = difflib.get_close_matches(str(name)[:100], known, n=2, cutoff=0.55)
     if close:
         return f"; did you mean {' or '.join(map(repr, close))}?"
-    return f"; there are: {', '.join(known) or 'none'}."
+    more = len(known) - MOST_SHOWN
+    listed = ", ".join(known[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return f"; there are: {listed or 'none'}."

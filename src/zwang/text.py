@@ -48,7 +48,7 @@ def checked_name(name: object, what: str) -> str:
         ModelError: for something that is no text, is empty, is too long or has hidden characters.
     """
     if not isinstance(name, str):
-        raise ModelError(f"{what} is {name!r:.80}, expected text.")
+        raise ModelError(f"{what} is {name!r:.80}, expected a text.")
     if not name.strip():
         raise ModelError(f"{what} is empty; give it a name of at least one letter.")
     if len(name) > LONGEST_NAME:

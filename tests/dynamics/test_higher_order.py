@@ -219,16 +219,19 @@ def test_the_tram_follows_its_programme():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda h: h({"x": 0}), "order 0, expected 1, 2, 3"),
+        (lambda h: h({"x": 0}), "order of variable 'x' is 0, expected a whole number"),
         (
             lambda h: h({"x": 2}, relations=[zw.Relation(lambda x, t, p: t, name="r")]),
             "depends on none of the variables: x",
         ),
         (
             lambda h: h({"x": 2}, relations=[zw.Relation(lambda x, t, p: x["y"][0], name="r")]),
-            "'r': .* failed: KeyError",
+            "'r': .* asks for 'y', which does not exist",
         ),
-        (lambda h: h({"x": 2}, units={"z": "m"}), "units names 'z'; the variables are: x"),
+        (
+            lambda h: h({"x": 2}, units={"z": "m"}),
+            "units names 'z', which is no variable; there are: x",
+        ),
     ],
 )
 def test_wrong_orders_are_told_in_a_sentence(call, says):

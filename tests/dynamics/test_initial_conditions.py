@@ -102,7 +102,10 @@ def test_a_negative_mass_is_named():
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        ({"duration": 1.0, "params": {"lenght": 2.0}}, ("unknown parameter 'lenght'", "length, m")),
+        (
+            {"duration": 1.0, "params": {"lenght": 2.0}},
+            ("unknown parameter 'lenght'", "did you mean 'length'"),
+        ),
         ({"duration": -1.0}, ("duration is -1.0",)),
         ({"duration": 1.0, "times": [1.0]}, ("either duration", "not both")),
         ({}, ("either duration",)),
@@ -127,9 +130,9 @@ def test_wrong_shapes_are_named_with_what_was_expected():
         zw.Model(zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(3)))
     with sentence("nq = 4 and nv = 3", "velocity_map"):
         zw.System(4, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: jnp.zeros(3), nv=3)
-    with sentence("constraints is one constraint"):
+    with sentence("constraints is one Holonomic", "expected a list"):
         zw.Model(free_particle(2), zw.Holonomic(lambda q, t, p: q[0]))  # type: ignore
-    with sentence("params holds 'long'"):
+    with sentence("params['length'] holds 'long'"):
         zw.Model(free_particle(2), params={"length": "long"})
 
 

@@ -87,7 +87,7 @@ def test_a_velocity_map_enters_A_and_b():
 @pytest.mark.parametrize(
     ("constraint", "sentence"),
     [
-        (zw.Holonomic(lambda q, t: q[0]), "phi(q, t, p) failed"),
+        (zw.Holonomic(lambda q, t, p: q @ jnp.ones(7)), "phi(q, t, p) failed"),
         (zw.Holonomic(lambda q, t, p: jnp.outer(q, q)), "expected a scalar or a vector"),
         (zw.Nonholonomic(lambda q, v, t, p: v @ jnp.ones(7)), "psi(q, v, t, p) failed"),
         (
@@ -104,6 +104,11 @@ def test_a_wrong_constraint_function_is_named_in_one_sentence(constraint, senten
         and repr(constraint.name) in str(caught.value)
         and "\n" not in str(caught.value)
     )
+
+
+def test_a_constraint_function_with_an_argument_missing_is_refused_when_it_is_given():
+    with pytest.raises(zw.ModelError, match=r"'rod': phi takes \(q, t\), expected .*\(q, t, p\)"):
+        zw.Holonomic(lambda q, t: q[0], name="rod")
 
 
 def test_two_constraints_cannot_share_a_name():

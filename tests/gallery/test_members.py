@@ -149,7 +149,7 @@ def test_figures_have_labels_with_units(name):
         (lambda: zw.gallery.load("zzz"), "there are: pendulum, "),
         (
             lambda: zw.gallery.load("pendulum", lenght=2.0),
-            "no setting 'lenght'; it has: length, mass, angle, gravity",
+            "no setting 'lenght'; did you mean 'length'",
         ),
         (lambda: zw.gallery.load("n-four-bar", N=0), "N = 0"),
         (lambda: zw.gallery.load("n-four-bar", units="inch"), "'inch'; expected m-kg or mm-g"),

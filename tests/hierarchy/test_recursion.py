@@ -199,7 +199,7 @@ def test_levels_are_differentiable_through_dependent_rows():
         (lambda m: zw.enforce(m, *at_rest(m), levels=["1"]), "list of lists"),
         (
             lambda m: zw.enforce(m, *at_rest(m), levels=[["9"]]),
-            "no constraint '9'; it has: 1, 2, 3",
+            "no constraint '9'; there are: 1, 2, 3",
         ),
         (lambda m: zw.enforce(m, *at_rest(m), levels=[["1"], ["1"]]), "'1' 2 times"),
         (lambda m: zw.enforce(m, *at_rest(m), clearance={"9": 1.0}), "clearance names '9'"),

@@ -68,7 +68,7 @@ BAD_NAMES = {
     "a reversed text": ("\u202etxet", r"U\+202E"),
     "5000 characters": (LONG, "5000 characters"),
     "nothing": ("", "is empty"),
-    "a number": (3, "expected text"),
+    "a number": (3, "expected a text"),
 }
 NAMES = [
     case

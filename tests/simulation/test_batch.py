@@ -132,7 +132,7 @@ def test_members_with_parameters_of_their_own():
         ({"v0": np.zeros((4, 2))}, "different numbers of members: q0: 5, v0: 4"),
         ({"v0": np.zeros(3)}, r"v0 has shape \(3,\), expected \(2,\) for all members"),
         ({"params": {"mass": 1.0}}, "unknown parameter 'mass'"),
-        ({"chunk": 0}, "at least 1 member"),
+        ({"chunk": 0}, "chunk is 0, expected a whole number of at least 1"),
     ],
 )
 def test_wrong_input(change, says):

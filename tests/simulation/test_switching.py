@@ -235,7 +235,7 @@ def test_other_instants_compile_nothing():
         (lambda: zw.Switch("rope", on=1.0, transition="soft"), "'impulsive' or 'impact-free'"),
         (
             lambda: bob_run([0.5, 0.0], [0.0, 0.0], zw.Switch("rop", on=1.0)),
-            "no constraint 'rop'; it has: rope, blade",
+            "no constraint 'rop'; did you mean 'rope'",
         ),
         (lambda: bob_run([0.5, 0.0], [0.0, 0.0], ROPE, ROPE), "two switches"),
         (lambda: bob_run([0.5, 0.0], [0.0, 0.0], "rope"), "expected zw.Switch"),

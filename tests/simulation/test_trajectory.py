@@ -138,8 +138,8 @@ def test_too_many_steps_keeps_what_was_reached():
     [
         ({"times": [0.0]}, "at least two instants"),
         ({"times": [0.0, 1.0, 0.5]}, "increasing"),
-        ({"gradient": "both"}, "'forward', 'reverse' or None"),
-        ({"step": -1.0}, "positive number of seconds"),
+        ({"gradient": "both"}, "'forward' or 'reverse' or None"),
+        ({"step": -1.0}, r"positive number \[s\]"),
         ({"params": {"mass": 1.0}}, "unknown parameter 'mass'"),
     ],
 )

@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.drift.consistent import pieces
@@ -21,6 +22,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import (
     Start,
     begin,
+    refuse_asymmetric_mass,
     refuse_non_finite,
     refuse_singular_mass,
     with_mass,
@@ -114,6 +116,7 @@ class Diagnosis:
         return "\n".join(_lines(self))
 
 
+@host_only("check the model before, with the numbers of one state")
 def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     """Diagnose a model at a state, which need not meet the constraints.
 
@@ -127,6 +130,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
         ModelError: for functions that return NaN, and for a direction with neither mass nor
             constraint.
     """
+    instance(model, Model, "check: model", "a zw.Model")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     dynamics = model.dynamics(
         params, Proximal()
@@ -135,6 +139,9 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
+    for s in _nearby(dynamics, state):
+        M = np.asarray(pieces(dynamics, s).M)
+        refuse_asymmetric_mass(model, M, f"at q = {np.array2string(np.asarray(s.q), threshold=6)}")
     found = _diagnose(model, dynamics, state, start)
     if model.servo is None:
         return found
@@ -227,6 +234,13 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
         left = left - (left @ span.T) @ span
     _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
     return Vt[sigma > RANK_THRESHOLD]
+
+
+def _nearby(dynamics: Dynamics, s: State) -> list[State]:
+    """Three random states near s, always the same ones."""
+    random, q = np.random.default_rng(1788), np.asarray(s.q)
+    moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
+    return [State(x, s.v, s.t) for x in moved]  # type: ignore[arg-type]
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

@@ -32,6 +32,7 @@ from jaxtyping import PyTree
 from zwang.algebra.kernel import WeightedPseudoinverse
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
+from zwang.arguments import count, function, items, label, mapping, optional_function
 from zwang.arrays import as_parameters
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import (
@@ -40,10 +41,13 @@ from zwang.equations.constraint import (
     Holonomic,
     Nonholonomic,
 )
-from zwang.equations.constraint.equation import first_line
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
+from zwang.tracing import outcome, returned
 
+HIGHEST = 50
+"""Largest order of a variable: every derivative of a relation doubles its program."""
 SWEEPS = 3
 """Newton steps of the retraction onto the lowest derivatives of relations; it starts within one
 step's error, and two suffice.
@@ -70,6 +74,10 @@ class Relation:
 
     residual: Callable
     name: str = "relation"
+
+    def __post_init__(self):
+        label(self.name, "Relation: name")
+        function(self.residual, f"relation {self.name!r}: residual", "(x, t, p) → residual")
 
 
 def HigherOrder(
@@ -119,9 +127,18 @@ def HigherOrder(
         ...     lambda x, t, p: jnp.stack([p["V"] - p["R"] * x["current"][0] - p["k"] * x["angle"][1], p["k"] * x["current"][0]]),
         ...     params={"L": 0.1, "J": 0.01, "V": 12.0, "R": 1.0, "k": 0.1})
     """  # noqa: E501
+    orders = mapping(orders, "HigherOrder: orders", "name -> order 1, 2, 3 ...")
+    if not orders:
+        raise ModelError("HigherOrder: orders is empty, expected at least one variable.")
     for variable, k in orders.items():
-        if not isinstance(k, int) or k < 1:
-            raise ModelError(f"{name}: variable {variable!r} has order {k!r}, expected 1, 2, 3 …")
+        label(variable, "HigherOrder: the name of a variable")
+        count(k, f"{name}: the order of variable {variable!r}", least=1, most=HIGHEST)
+    function(mass_matrix, "HigherOrder: mass_matrix", "(x, t, p) → M")
+    function(force, "HigherOrder: force", "(x, t, p) → F")
+    optional_function(potential, "HigherOrder: potential", "(x, t, p) → energy")
+    relations = items(
+        relations, (Relation, AbstractConstraint), "HigherOrder: relations", "zw.Relation(residual)"
+    )
     layout = Layout(dict(orders))
     params = as_parameters(params)
     system = System(
@@ -188,7 +205,8 @@ class Layout:
         for variable in units:
             if variable not in self.orders:
                 raise ModelError(
-                    f"units names {variable!r}; the variables are: {', '.join(self.orders)}."
+                    f"units names {variable!r}, which is no variable"
+                    f"{did_you_mean(variable, self.orders)}"
                 )
         unit = lambda x, j: (
             f"{units[x]}/s{'' if j == 1 else '²³⁴⁵⁶⁷⁸⁹'[j - 2 : j - 1]}"
@@ -229,9 +247,9 @@ class DifferentiatedRelation:
 
     def residual(self, q, v, highest, t, p):
         """r, from all derivatives."""
-        return jnp.atleast_1d(
-            jnp.asarray(self.relation.residual(self.layout.split(q, v, highest), t, p))
-        )
+        what = f"relation {self.relation.name!r}: residual(x, t, p)"
+        r = returned(self.relation.residual(self.layout.split(q, v, highest), t, p), what)
+        return jnp.atleast_1d(jnp.asarray(r))
 
     def derivative(self, order: int, q, v, highest, t, p):
         """r differentiated `order` times along the motion, as long as no highest derivative is
@@ -255,28 +273,14 @@ class DifferentiatedRelation:
         layout, random = self.layout, np.random.default_rng(2017)
         seen = np.zeros(layout.nq + 2 * layout.nv, bool)
 
-        def residual(z, t):
-            q, v, highest = (
-                z[: layout.nq],
-                z[layout.nq : layout.nq + layout.nv],
-                z[layout.nq + layout.nv :],
-            )
-            return self.residual(q, v, highest, t, p)
-
+        what = f"relation {self.relation.name!r}: residual(x, t, p)"
+        first, last = layout.nq, layout.nq + layout.nv
+        residual = lambda z, t, p: self.residual(z[:first], z[first:last], z[last:], t, p)
+        outcome(residual, what, np.zeros(len(seen)), np.zeros(()), p)
         slope = jax.jacfwd(residual)
         for _ in range(3):
-            try:
-                rows = np.asarray(
-                    slope(
-                        jnp.asarray(random.standard_normal(len(seen))),
-                        jnp.asarray(random.uniform()),
-                    )
-                )
-            except Exception as error:
-                raise ModelError(
-                    f"relation {self.relation.name!r}: residual(x, t, p) failed: "
-                    f"{first_line(error)}"
-                ) from error
+            at = jnp.asarray(random.standard_normal(len(seen))), jnp.asarray(random.uniform())
+            rows = np.asarray(slope(*at, p))
             seen |= np.any((rows != 0) | np.isnan(rows), axis=0)
         top = {}
         for i, (variable, k) in enumerate(layout.orders.items()):

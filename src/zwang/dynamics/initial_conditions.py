@@ -11,6 +11,7 @@ from jaxtyping import PyTree
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.arguments import host_only, instance
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
 from zwang.dynamics.drift.metric import dense_mass, mass_blocks
@@ -22,6 +23,12 @@ from zwang.errors import ModelError, Result
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
 takes without being told to.
+"""
+
+
+SYMMETRIC = 1e-8
+"""Largest difference between M and its transpose, relative to the entry or to the masses that it
+couples, that counts as round-off.
 """
 
 
@@ -82,6 +89,7 @@ def all_on(dynamics: Dynamics) -> Dynamics:
     )
 
 
+@host_only("move the start before, or give it to zw.trajectory, which moves it")
 def consistent_state(
     model: Model,
     q,
@@ -110,6 +118,7 @@ def consistent_state(
         ModelError: if no consistent state is found from this guess, with the constraint that is
             worst.
     """
+    instance(model, Model, "consistent_state: model", "a zw.Model")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     dynamics = with_mass(model, model.dynamics(params, pseudoinverse), state)
     start = begin(dynamics, state)
@@ -203,6 +212,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     M = np.asarray(start.at.M)
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
+    refuse_asymmetric_mass(model, M, "at the start")
     if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
         return
     M = dense_mass(M)
@@ -238,6 +248,27 @@ def mass_is_positive(M: np.ndarray) -> bool:
     another complaint).
     """
     return bool(not np.all(np.isfinite(M)) or _is_positive(mass_blocks(M)))
+
+
+def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
+    """Raise if M, dense or in blocks, is not symmetric: only one triangle of it would be used."""
+    if M.ndim < 2:
+        return
+    blocks = mass_blocks(M) if M.ndim == 3 else M[None]
+    diagonal = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
+    size = np.maximum(np.abs(blocks), np.abs(np.swapaxes(blocks, 1, 2)))
+    size = np.maximum(size, diagonal[:, :, None] * diagonal[:, None, :])
+    off = np.abs(blocks - np.swapaxes(blocks, 1, 2)) > SYMMETRIC * size
+    if not np.any(off):
+        return
+    b, i, j = (int(x) for x in np.argwhere(off)[0])
+    first = b * blocks.shape[1]
+    names = [model.system.velocities[first + x] for x in (i, j)]
+    raise ModelError(
+        f"{model.name}: mass_matrix is not symmetric {where}: the entry of {names[0]!r} and "
+        f"{names[1]!r} is {blocks[b, i, j]:.6g}, that of {names[1]!r} and {names[0]!r} "
+        f"{blocks[b, j, i]:.6g}; give both the same value, for example (M + M.T) / 2."
+    )
 
 
 def _is_positive(blocks: np.ndarray) -> bool:

@@ -18,7 +18,15 @@ from zwang.algebra.judgement import allowance, relative_residual
 from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
-from zwang.arrays import as_parameters, is_concrete, on_device, require_float64, vector
+from zwang.arguments import flag, instance, items, label, number, strategy
+from zwang.arrays import (
+    as_parameters,
+    is_concrete,
+    merged_parameters,
+    on_device,
+    require_float64,
+    vector,
+)
 from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.drift.consistent import measure
@@ -26,11 +34,11 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_term
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.sparse_structure import MISSED, Sparsity, Structure
 from zwang.equations.constraint import AbstractConstraint, Constraints
-from zwang.equations.constraint.equation import first_line
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError, Result
-from zwang.text import check_names, checked_name
+from zwang.text import check_names
+from zwang.tracing import outcome, returned
 
 
 class Model(eqx.Module):
@@ -81,38 +89,26 @@ class Model(eqx.Module):
         assembly: Any = None,
     ):
         require_float64()
-        if isinstance(constraints, AbstractConstraint):
-            raise ModelError(
-                "Model: constraints is one constraint, expected a list: "
-                f"constraints=[{constraints.name}]."
-            )
-        for c in constraints:
-            if not isinstance(c, AbstractConstraint):
-                raise ModelError(
-                    f"Model: constraints holds {c!r:.80}, expected zw.Holonomic, "
-                    "zw.Nonholonomic or zw.AccelerationConstraint."
-                )
-        # names go into files and onto the terminal after the run, so they are checked before it
-        checked_name(name, "Model: name")
-        for c in constraints:
-            check_names((c.name, *c.parts), "Model: the name of a constraint")
-        self.system, self.singular_mass, self.name, self.assembly = (
-            system,
-            singular_mass,
-            name,
-            assembly,
+        self.system = instance(system, System, "Model: system", "a zw.System or zw.Lagrangian(...)")
+        self.singular_mass = flag(singular_mass, "Model: singular_mass")
+        self.name, self.assembly = label(name, "Model: name"), assembly
+        constraints = items(
+            constraints,
+            AbstractConstraint,
+            "Model: constraints",
+            "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
         )
+        for c in constraints:  # a class of the user's checks no names
+            check_names((c.name, *c.parts), "Model: the name of a constraint")
         self.params, self.servo = as_parameters(params), None
         p = self.parameters()
         _check_shapes(system, p)
         self.constraints = Constraints(constraints, system, p)
         self.sparsity = Sparsity(system, self.constraints, p)
         if servo is not None:
-            if not isinstance(servo, AbstractControlLaw):
-                raise ModelError(
-                    f"Model: servo is {servo!r:.80}, expected zw.Servo(constraints, actuation, "
-                    "...)."
-                )
+            instance(
+                servo, AbstractControlLaw, "Model: servo", "zw.Servo(constraints, actuation, ...)"
+            )
             servo.checked(self.dynamics(pseudoinverse=Proximal()))
             self.servo = servo
 
@@ -131,6 +127,13 @@ class Model(eqx.Module):
         """The model's equation of motion with given parameters and methods, and what an implicit
         integrator needs to know of it.
         """
+        strategy(
+            pseudoinverse,
+            (AbstractPseudoinverse, Sparse),
+            "pseudoinverse",
+            "zw.Proximal(), zw.SVD() ...",
+        )
+        strategy(formulation, AbstractFormulation, "formulation", "zw.Campbell() or another one")
         p = self.parameters(params)
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
@@ -191,19 +194,15 @@ class Model(eqx.Module):
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""
-        if isinstance(self.params, dict) and isinstance(params, dict):
-            for name in params:
-                if name not in self.params:
-                    known = ", ".join(map(str, self.params)) or "none"
-                    raise ModelError(f"unknown parameter {name!r}; {self.name} has: {known}.")
-            return {**self.params, **as_parameters(params)}
-        return as_parameters(params)
+        return merged_parameters(self.params, params, self.name)
 
     def state(self, q, v, t=0.0) -> State:
         """q, v, t as a checked `State`."""
         s = self.system
         return State(
-            vector(q, s.nq, "q", s.coordinates), vector(v, s.nv, "v", s.velocities), on_device(t)
+            vector(q, s.nq, "q", s.coordinates),
+            vector(v, s.nv, "v", s.velocities),
+            on_device(number(t, "t", unit="s")),
         )
 
 
@@ -277,6 +276,7 @@ def motion(
     Raises:
         ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
     """
+    instance(model, Model, "motion: model", "a zw.Model")
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     state = model.state(q, v, t)
     answer = motion_of(dynamics, state)
@@ -412,24 +412,20 @@ def _check_shapes(system: System, p: PyTree) -> None:
     q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
     nq, nv = system.nq, system.nv
 
-    def shape(function, what, *args):
-        try:
-            return jax.eval_shape(lambda *a: jnp.asarray(function(*a, p)), *args).shape
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(
-                f"{what} failed for q of shape ({nq},) and v of shape ({nv},): {first_line(error)}"
-            ) from error
+    def shape(function, what, *args, lists=False):
+        whole = lambda *a: jnp.asarray(returned(function(*a), what, integers=True, lists=lists))
+        return outcome(whole, what, *args, p).shape
 
-    M = shape(system.mass_matrix, "mass_matrix(q, t, p)", q, t)
+    M = shape(system.mass_matrix, "mass_matrix(q, t, p)", q, t, lists=True)
     if not (M in ((nv,), (nv, nv)) or (len(M) == 3 and M[0] * M[1] == nv and M[1] == M[2])):
         raise ModelError(
             f"mass_matrix(q, t, p) returns shape {M}, expected ({nv},) diagonal, ({nv}, {nv}) "
             f"dense or (blocks, k, k) with blocks·k = {nv}."
         )
+    F = shape(system.force, "force(q, v, t, p)", q, v, t, lists=True)
+    if F != (nv,):
+        raise ModelError(f"force(q, v, t, p) returns shape {F}, expected ({nv},).")
     for function, what, args, expected in (
-        (system.force, "force(q, v, t, p)", (q, v, t), (nv,)),
         (system.velocity_map, "velocity_map(q, t, p)", (q, t), (nq, nv)),
         (system.offset, "offset(q, t, p)", (q, t), (nq,)),
         (system.retract, "retract(q, dv, t, p)", (q, v, t), (nq,)),

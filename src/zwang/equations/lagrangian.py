@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
+from zwang.arguments import count, function, optional_function
 from zwang.equations.system import System
+from zwang.tracing import returned
 
 
 def Lagrangian(
@@ -36,13 +38,21 @@ def Lagrangian(
         >>> pendulum = Lagrangian(lambda q, v, t, p: 0.5 * v[0] ** 2, lambda q, t, p: -9.81 * jnp.cos(q[0]), nq=1)
     """  # noqa: E501
 
+    count(nq, "Lagrangian: nq", least=1)
+    function(kinetic, "Lagrangian: kinetic", "(q, v, t, p) → T")
+    optional_function(potential, "Lagrangian: potential", "(q, t, p) → V")
+    optional_function(force, "Lagrangian: force", "(q, v, t, p) → Q")
+
+    def energy(q, v, t, p):
+        return returned(kinetic(q, v, t, p), "Lagrangian: kinetic(q, v, t, p)")
+
     def mass_matrix(q, t, p):
-        return jax.hessian(kinetic, argnums=1)(q, jnp.zeros(nq), t, p)
+        return jax.hessian(energy, argnums=1)(q, jnp.zeros(nq), t, p)
 
     def total_force(q, v, t, p):
-        momentum = jax.grad(kinetic, argnums=1)
+        momentum = jax.grad(energy, argnums=1)
         change = jax.jvp(lambda q, t: momentum(q, v, t, p), (q, t), (v, jnp.ones_like(t)))[1]
-        F = jax.grad(kinetic)(q, v, t, p) - change
+        F = jax.grad(energy)(q, v, t, p) - change
         F = F if potential is None else F - jax.grad(potential)(q, t, p)
         return F if force is None else F + jnp.asarray(force(q, v, t, p))
 

@@ -8,8 +8,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.arguments import count, function, labels, optional_function, text, texts
 from zwang.errors import ModelError
-from zwang.text import check_names
 
 
 class Names(tuple):
@@ -105,15 +105,19 @@ class System(eqx.Module):
         energy_unit: str = "J",
         controller_states: int = 0,
     ):
-        self.controller_states = controller_states
-        self.nq, self.nv = nq, nq if nv is None else nv
-        self.mass_matrix, self.force, self.energy_unit = mass_matrix, force, energy_unit
-        self.velocity_map, self.offset, self.retract, self.potential = (
-            velocity_map,
-            offset,
-            retract,
-            potential,
+        self.controller_states = count(controller_states, "System: controller_states", least=0)
+        # variables of first order have velocities and no coordinates (`zw.HigherOrder`)
+        self.nq = count(nq, "System: nq", least=1 if nv is None else 0)
+        self.nv = self.nq if nv is None else count(nv, "System: nv", least=1)
+        self.mass_matrix = function(mass_matrix, "System: mass_matrix", "(q, t, p) → M")
+        self.force = function(force, "System: force", "(q, v, t, p) → F")
+        self.energy_unit = text(energy_unit, "System: energy_unit")
+        self.velocity_map = optional_function(
+            velocity_map, "System: velocity_map", "(q, t, p) → N of shape (nq, nv)"
         )
+        self.offset = optional_function(offset, "System: offset", "(q, t, p) → n of shape (nq,)")
+        self.retract = optional_function(retract, "System: retract", "(q, dv, t, p) → q")
+        self.potential = optional_function(potential, "System: potential", "(q, t, p) → energy")
         if self.nq != self.nv and velocity_map is None:
             raise ModelError(
                 f"System has nq = {self.nq} and nv = {self.nv} but no velocity_map: "
@@ -164,11 +168,12 @@ class System(eqx.Module):
 def _names(
     given: Sequence[str] | None, default: Sequence[str], what: str, unique: bool = True
 ) -> Names:
-    names = Names(default) if given is None else Names(given)
+    if given is None:
+        return Names(default)
+    read = labels if unique else texts
+    names = Names(read(given, f"System: {what}"))
     if len(names) != len(default):
         raise ModelError(f"System got {len(names)} {what}, expected {len(default)}.")
-    if given is not None:
-        check_names((x for x in names if unique or x != ""), f"System: one of {what}")
     if unique and len(set(names)) != len(names):
         raise ModelError(
             f"System got {what} that repeat a name: {', '.join(names)}; give each its own."

@@ -38,13 +38,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 
 from zwang.errors import ModelError
 from zwang.gallery.example import Example as Example
 from zwang.gallery.index import ENTRIES as ENTRIES
 from zwang.gallery.index import NAMES as NAMES
+from zwang.suggestions import did_you_mean
 
 
 def load(name: str, **settings) -> Example:
@@ -64,18 +64,12 @@ def load(name: str, **settings) -> Example:
 
     require_float64()
     if name not in ENTRIES:
-        close = difflib.get_close_matches(name, NAMES, n=2, cutoff=0.5)
-        hint = (
-            f"did you mean {' or '.join(map(repr, close))}?"
-            if close
-            else f"there are: {', '.join(NAMES)}."
-        )
-        raise ModelError(f"the gallery has no model {name!r}; {hint}")
+        raise ModelError(f"the gallery has no model {name!r:.100}{did_you_mean(name, NAMES)}")
     entry = ENTRIES[name]
     for setting in settings:
         if setting not in entry.settings:
             raise ModelError(
-                f"{name} has no setting {setting!r}; it has: {', '.join(entry.settings)}."
+                f"{name} has no setting {setting!r}{did_you_mean(setting, entry.settings)}"
             )
     defaults = {key: setting.default for key, setting in entry.settings.items()}
     built = {**defaults, **settings}

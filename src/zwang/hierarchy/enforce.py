@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.mass_matrix import factor_mass
+from zwang.arguments import instance, mapping
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.dynamics.model import Model
@@ -233,12 +234,12 @@ def enforce(
         >>> top = zw.enforce(model, q, v)
         >>> [level.rank for level in top.levels], top.conflicts
     """  # noqa: E501
+    instance(model, Model, "enforce: model", "a zw.Model or a zw.Hierarchy")
     chosen = chosen_levels(model, levels)
-    roots = roots_of(model, chosen, clearance or {})
-    nonideal = any(
-        c.nonideal is not None
-        for c in owners(model.constraints.members, [n for level in chosen for n in level])
-    )
+    clearance = {} if clearance is None else mapping(clearance, "clearance", "name -> R")
+    roots = roots_of(model, chosen, clearance)
+    names = [n for level in chosen for n in level]
+    nonideal = any(c.nonideal is not None for c in owners(model.constraints.members, names))
     if nonideal and any(root is not None for root in roots):
         raise ModelError(
             f"{model.name}: clearances are for ideal constraints; a nonideal force depends on a "
@@ -285,6 +286,8 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
         >>> held = zw.impose(top, zw.Holonomic(lambda q, t, p: q["platform.x"], name="brake"))
         >>> held.conflicts, held.below is top
     """
+    instance(enforced, Enforced, "impose: enforced", "what zw.enforce(model, q, v) returns")
+    instance(constraint, AbstractConstraint, "impose: constraint", "a zw.Holonomic or another one")
     if any(constraint.name in level.names for level in enforced.levels):
         raise ModelError(
             f"constraint name {constraint.name!r} is in use; give the new one its own name=."

@@ -11,11 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arguments import labels, listed, real_array
 from zwang.arrays import is_concrete
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
 
 
 def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
@@ -25,17 +27,18 @@ def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
             if model.assembly is not None
             else tuple((n,) for n in model.constraints.names)
         )
-    if isinstance(given, str) or any(isinstance(level, str) for level in given):
-        raise ModelError(
-            f"levels is {given!r:.80}, expected a list of lists of constraint names, the lowest "
-            "level first."
-        )
+    lists = "lists of constraint names, the lowest level first"
+    if isinstance(given, (list, tuple)) and any(isinstance(level, str) for level in given):
+        raise ModelError(f"levels is {given!r:.80}, expected a list of {lists}.")
+    given = [
+        labels(level, "a level of levels")
+        for level in listed(given, "levels", f"a list of {lists}")
+    ]
     known = set(model.constraints.names)
     for n, count in Counter(n for level in given for n in level).items():
         if n not in known:
             raise ModelError(
-                f"{model.name} has no constraint {n!r}; it has: "
-                f"{', '.join(model.constraints.names) or 'none'}."
+                f"{model.name} has no constraint {n!r}{did_you_mean(n, model.constraints.names)}"
             )
         if count > 1:
             raise ModelError(f"levels names constraint {n!r} {count} times.")
@@ -87,8 +90,8 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
     for name in clearance:
         if not any(name in level for level in levels):
             raise ModelError(
-                f"clearance names {name!r}, which is no constraint of the levels: "
-                f"{', '.join(n for x in levels for n in x)}."
+                f"clearance names {name!r}, which is no constraint of the levels"
+                f"{did_you_mean(name, (n for x in levels for n in x))}"
             )
     roots, rows = [], model.constraints.row_slices
     for level in levels:
@@ -109,7 +112,7 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
 
 def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
     """R^½ of a number, a vector of variances, or a matrix."""
-    R = jnp.asarray(R, jnp.float64)
+    R = jnp.asarray(real_array(R, f"clearance of {name!r}"), jnp.float64)
     if R.shape not in ((), (rows,), (rows, rows)):
         raise ModelError(
             f"clearance of {name!r} has shape {R.shape}, expected a number, ({rows},) or "

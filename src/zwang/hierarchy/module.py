@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
+from zwang.arguments import flag, instance, items, label, listed, mapping, optional_function
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -46,6 +47,11 @@ class Module:
         name: str = "module",
         params: PyTree = None,
     ):
+        label(name, "Module: name")
+        constraints = items(
+            constraints, AbstractConstraint, f"module {name!r}: constraints", "zw.Holonomic(...)"
+        )
+        instance(system, (System, Model), f"module {name!r}: system", "a zw.System or a zw.Model")
         if isinstance(system, Model):
             if constraints:
                 raise ModelError(
@@ -53,12 +59,8 @@ class Module:
                     "added to a zw.Hierarchy."
                 )
             model = system if params is None else _with(system, params, name)
-        elif isinstance(system, System):
-            model = Model(system, constraints, params, name=name)
         else:
-            raise ModelError(
-                f"module {name!r}: system is {system!r:.80}, expected a zw.System or a zw.Model."
-            )
+            model = Model(system, constraints, params, name=name)
         if model.servo is not None:
             raise ModelError(
                 f"module {name!r} has a servo of its own; assemble its passive model, and give "
@@ -222,6 +224,14 @@ def Hierarchy(
         >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
     """  # noqa: E501
+    label(name, "Hierarchy: name")
+    optional_function(force, "Hierarchy: force", "(q, v, t, p) → forces by name")
+    optional_function(potential, "Hierarchy: potential", "(q, t, p) → energy")
+    flag(singular_mass, "Hierarchy: singular_mass")
+    if params is not None:
+        mapping(params, "Hierarchy: params", "name -> number")
+    if servo is not None:
+        instance(servo, AbstractControlLaw, "Hierarchy: servo", "zw.Servo(constraints, ...)")
     modules, added = _checked(levels, name)
     unique_names([m.name for m in modules])
     nq, nv = [0], [0]
@@ -257,7 +267,8 @@ def Hierarchy(
         what: [u for m in modules for u in getattr(m.model.system, what)]
         for what in ("units", "velocity_units")
     }
-    sizes = System(nq[-1], jnp.ones, jnp.zeros, nv=nv[-1], velocity_map=jnp.zeros, **system_names)
+    nothing = lambda *given: jnp.zeros(())
+    sizes = System(nq[-1], nothing, nothing, nv=nv[-1], velocity_map=nothing, **system_names)
     names = Names(sizes, nodes)
     whole = _parameters(modules, params, name)
     if force is not None or potential is not None:
@@ -333,13 +344,20 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
     return {**joined, **(own or {})} or None
 
 
-def _checked(levels, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
-    if not levels or not all(isinstance(level, (list, tuple)) for level in levels) or not levels[0]:
+def _checked(given: Any, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
+    given = listed(given, f"{name}: levels", "[[module, ...], [constraint, ...], ...]")
+    levels: list[Any] = [
+        level
+        if isinstance(level, (str, bytes, Mapping)) or not isinstance(level, Iterable)
+        else tuple(level)
+        for level in given
+    ]
+    if not levels or not all(isinstance(level, tuple) for level in levels) or not levels[0]:
         raise ModelError(
             f"{name}: expected levels = [[module, ...], [constraint, ...], ...]: lists, the "
             "first one of modules."
         )
-    modules = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
+    modules: list[Any] = [Module(m, name=m.name) if isinstance(m, Model) else m for m in levels[0]]
     for m in modules:
         if not isinstance(m, Module):
             raise ModelError(

@@ -4,7 +4,6 @@ a.crank.mass"]`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from zwang.errors import ModelError
 from zwang.hierarchy.stacked_parameters import stacked
+from zwang.suggestions import did_you_mean
 
 
 class Named:
@@ -104,10 +104,6 @@ def _entries(at: slice | int) -> np.ndarray | int:
 def _found(name: str, index: Mapping[str, Any], what: str):
     if name in index:
         return index[name]
-    close = difflib.get_close_matches(name, index, n=2, cutoff=0.5)
-    hint = (
-        f"did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else f"there are: {', '.join(list(index)[:12])}."
+    raise ModelError(
+        f"no module or entry of the {what} is named {name!r}{did_you_mean(name, index)}"
     )
-    raise ModelError(f"no module or entry of the {what} is named {name!r}; {hint}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.arguments import instance, shown
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.dynamics.control_law import Control
@@ -28,9 +29,10 @@ def controller(
     Raises:
         ModelError: if there is none, or if it does not fit the model.
     """
+    instance(model, Model, "control: model", "a zw.Model")
     given = model.servo if servo is None else servo
     if not isinstance(given, Servo):
-        found = "it has none" if given is None else f"got {given!r:.60}"
+        found = "it has none" if given is None else f"got {shown(given)}"
         raise ModelError(
             f"{model.name}: expected a zw.Servo, {found}; "
             "write f(model, servo, q, v), or f(model, q=q, v=v) for a model with a servo of its "
@@ -86,15 +88,19 @@ def control(
     Reference: servo paper, eq. (35).
     """
     bound = controller(model, servo, params, pseudoinverse)
-    if q is None or v is None:
-        raise ModelError(
-            f"{model.name}: control needs a state: zw.control(model, servo, q, v) or "
-            "zw.control(model, q=q, v=v)."
-        )
+    refuse_no_state("control", q, v)
     answer = control_of(bound, model.state(q, v, t))
     if throw and is_concrete(answer):
         raise_on_failure(answer, model)
     return answer
+
+
+def refuse_no_state(name: str, q, v) -> None:
+    """Raise unless q and v are given."""
+    if q is None or v is None:
+        raise ModelError(
+            f"{name} needs a state: zw.{name}(model, servo, q, v) or zw.{name}(model, q=q, v=v)."
+        )
 
 
 @program

@@ -27,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
+from zwang.arguments import instance, number, real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 
@@ -88,7 +89,7 @@ class Rate(AbstractGain):
     k: Float[Array, "..."]
 
     def __init__(self, k):
-        self.k = jnp.asarray(k, jnp.float64)
+        self.k = _numbers(k, "Rate: k")
 
     def coefficients(self, order):
         return [math.comb(order, i) * self.k ** (order - i) for i in range(order)]
@@ -109,7 +110,7 @@ class FirstOrder(AbstractGain):
     rate: Float[Array, "..."]
 
     def __init__(self, rate):
-        self.rate = jnp.asarray(rate, jnp.float64)
+        self.rate = _numbers(rate, "FirstOrder: rate")
 
     def coefficients(self, order):
         _fits(self, 1, order)
@@ -128,7 +129,8 @@ class SecondOrder(AbstractGain):
     zeta: Float[Array, "..."]
 
     def __init__(self, omega, zeta=1.0):
-        self.omega, self.zeta = jnp.asarray(omega, jnp.float64), jnp.asarray(zeta, jnp.float64)
+        self.omega = _numbers(omega, "SecondOrder: omega")
+        self.zeta = _numbers(zeta, "SecondOrder: zeta")
 
     def coefficients(self, order):
         _fits(self, 2, order)
@@ -145,7 +147,7 @@ class Poles(AbstractGain):
     rates: Float[Array, " r"]
 
     def __init__(self, *rates):
-        self.rates = jnp.asarray(rates, jnp.float64)
+        self.rates = _numbers(rates, "Poles: rates")
 
     def coefficients(self, order):
         _fits(self, len(self.rates), order)
@@ -204,7 +206,8 @@ class Robust(AbstractGain):
 
     def __init__(self, k, *, bound, layer, mismatch=0.0):
         self.k, self.bound, self.layer, self.mismatch = (
-            jnp.asarray(x, jnp.float64) for x in (k, bound, layer, mismatch)
+            jnp.asarray(number(x, f"Robust: {name}"), jnp.float64)
+            for name, x in (("k", k), ("bound", bound), ("layer", layer), ("mismatch", mismatch))
         )
         for name, least in (
             ("k", "positive"),
@@ -254,9 +257,20 @@ def _length(z: Float[Array, " rows"]) -> Float[Array, ""]:
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
 
-def as_gain(value) -> AbstractGain:
-    """A gain as it is, a number as `Rate`."""
-    return value if isinstance(value, AbstractGain) else Rate(value)
+def as_gain(value, name: str = "the constraint") -> AbstractGain:
+    """A gain as it is, a number as `Rate`; `name` is the constraint's."""
+    what = f"Servo: gain of {name!r}"
+    if isinstance(value, type):
+        instance(value, AbstractGain, what, "a number [1/s], zw.Poles(...) or another gain")
+    return value if isinstance(value, AbstractGain) else Rate(_numbers(value, what))
+
+
+def _numbers(value, name: str) -> Array:
+    """Finite real numbers [1/s] as an array; traced ones as they are."""
+    array = real_array(value, name, "numbers [1/s]")
+    if is_concrete(array) and not bool(jnp.all(jnp.isfinite(jnp.asarray(array)))):
+        raise ModelError(f"{name} is {value!r:.60}, expected finite numbers [1/s].")
+    return jnp.asarray(array, jnp.float64)
 
 
 def require_decay(name: str, gain: AbstractGain, order: int) -> None:

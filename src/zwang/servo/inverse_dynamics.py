@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
+from zwang.arguments import instance
 from zwang.arrays import is_concrete, vector
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.model import Model
@@ -69,6 +70,7 @@ def inverse_dynamics(
         ModelError: if a contradicts the passive constraints, with their names, or if the actuators
             cannot produce it, with the names of the velocities concerned.
     """
+    instance(model, Model, "inverse_dynamics: model", "a zw.Model")
     nv = model.system.nv
     a = vector(a, nv, "a", model.system.velocities)
     servo = Servo(

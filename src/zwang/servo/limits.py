@@ -29,6 +29,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
+from zwang.arguments import real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 
@@ -73,8 +74,10 @@ class Limits(eqx.Module):
     def __init__(
         self, lower: ArrayLike = -jnp.inf, upper: ArrayLike = jnp.inf, rate: ArrayLike | None = None
     ):
-        self.lower, self.upper = (jnp.asarray(x, jnp.float64) for x in (lower, upper))
-        self.rate = None if rate is None else jnp.asarray(rate, jnp.float64)
+        given = (("lower", lower), ("upper", upper), ("rate", rate))
+        self.lower, self.upper, self.rate = (  # type: ignore[assignment]
+            None if x is None and name == "rate" else _numbers(name, x) for name, x in given
+        )
 
     def check(self, nu: int) -> None:
         """Raise if limits do not fit `nu` actuators or leave nothing between them."""
@@ -120,6 +123,11 @@ class Limits(eqx.Module):
         reach = jnp.where(jnp.all(jnp.isfinite(before)), self.rate * elapsed, jnp.inf)
         before = jnp.where(jnp.isfinite(before), before, 0.0)
         return jnp.maximum(lower, before - reach), jnp.minimum(upper, before + reach)
+
+
+def _numbers(name: str, value) -> Array:
+    array = real_array(value, f"Limits: {name}", "a number or one per actuator")
+    return jnp.asarray(array, jnp.float64)
 
 
 def limited(

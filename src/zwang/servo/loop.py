@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from zwang.arguments import count, instance, number, real_array
 from zwang.dynamics.control_law import AbstractControlLaw, AbstractLoop, AbstractSampler, Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
@@ -84,20 +85,17 @@ class Loop(AbstractLoop):
         noise_v=0.0,
         seed=0,
     ):
-        self.model, self.params, self.sample_time, self.delay, self.seed = (
-            model,
-            params,
-            sample_time,
-            delay,
-            seed,
+        if model is not None:
+            instance(model, Model, "Loop: model", "the zw.Model that the controller believes")
+        if sample_time is not None:
+            sample_time = number(sample_time, "Loop: sample_time", above=0, unit="s")
+        delay = number(delay, "Loop: delay", least=0, unit="s")
+        self.model, self.params, self.sample_time, self.delay = model, params, sample_time, delay
+        self.seed = count(seed, "Loop: seed", most=2**32 - 1)
+        self.noise_q, self.noise_v = (
+            np.asarray(real_array(x, f"Loop: {name}", "standard deviations"))
+            for name, x in (("noise_q", noise_q), ("noise_v", noise_v))
         )
-        self.noise_q, self.noise_v = np.asarray(noise_q, float), np.asarray(noise_v, float)
-        if sample_time is not None and not (np.isfinite(sample_time) and sample_time > 0):
-            raise ModelError(
-                f"Loop: sample_time is {sample_time}, expected a positive number of seconds."
-            )
-        if not (np.isfinite(delay) and delay >= 0):
-            raise ModelError(f"Loop: delay is {delay}, expected seconds, 0 or more.")
         for name in ("noise_q", "noise_v"):
             if not np.all(np.isfinite(getattr(self, name)) & (getattr(self, name) >= 0)):
                 raise ModelError(
@@ -159,11 +157,6 @@ class Loop(AbstractLoop):
             if isinstance(plant.p, dict) and self.params is not None:
                 p = {**plant.p, **{name: p[name] for name in self.params}}
             return dataclasses.replace(plant.passive, p=p, scales=None)
-        if not isinstance(self.model, Model):
-            raise ModelError(
-                f"Loop: model is {self.model!r:.60}, expected the zw.Model that the controller "
-                "believes."
-            )
         theirs, ours = self.model.system, model.system
         if (theirs.nq, theirs.nv) != (ours.nq, ours.nv):
             raise ModelError(

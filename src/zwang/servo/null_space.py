@@ -35,6 +35,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.base import Pseudoinverse
+from zwang.arguments import real_array
 from zwang.equations.state import State
 
 THRESHOLD = 1e-9
@@ -136,7 +137,10 @@ ALL_NULL_SPACES = (LeastNorm, WeightedNorm, Preferred, PaperLeastNorm)
 
 
 def _given(value):
-    return value if callable(value) else jnp.asarray(value, jnp.float64)
+    if callable(value) and not isinstance(value, type):
+        return value
+    given = real_array(value, "null_space", "numbers, one per actuator, or a function (q, v, t, p)")
+    return jnp.asarray(given, jnp.float64)
 
 
 def _value(given, state: State, p) -> Array:

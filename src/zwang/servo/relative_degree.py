@@ -20,13 +20,14 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths
+from zwang.arguments import count, host_only
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.servo.control import controller
+from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
 from zwang.servo.null_space import THRESHOLD
@@ -79,6 +80,7 @@ class RelativeDegree:
         return f"relative degree {found}; {self.internal} of the states stay internal"
 
 
+@host_only("find the degrees before, at the numbers of one state")
 def relative_degree(
     model: Model,
     servo: Servo | None = None,
@@ -108,7 +110,10 @@ def relative_degree(
         higher differentiation: Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11,
         343-364.
     """
-    bound, state = controller(model, servo, params), model.state(q, v, t)
+    highest = count(highest, "highest", least=1, most=20)
+    bound = controller(model, servo, params)
+    refuse_no_state("relative_degree", q, v)
+    state = model.state(q, v, t)
     found = decoupling(bound, state, highest)
     degrees, rows = found.degrees, found.rows
     A = np.asarray(bound.dynamics.matrix(state))

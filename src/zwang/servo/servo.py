@@ -11,11 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.arguments import (
+    count,
+    function,
+    instance,
+    items,
+    labels,
+    mapping,
+    real_array,
+    strategy,
+    texts,
+)
 from zwang.arrays import require_float64
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
-from zwang.equations.constraint.equation import first_line
 from zwang.equations.constraint.units import residual_units
 from zwang.errors import ModelError
 from zwang.servo.controller import Controller
@@ -23,6 +33,8 @@ from zwang.servo.gains import AbstractGain, as_gain, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
+from zwang.suggestions import did_you_mean
+from zwang.tracing import outcome, returned
 
 
 class Servo(AbstractControlLaw):
@@ -81,13 +93,12 @@ class Servo(AbstractControlLaw):
         degrees: Mapping[str, int] | None = None,
         pseudoinverse: AbstractPseudoinverse | None = None,
     ):
-        if isinstance(constraints, AbstractConstraint) or not all(
-            isinstance(c, AbstractConstraint) for c in constraints
-        ):
-            raise ModelError(
-                "Servo: constraints must be a list of zw.Holonomic, zw.Nonholonomic or "
-                "zw.AccelerationConstraint."
-            )
+        constraints = items(
+            constraints,
+            AbstractConstraint,
+            "Servo: constraints",
+            "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
+        )
         for c in constraints:
             if c.nonideal is not None:
                 raise ModelError(
@@ -95,29 +106,32 @@ class Servo(AbstractControlLaw):
                     "model it in the system."
                 )
         require_float64()
-        self.constraints = tuple(constraints)
+        self.constraints = constraints
         if isinstance(actuation, Mapping):
             actuators = tuple(actuation) if actuators is None else actuators
             self.actuation = lambda q, t, p: actuation
         else:
             self.actuation = actuation if callable(actuation) else Constant(actuation)
-        self.actuators = None if actuators is None else tuple(actuators)
+        function(self.actuation, "Servo: actuation", "(q, t, p) → B of shape (nv, nu), or a matrix")
+        self.actuators = None if actuators is None else labels(actuators, "Servo: actuators")
         if self.actuators and len(set(self.actuators)) < len(self.actuators):
             raise ModelError(
                 f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own."
             )
-        self.actuator_units = None if actuator_units is None else tuple(actuator_units)
+        self.actuator_units = (
+            None if actuator_units is None else texts(actuator_units, "Servo: actuator_units")
+        )
+        strategy(null_space, AbstractNullSpace, "Servo: null_space", "zw.LeastNorm() ...")
+        strategy(pseudoinverse, AbstractPseudoinverse, "Servo: pseudoinverse", "zw.Proximal() ...")
         self.null_space = LeastNorm() if null_space is None else null_space
-        if limits is not None and not isinstance(limits, Limits):
-            raise ModelError(
-                f"Servo: limits is {limits!r:.60}, expected zw.Limits(lower=..., upper=..., "
-                "rate=...)."
-            )
+        if limits is not None:
+            instance(limits, Limits, "Servo: limits", "zw.Limits(lower=..., upper=..., rate=...)")
         self.limits = limits
         self.pseudoinverse = (
             Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
         )
-        self.degrees = self._checked_degrees({} if degrees is None else dict(degrees))
+        degrees = {} if degrees is None else mapping(degrees, "Servo: degrees", "name -> degree")
+        self.degrees = self._checked_degrees(degrees)
         self.gains = self._checked_gains(gains)
 
     def _checked_degrees(self, degrees: dict[str, int]) -> dict[str, int]:
@@ -125,8 +139,10 @@ class Servo(AbstractControlLaw):
         for name, degree in degrees.items():
             if name not in natural:
                 raise ModelError(
-                    f"Servo: degrees names {name!r}, but the constraints are {', '.join(natural)}."
+                    f"Servo: degrees names {name!r}, which is no servo constraint"
+                    f"{did_you_mean(name, natural)}"
                 )
+            count(degree, f"Servo: degree of {name!r}")
             if degree < natural[name] or (natural[name] == 0 and degree > 0):
                 raise ModelError(
                     f"Servo: degree {degree} of {name!r} does not fit its level; "
@@ -143,10 +159,10 @@ class Servo(AbstractControlLaw):
         for name in gains:
             if name not in controlled:
                 raise ModelError(
-                    f"Servo: gains names {name!r}, but constraints with a residual are: "
-                    f"{', '.join(controlled) or 'none'}."
+                    f"Servo: gains names {name!r}, which is no constraint with a residual"
+                    f"{did_you_mean(name, controlled)}"
                 )
-        checked = {name: as_gain(gain) for name, gain in gains.items()}
+        checked = {name: as_gain(gain, name) for name, gain in gains.items()}
         for name, gain in checked.items():
             require_decay(name, gain, self.degrees[name])
         return checked
@@ -159,6 +175,7 @@ class Servo(AbstractControlLaw):
                 "actuation is given by name of velocity, which is for zw.Hierarchy(..., "
                 "servo=servo)."
             )
+        B = returned(B, "actuation(q, t, p)", integers=True, lists=True)
         return jnp.asarray(B, jnp.float64)
 
     def by_name(self, names, constraint):
@@ -200,14 +217,7 @@ class Servo(AbstractControlLaw):
         """
         nq, nv = passive.system.nq, passive.system.nv
         q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((nq,), ()))
-        try:
-            shape = jax.eval_shape(lambda q, t: self.actuation_matrix(q, t, passive.p), q, t).shape
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(
-                f"actuation(q, t, p) failed for q of shape ({nq},): {first_line(error)}"
-            ) from error
+        shape = outcome(self.actuation_matrix, "actuation(q, t, p)", q, t, passive.p).shape
         if (
             len(shape) != 2
             or shape[0] != nv
@@ -264,6 +274,7 @@ class Constant(eqx.Module):
     B: jax.Array
 
     def __init__(self, B):
+        B = real_array(B, "Servo: actuation", "numbers, shape (nv, nu), or a function (q, t, p)")
         self.B = jnp.asarray(B, jnp.float64)
 
     def __call__(self, q, t, p):

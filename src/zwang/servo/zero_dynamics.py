@@ -20,10 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.arguments import host_only
 from zwang.compile import program
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
-from zwang.servo.control import controller
+from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import chain
 from zwang.servo.servo import Servo
@@ -85,6 +86,7 @@ class ZeroDynamics:
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"
 
 
+@host_only("linearize before, at the numbers of one state")
 def zero_dynamics(
     model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None
 ) -> ZeroDynamics:
@@ -99,9 +101,9 @@ def zero_dynamics(
 
     Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 4.3 and 5.1.
     """
-    residual, D, J, rate = (
-        np.asarray(x) for x in _linearized(controller(model, servo, params), model.state(q, v, t))
-    )
+    bound = controller(model, servo, params)
+    refuse_no_state("zero_dynamics", q, v)
+    residual, D, J, rate = (np.asarray(x) for x in _linearized(bound, model.state(q, v, t)))
     _, sigma, Vt = np.linalg.svd(D, full_matrices=True)
     rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
     T = Vt[rank:].T

@@ -14,7 +14,17 @@ import numpy as np
 from jaxtyping import Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import Proximal
-from zwang.arrays import require_float64
+from zwang.arguments import (
+    choice,
+    count,
+    flag,
+    host_only,
+    instance,
+    known,
+    optional_function,
+    real_array,
+)
+from zwang.arrays import refuse_unknown, require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
@@ -111,6 +121,17 @@ class Batch:
         return save(self.dataset, path, formats=(".nc",))
 
 
+OPTIONS = (
+    "rtol",
+    "atol",
+    "step",
+    "integrator",
+    "drift",
+    "pseudoinverse",
+    "start_tolerance",
+    "max_steps",
+)
+"""Options of `zw.trajectory` that a batch passes on."""
 Precision = Literal["double", "single"]
 IN_SINGLE = Proximal(damping=1e-4, sweeps=6)
 """How A⊕ is computed in single precision: the damping lies as far above its round-off, 1e-7 for
@@ -200,6 +221,7 @@ class Program:
         )
 
 
+@host_only("zw.trajectory can, also with jax.vmap over many starts")
 def batch(
     model: Model,
     q0,
@@ -244,6 +266,7 @@ def batch(
     Raises:
         ModelError: if shapes disagree, or an option is none of those named here.
     """
+    optional_function(progress, "progress", "(fraction)")
     run = prepare(
         model,
         q0,
@@ -275,7 +298,12 @@ def prepare(
 ) -> Program:
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
     require_float64()
-    q0, v0 = np.asarray(q0, float), np.asarray(v0, float)
+    instance(model, Model, "batch: model", "a zw.Model")
+    for name in options:
+        known(name, OPTIONS, "batch has no option")
+    choice(precision, "precision", ("double", "single"))
+    flag(often, "often")
+    q0, v0 = (np.asarray(real_array(x, name)) for x, name in ((q0, "q0"), (v0, "v0")))
     params = {} if params is None else params
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
         raise ModelError(
@@ -284,22 +312,18 @@ def prepare(
     axes, members = _axes(model, q0, v0, params)
     if chunk is None:
         chunk = CHUNK if jax.default_backend() == "cpu" else WIDE
-    if chunk < 1 or (cores is not None and cores < 1):
-        raise ModelError(
-            f"chunk is {chunk} and cores {cores}, expected at least 1 member and 1 core."
-        )
-    times = np.asarray(times, float)
-    params = {name: np.asarray(value, float) for name, value in params.items()}
+    chunk = count(chunk, "chunk", least=1)
+    cores = None if cores is None else count(cores, "cores", least=1)
+    times = np.asarray(real_array(times, "times", "instants [s]"))
+    params = {name: np.asarray(real_array(x, f"params[{name!r}]")) for name, x in params.items()}
     one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
     compiler = requested(compiler, often, "prepare")
     many = over_members(one, axes, compiler)
     if precision != "double":
-        if precision != "single" or options.get("step") is None:
+        if options.get("step") is None:
             raise ModelError(
-                "single precision cannot hold an error to a tolerance; give step=, the length "
-                "of a step in seconds."
-                if precision == "single"
-                else f"precision is {precision!r}, expected 'double' or 'single'."
+                "single precision cannot hold an error to a tolerance; "
+                "give step=, the length of a step in seconds."
             )
         options.setdefault("pseudoinverse", IN_SINGLE)
         many = _in_single(
@@ -325,7 +349,7 @@ def _in_single(many: Callable, violations: Callable) -> Callable:
 
 def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:
     """Which arguments have an axis of members, for `vmap`, and how many members there are."""
-    model.merged(params)  # names
+    refuse_unknown(model.params or {}, params, model.name)
     expected = {"q0": (model.system.nq,), "v0": (model.system.nv,)} | {
         k: np.shape(model.params[k]) for k in params
     }

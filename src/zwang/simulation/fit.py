@@ -11,6 +11,17 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from zwang.arguments import (
+    count,
+    flag,
+    host_only,
+    instance,
+    labels,
+    mapping,
+    number,
+    optional_function,
+    real_array,
+)
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.simulation.fit_problem import Problem
@@ -74,6 +85,7 @@ class Fit:
         )
 
 
+@host_only("differentiate zw.trajectory(..., gradient='reverse') in its place")
 def fit(
     model: Model,
     times: Sequence[float],
@@ -122,14 +134,25 @@ def fit(
             which no trajectory reaches the end, or parameters that have no effect on the data or
             that the data cannot tell apart.
     """
+    instance(model, Model, "fit: model", "a zw.Model")
+    observed = mapping(observed, "observed", "coordinate -> measured values")
+    if isinstance(parameters, Mapping):
+        parameters = mapping(parameters, "parameters", "name -> first guess")
+    else:
+        parameters = labels(parameters, "parameters")
+    bounds = mapping({} if bounds is None else bounds, "bounds", "name -> (lowest, highest)")
+    rtol = number(rtol, "rtol", above=0)
+    max_steps = count(max_steps, "max_steps", least=1, most=2**31)
+    flag(fit_start, "fit_start")
+    optional_function(progress, "progress", "(evaluations, mean residual)")
     problem = Problem.of(
         model,
-        np.asarray(times, float),
+        np.asarray(real_array(times, "times", "instants [s]")),
         observed,
         parameters,
         q0,
         v0,
-        bounds or {},
+        bounds,
         fit_start,
         rtol=rtol,
         max_steps=max_steps,

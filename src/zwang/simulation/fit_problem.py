@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
+from zwang.arguments import real_array, refuse
 from zwang.compile import program
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
@@ -202,7 +203,12 @@ class Problem:
             if missing:
                 raise ModelError(f"fit: noise is given per coordinate but not for {missing[0]!r}.")
             noise = [noise[n] for n in self.columns]
-        sigma = np.broadcast_to(np.asarray(noise, float), (len(self.columns),))
+        noise = np.asarray(real_array(noise, "fit: noise", "standard deviations"))
+        if noise.shape not in ((), (len(self.columns),)):
+            raise ModelError(
+                f"fit: noise has shape {noise.shape}, expected a number or one per observed curve."
+            )
+        sigma = np.broadcast_to(noise, (len(self.columns),))
         if not np.all(np.isfinite(sigma) & (sigma > 0)):
             raise ModelError(f"fit: noise is {noise}, expected positive standard deviations.")
         self.noise = sigma
@@ -325,13 +331,18 @@ def _guess(model: Model, parameters, bounds) -> dict:
         )
     present = {name: read(model.params, name) for name in parameters}
     guess = dict(parameters) if isinstance(parameters, Mapping) else present
-    for name in bounds:
+    for name, pair in bounds.items():
         if name not in guess:
             raise ModelError(
                 f"fit got bounds of {name!r}, which is not among the parameters to find: "
                 f"{', '.join(guess)}."
             )
+        if not isinstance(pair, (list, tuple, np.ndarray)) or len(pair) != 2:
+            refuse(f"fit: bounds of {name!r}", pair, "a pair (lowest, highest)")
+        for x in pair:
+            real_array(x, f"fit: bounds of {name!r}")
     for name, value in guess.items():
+        real_array(value, f"fit: the first guess of {name!r}")
         if np.shape(value) != present[name].shape:
             raise ModelError(
                 f"fit: the first guess of {name!r} has shape {np.shape(value)}, expected "
@@ -352,13 +363,14 @@ def _observations(model: Model, times, observed) -> tuple[dict[str, int], np.nda
                 f"fit: {name!r} is no coordinate of {model.name}; there are: "
                 f"{', '.join(list(known)[:24])}."
             )
-        if np.shape(values) != times.shape:
+        if np.shape(real_array(values, f"fit: observed {name!r}")) != times.shape:
             raise ModelError(
                 f"fit: {name!r} has {np.shape(values)} values for {times.shape} times."
             )
     if not observed:
         raise ModelError("fit got no observations.")
-    data = np.stack([np.asarray(v, float) for v in observed.values()], axis=1)
+    curves = {n: real_array(v, f"fit: observed {n!r}") for n, v in observed.items()}
+    data = np.stack([np.asarray(v) for v in curves.values()], axis=1)
     empty = [
         n for n, column in zip(observed, data.T, strict=True) if not np.any(np.isfinite(column))
     ]

@@ -12,6 +12,20 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.arguments import (
+    count,
+    flag,
+    function,
+    host_only,
+    instance,
+    items,
+    label,
+    number,
+    optional_function,
+    real_array,
+    shown,
+    strategy,
+)
 from zwang.arrays import vector
 from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
@@ -24,11 +38,15 @@ from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.conditions import check_conditions, conditions_of, refuse_undefined
 from zwang.simulation.driver import RunDriver
 from zwang.simulation.results import Run, Steps
-from zwang.simulation.switching import Switch, Switching, event_values
+from zwang.simulation.switching import Switch, Switching, check_condition, event_values
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step_loop import FIXED_STEP_ACCEPT, GROW, SHRINK, Progress, Tolerances
 
+MOST_SAMPLES = 100_000_000
+"""Sample times of one run; their states alone would fill the memory beyond it."""
+RESOLVED = 1e-10
+"""Shortest run relative to the time that it is at: float64 tells a million instants in it apart."""
 ROUND_OFF_TARGET = 1e-15
 """Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near
 its origin.
@@ -47,7 +65,12 @@ class Stop(eqx.Module):
     function: Callable
     name: str = "stop"
 
+    def __check_init__(self):
+        label(self.name, "Stop: name")
+        function(self.function, f"Stop {self.name!r}: function", "(q, v, t, p) → number")
 
+
+@host_only("zw.trajectory(..., gradient='reverse' or 'forward') can")
 def simulate(
     model: Model,
     q0,
@@ -121,12 +144,23 @@ def simulate(
         SimulationError: if the run stops early, also by Ctrl-C once it has begun; its `.run` holds
             what was reached.
     """
+    instance(model, Model, "simulate: model", "a zw.Model")
+    strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
+    strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
+    if loop is not None:
+        instance(loop, AbstractLoop, "loop", "zw.Loop(...)")
+    optional_function(progress, "progress", "(fraction)")
+    start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)
+    max_steps, t0 = count(max_steps, "max_steps", least=1, most=2**62), number(t0, "t0", unit="s")
+    stop, throw = items(stop, Stop, "stop", "zw.Stop(function)"), flag(throw, "throw")
     instants = _sample_times(duration, times, samples, t0)
     drift = Projection() if drift is None else drift
     integrator = Dopri8() if integrator is None else integrator
     state = model.state(q0, v0, t0)
     dynamics = model.dynamics(params, pseudoinverse, formulation, implicit=integrator.implicit)
     tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
+    for s in stop:
+        check_condition(s.function, f"Stop {s.name!r}: function(q, v, t, p)", model, dynamics.p)
     switching = _switching(switches, model, loop, formulation)
 
     dynamics = with_mass(model, dynamics, state)
@@ -276,7 +310,8 @@ def _closed(
 
 def _switching(switches, model: Model, loop, formulation) -> Switching | None:
     """The switches of a run, if they fit the rest of it."""
-    if not len(switches):
+    switches = items(switches, Switch, "switches", "zw.Switch(constraint, on=..., off=...)")
+    if not switches:
         return None
     if loop is not None:
         raise ModelError(
@@ -297,12 +332,10 @@ def _sample_times(duration, times, samples, t0) -> np.ndarray:
             "simulate needs either duration (s) or times (increasing instants, s), and not both."
         )
     if times is None:
-        if not (np.isfinite(duration) and duration > 0):
-            raise ModelError(f"duration is {duration}, expected a positive number of seconds.")
-        if samples < 2:
-            raise ModelError(f"samples is {samples}, expected at least 2 (start and end).")
-        return t0 + np.linspace(0.0, duration, samples)
-    times = np.asarray(times, float)
+        duration = number(duration, "duration", above=0, unit="s")
+        samples = count(samples, "samples", least=2, most=MOST_SAMPLES)
+        return _resolved(t0, t0 + np.linspace(0.0, duration, samples))
+    times = np.asarray(real_array(times, "times", "instants [s]"))
     if (
         times.ndim != 1
         or not len(times)
@@ -316,20 +349,37 @@ def _sample_times(duration, times, samples, t0) -> np.ndarray:
         )
     if times[-1] == t0:
         raise ModelError("times holds only the start; give at least one later instant.")
-    return times
+    return _resolved(t0, times)
+
+
+def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
+    """The instants, if time in float64 can tell steps between them apart."""
+    farthest, duration = float(np.max(np.abs(instants))), float(instants[-1] - t0)
+    if not duration > RESOLVED * farthest or np.any(np.diff(instants) <= 0):
+        raise ModelError(
+            f"t0 is {t0:g} s and the run ends at {instants[-1]:g} s: time cannot be resolved there "
+            "in float64, expected a duration or interval of samples above "
+            f"{RESOLVED * farthest:.1g} s; count time from an instant nearer to the start."
+        )
+    return instants
 
 
 def _tolerances(model: Model, rtol, atol, step, longest_step, duration) -> Tolerances:
     nq, nv = model.system.nq, model.system.nv
-    for name, value in (("rtol", rtol), ("step", step), ("longest_step", longest_step)):
-        if value is not None and not value > 0:
-            raise ModelError(f"{name} is {value}, expected a positive number.")
+    rtol = number(rtol, "rtol", above=0)
+    if step is not None:
+        number(step, "step", above=0, unit="s")
+    number(longest_step, "longest_step", above=0, infinite=True, unit="s")
+    if atol is not None and np.ndim(atol := real_array(atol, "atol")) == 0:
+        atol = number(atol, "atol", above=0)
     if atol is None or np.ndim(atol) == 0:
-        atol = _number(np.full(nq + nv, float(rtol if atol is None else atol)))
+        atol = _number(np.full(nq + nv, rtol if atol is None else atol))
     elif np.shape(atol) == (nq,) and nq == nv:
         atol = _number(np.tile(vector(atol, nq, "atol"), 2))
     else:
         atol = vector(atol, nq + nv, "atol (q and v together)")
+    if not np.all(np.asarray(atol) > 0):
+        raise ModelError(f"atol is {shown(np.asarray(atol))}, expected positive numbers.")
     growth = (1.0, 1.0) if step is not None else (SHRINK, GROW)
     limits = (_number(growth[0]), _number(growth[1]))
     return Tolerances(

@@ -10,13 +10,16 @@ compiled program serves all topologies.
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arguments import choice, flag, function, label, shown
 from zwang.compile import program
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -26,6 +29,8 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCo
 from zwang.errors import ModelError, Result
 from zwang.simulation.results import Switched
 from zwang.stepping.step_loop import Progress
+from zwang.suggestions import did_you_mean
+from zwang.tracing import outcome, returned
 
 Condition = float | Callable
 ACCUMULATING, STEADY = 8, 0.05
@@ -75,29 +80,32 @@ class Switch:
     initially: bool | None = None
 
     def __post_init__(self):
+        label(self.constraint, "Switch: constraint")
+        if self.initially is not None:
+            flag(self.initially, f"Switch {self.constraint!r}: initially")
         for which in ("on", "off"):
             given = getattr(self, which)
             conditions = tuple(given) if isinstance(given, (list, tuple)) else (given,)
             for c in conditions:
                 if not (
-                    callable(c)
+                    (callable(c) and not isinstance(c, type))
                     or (isinstance(c, (int, float)) and not isinstance(c, bool) and np.isfinite(c))
                 ):
                     raise ModelError(
-                        f"Switch {self.constraint!r}: {which} is {c!r:.60}, expected a time "
-                        "[s], a function, or a list."
+                        f"Switch {self.constraint!r}: {which} is {shown(c)}, "
+                        "expected a time [s], a function, or a list of these."
                     )
+                if callable(c):
+                    further = ", multipliers" if which == "off" else ""
+                    function(c, f"Switch {self.constraint!r}: {which}", f"(q, v, t, p{further})")
             object.__setattr__(self, which, conditions)
         if not self.on and not self.off:
             raise ModelError(
                 f"Switch {self.constraint!r} has neither on= nor off=, expected a time [s] or a "
                 "function for one."
             )
-        if self.transition not in ("impulsive", "impact-free"):
-            raise ModelError(
-                f"Switch {self.constraint!r}: transition is {self.transition!r}, expected "
-                "'impulsive' or 'impact-free'."
-            )
+        transitions = ("impulsive", "impact-free")
+        choice(self.transition, f"Switch {self.constraint!r}: transition", transitions)
 
     @property
     def starts_on(self) -> bool:
@@ -105,6 +113,32 @@ class Switch:
 
     def conditions(self, off: int) -> tuple[Condition, ...]:
         return self.off if off else self.on  # type: ignore[return-value]
+
+
+_CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
+"""Conditions found right, by the shapes that they were called with; each takes a millisecond."""
+
+
+def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:
+    """Raise unless a condition of a stop or switch returns one real number; compiles nothing."""
+    system = model.system
+    leaves, tree = jax.tree_util.tree_flatten((p, further))
+    key = (system.nq, system.nv, tree, tuple(jnp.shape(x) for x in leaves))
+    try:
+        known = _CHECKED.setdefault(function, set())
+    except TypeError:  # an object that cannot be a key is looked at every time
+        known = set()
+    if key in known:
+        return
+    q, v = np.zeros(system.nq), np.zeros(system.nv)
+    one = lambda q, v, t, p, *x: jnp.asarray(returned(function(q, v, t, p, *x), what))
+    shape = outcome(one, what, q, v, np.zeros(()), p, *further).shape
+    if shape not in ((), (1,)):
+        raise ModelError(
+            f"{what} returns shape {shape}, expected one number that crosses zero: "
+            "jnp.min or jnp.max of them, or a condition for each."
+        )
+    known.add(key)
 
 
 class RefusedSwitchError(Exception):
@@ -137,16 +171,10 @@ class Switching:
         slices = model.constraints.row_slices
         self.rows = np.full(model.constraints.m, -1)
         for i, switch in enumerate(self.switches):
-            if not isinstance(switch, Switch):
-                raise ModelError(
-                    f"switches holds {switch!r:.60}, expected zw.Switch(constraint, on=..., "
-                    "off=...)."
-                )
             if switch.constraint not in slices:
-                known = ", ".join(slices) or "none"
                 raise ModelError(
-                    f"Switch: {model.name} has no constraint {switch.constraint!r}; it has: "
-                    f"{known}."
+                    f"Switch: {model.name} has no constraint {switch.constraint!r}"
+                    f"{did_you_mean(switch.constraint, slices)}"
                 )
             own = slices[switch.constraint]
             if np.any(self.rows[own] >= 0):
@@ -164,6 +192,11 @@ class Switching:
             for c in switch.conditions(off)
             if callable(c)
         )
+        for c in self.conditions:
+            own = (np.zeros(c.rows[1] - c.rows[0]),) if c.off else ()
+            kind = "off(q, v, t, p, multipliers)" if c.off else "on(q, v, t, p)"
+            what = f"Switch {self.switches[c.switch].constraint!r}: {kind}"
+            check_condition(c.function, what, model, model.parameters(), *own)
         self.timetable = sorted(
             (float(c), i, off)
             for i, switch, off in sides

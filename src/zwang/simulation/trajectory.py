@@ -14,15 +14,15 @@ counts.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.arguments import choice, count, instance, number, strategy
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.compile.hints import set_row, while_loop
@@ -35,6 +35,8 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.simulation.reverse import FORWARD, forward_only
+from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step_loop import (
     FIXED_STEP_ACCEPT,
@@ -147,15 +149,25 @@ def trajectory(
 
     Returns:
         A `Trajectory`. Nothing is raised inside compiled programs: read `.result`.
+
+    Raises:
+        ModelError: for a wrong argument, and where the motion is differentiated in a mode that
+            `gradient` does not name.
     """
-    if gradient not in (None, "forward", "reverse"):
-        raise ModelError(f"gradient is {gradient!r}, expected 'forward', 'reverse' or None.")
+    instance(model, Model, "trajectory: model", "a zw.Model")
+    choice(gradient, "gradient", ("forward", "reverse", None))
+    strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
+    strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
+    rtol = number(rtol, "rtol", above=0)
+    atol = rtol if atol is None else number(atol, "atol", above=0)
+    start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)
+    max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     if integrator is not None and not integrator.estimates:
         raise ModelError(
             f"zw.trajectory takes no zw.{type(integrator).__name__}, whose steps have no error "
             "estimate: zw.simulate does."
         )
-    instants = _checked_times(times)
+    instants = checked_times(times)
     if model.servo is not None:
         model.servo.refuse_continuous()
     given = model.state(q0, v0, instants[0])
@@ -166,13 +178,19 @@ def trajectory(
         drift,
         jnp.asarray(TARGET),
     )
-    tolerances = tuple(
-        jnp.asarray(x, jnp.float64) for x in (rtol, rtol if atol is None else atol, start_tolerance)
-    )
-    grid = None if step is None else _grid(instants, step)
-    return _trajectory(
-        flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
-    )
+    tolerances = tuple(jnp.asarray(x, jnp.float64) for x in (rtol, atol, start_tolerance))
+    grid = None if step is None else step_grid(instants, step)
+    try:
+        answer = _trajectory(
+            flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
+        )
+    except TypeError as error:
+        if gradient == "reverse" and "custom_vjp" in str(error):
+            raise ModelError(FORWARD) from error
+        raise
+    # of a step of fixed length the number is known, so that both modes are possible
+    backward = grid is not None or gradient == "reverse" or is_concrete(answer)
+    return answer if backward else forward_only(answer)
 
 
 @program
@@ -265,25 +283,6 @@ def _adaptive(
     q, v = flow.split(p.saved[:, :-1].T)
     return Trajectory(
         times, q.T, v.T, p.saved[:, -1], before, p.residual, p.steps, p.rejected, p.result
-    )
-
-
-def _grid(times, step) -> tuple[np.ndarray, np.ndarray]:
-    """Begin and length of each step, shape (intervals, steps of the longest); a shorter interval
-    ends with steps of no length.
-    """
-    if not (is_concrete(times) and is_concrete(step)):
-        raise ModelError(
-            "a fixed step needs times and step that are known when the program is compiled, not "
-            "traced ones."
-        )
-    if not float(step) > 0:
-        raise ModelError(f"step is {step}, expected a positive number of seconds.")
-    spans = np.diff(times)
-    counts = np.maximum(np.ceil(spans * (1 - 1e-12) / float(step)).astype(int), 1)[:, None]
-    parts, length = np.arange(counts.max())[None, :], spans[:, None] / counts
-    return times[:-1, None] + np.minimum(parts, counts) * length, np.where(
-        parts < counts, length, 0.0
     )
 
 
@@ -423,18 +422,3 @@ def _held(tree):
     return jax.tree_util.tree_map(
         lambda x: jax.lax.stop_gradient(x) if eqx.is_array(x) else x, tree
     )
-
-
-def _checked_times(times) -> Any:
-    """Sample times, as they are if traced and as NumPy's if known, which a fixed step needs."""
-    times = times if not is_concrete(times) else np.asarray(times, float)
-    if times.ndim != 1 or len(times) < 2:
-        raise ModelError(
-            f"times has shape {times.shape}, expected at least two instants: the start and a "
-            "sample."
-        )
-    if is_concrete(times) and not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
-        raise ModelError(
-            f"times must be finite and increasing; got {np.array2string(times, threshold=6)}."
-        )
-    return times

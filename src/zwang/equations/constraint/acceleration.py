@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import jax.numpy as jnp
 
-from zwang.equations.constraint.base import AbstractConstraint
+from zwang.arguments import function, label, optional_function
+from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.tracing import returned
 
 
 class AccelerationConstraint(AbstractConstraint):
@@ -34,11 +36,18 @@ class AccelerationConstraint(AbstractConstraint):
         name: str = "acceleration",
         nonideal: Callable | None = None,
     ):
-        self.A, self.b, self.name, self.nonideal = A, b, name, nonideal
+        self.name = label(name, "AccelerationConstraint: name")
+        self.A = function(A, f"constraint {name!r}: A", "(q, v, t, p) → matrix")
+        self.b = function(b, f"constraint {name!r}: b", "(q, v, t, p) → right-hand side")
+        self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
 
     @property
     def level(self) -> str:
         return "acceleration"
 
     def acceleration_rows(self, system, q, v, t, p):
-        return jnp.atleast_2d(self.A(q, v, t, p)), jnp.atleast_1d(self.b(q, v, t, p))
+        A, b = (
+            returned(f(q, v, t, p), f"constraint {self.name!r}: {x}(q, v, t, p)", integers=True)
+            for x, f in (("A", self.A), ("b", self.b))
+        )
+        return jnp.atleast_2d(A), jnp.atleast_1d(b)

@@ -11,6 +11,10 @@ from jaxtyping import Array, Float
 
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.tracing import returned
+
+NONIDEAL = "(q, v, t, p, ideal_force) → c of shape (nv,)"
+"""How `nonideal` of a constraint is called."""
 
 
 class AbstractConstraint(eqx.Module):
@@ -58,7 +62,8 @@ class AbstractConstraint(eqx.Module):
         """c of each part from the parts' own ideal forces; only of a nonideal constraint."""
         assert self.nonideal is not None
         given = ideal[0] if self.parts == (self.name,) else ideal
-        c = jnp.asarray(self.nonideal(q, v, t, p, given))
+        what = f"constraint {self.name!r}: nonideal(q, v, t, p, ideal_force)"
+        c = jnp.asarray(returned(self.nonideal(q, v, t, p, given), what, integers=True, lists=True))
         if c.shape != given.shape:
             raise ModelError(
                 f"constraint {self.name!r}: nonideal returns shape {c.shape}, expected "

@@ -28,6 +28,8 @@ from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.tracing import first_line as first_line
+from zwang.tracing import outcome
 
 
 class Constraints(eqx.Module):
@@ -266,42 +268,35 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
     )
 
 
+SIGNATURES = {
+    "position": "phi(q, t, p)",
+    "velocity": "psi(q, v, t, p)",
+    "acceleration": "A, b(q, v, t, p)",
+}
+"""How the function of a constraint is called, by level."""
+
+
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
     """Number of rows, from shapes alone; errors in the user's function come back as one
     sentence.
     """
     q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
-    name, signature = (
-        constraint.name,
-        {
-            "position": "phi(q, t, p)",
-            "velocity": "psi(q, v, t, p)",
-            "acceleration": "A, b(q, v, t, p)",
-        },
-    )
-    try:
-        if constraint.level == "position":
-            out = jax.eval_shape(lambda q, t: constraint.position_residual(system, q, t, p), q, t)
-        elif constraint.level == "velocity":
-            out = jax.eval_shape(
-                lambda q, v, t: constraint.velocity_residual(system, q, v, t, p), q, v, t
+    name, level = constraint.name, constraint.level
+    what = f"constraint {name!r}: {SIGNATURES[level]}"
+    if level == "position":
+        residual = lambda q, t, p: constraint.position_residual(system, q, t, p)
+        out = outcome(residual, what, q, t, p)
+    elif level == "velocity":
+        residual = lambda q, v, t, p: constraint.velocity_residual(system, q, v, t, p)
+        out = outcome(residual, what, q, v, t, p)
+    else:
+        rows = lambda q, v, t, p: constraint.acceleration_rows(system, q, v, t, p)
+        A, out = outcome(rows, what, q, v, t, p)
+        if A.shape != (*out.shape, system.nv):
+            raise ModelError(
+                f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, "
+                f"expected (rows, {system.nv}) and (rows,)."
             )
-        else:
-            A, out = jax.eval_shape(
-                lambda q, v, t: constraint.acceleration_rows(system, q, v, t, p), q, v, t
-            )
-            if A.shape != (*out.shape, system.nv):
-                raise ModelError(
-                    f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, expected "
-                    f"(rows, {system.nv}) and (rows,)."
-                )
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(
-            f"constraint {name!r}: {signature[constraint.level]} failed for q of shape "
-            f"({system.nq},) and v of shape ({system.nv},): {first_line(error)}"
-        ) from error
     if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
         raise ModelError(
             f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} "
@@ -312,10 +307,8 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
             f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of "
             "residuals."
         )
+    if constraint.nonideal is not None:
+        ideal = jax.ShapeDtypeStruct((len(constraint.parts), system.nv), jnp.float64)
+        what = f"constraint {name!r}: nonideal(q, v, t, p, ideal_force)"
+        outcome(constraint.impressed, what, q, v, t, p, ideal)
     return out.shape[0]
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error of somebody else's code, as part of our sentence."""
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0] if text else 'no message'}"

@@ -8,7 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from zwang.equations.constraint.base import AbstractConstraint
+from zwang.arguments import function, label, labels, optional_function
+from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.tracing import returned
 
 
 class Holonomic(AbstractConstraint):
@@ -46,7 +48,10 @@ class Holonomic(AbstractConstraint):
         parts: Sequence[str] = (),
         unit: str | Sequence[str] = (),
     ):
-        self.phi, self.name, self.nonideal, self.labels = phi, name, nonideal, tuple(parts)
+        self.name = label(name, "Holonomic: name")
+        self.phi = function(phi, f"constraint {name!r}: phi", "(q, t, p) → residual")
+        self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
+        self.labels = labels(parts, f"constraint {name!r}: parts")
         self.unit = (unit,) if isinstance(unit, str) else tuple(unit)
 
     @property
@@ -62,7 +67,8 @@ class Holonomic(AbstractConstraint):
         return "position"
 
     def position_residual(self, system, q, t, p):
-        return jnp.atleast_1d(self.phi(q, t, p))
+        phi = returned(self.phi(q, t, p), f"constraint {self.name!r}: phi(q, t, p)")
+        return jnp.atleast_1d(phi)
 
     def velocity_residual(self, system, q, v, t, p):
         along = (system.rate(q, v, t, p), jnp.ones_like(t))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.equations.constraint.base import AbstractConstraint
+from zwang.arguments import function, label, labels, optional_function
+from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.tracing import returned
 
 
 class Nonholonomic(AbstractConstraint):
@@ -44,7 +46,10 @@ class Nonholonomic(AbstractConstraint):
         parts: Sequence[str] = (),
         unit: str | Sequence[str] = (),
     ):
-        self.psi, self.name, self.nonideal, self.labels = psi, name, nonideal, tuple(parts)
+        self.name = label(name, "Nonholonomic: name")
+        self.psi = function(psi, f"constraint {name!r}: psi", "(q, v, t, p) → residual")
+        self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
+        self.labels = labels(parts, f"constraint {name!r}: parts")
         self.unit = (unit,) if isinstance(unit, str) else tuple(unit)
 
     @property
@@ -60,4 +65,5 @@ class Nonholonomic(AbstractConstraint):
         return "velocity"
 
     def velocity_residual(self, system, q, v, t, p):
-        return jnp.atleast_1d(self.psi(q, v, t, p))
+        psi = returned(self.psi(q, v, t, p), f"constraint {self.name!r}: psi(q, v, t, p)")
+        return jnp.atleast_1d(psi)

@@ -1,0 +1,56 @@
+"""A sentence in place of JAX's error where a trajectory is differentiated in a mode that it was not
+asked for.
+
+A loop of unknown length can be followed forward and not backward. JAX finds that out while it goes
+backward, long after `zw.trajectory` has returned, so that no error can be caught there. The results
+therefore pass through an identity that knows what to say when it is reversed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from zwang.errors import ModelError
+
+T = TypeVar("T")
+
+BACKWARD = (
+    "zw.trajectory was called without gradient='reverse' and is differentiated backward "
+    "(jax.grad, jax.vjp or jax.jacrev), expected zw.trajectory(..., gradient='reverse'), or a "
+    "fixed step=, or jax.jacfwd in place of jax.grad."
+)
+FORWARD = (
+    "zw.trajectory was called with gradient='reverse' and is differentiated forward (jax.jvp or "
+    "jax.jacfwd), expected zw.trajectory(..., gradient='forward'), or jax.grad in place of "
+    "jax.jacfwd."
+)
+
+_identity_p = Primitive("zwang_forward_only")
+
+
+def forward_only(tree: T) -> T:
+    """The same arrays, which raise a `ModelError` where they are differentiated backward."""
+    bound = lambda x: _identity_p.bind(x) if eqx.is_inexact_array(x) else x
+    return jax.tree_util.tree_map(bound, tree)
+
+
+def _transposed(cotangent, x):
+    if type(cotangent) is ad.Zero:
+        return [cotangent]
+    raise ModelError(BACKWARD)
+
+
+_identity_p.def_impl(lambda x: x)
+_identity_p.def_abstract_eval(lambda x: x)
+ad.primitive_jvps[_identity_p] = lambda primals, tangents: (
+    _identity_p.bind(primals[0]),
+    tangents[0] if type(tangents[0]) is ad.Zero else _identity_p.bind(tangents[0]),
+)
+ad.primitive_transposes[_identity_p] = _transposed
+batching.primitive_batchers[_identity_p] = lambda args, axes: (_identity_p.bind(args[0]), axes[0])
+mlir.register_lowering(_identity_p, mlir.lower_fun(lambda x: x, multiple_results=False))

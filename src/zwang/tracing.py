@@ -1,0 +1,174 @@
+"""Functions of a user's, evaluated abstractly: the shapes that they return, or what is wrong with
+them as one sentence.
+
+Nothing is compiled. A function is traced once with the shapes of the model, parameters included, as
+every compiled program will trace it later, so that its errors come before a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.arguments import shown
+from zwang.errors import ModelError
+from zwang.indices import beyond
+from zwang.suggestions import did_you_mean
+
+ERRORS = jax.errors
+FOREIGN = tuple(str(Path(file).parent) for file in (jax.__file__, np.__file__, __file__) if file)
+"""Folders whose lines are not the user's."""
+
+REMEDIES: tuple[tuple[type[Exception], str, str], ...] = (
+    (
+        ERRORS.TracerBoolConversionError,
+        "decides by a value that is unknown until the program runs (if, while, and, max, sorted)",
+        "write jnp.where(condition, a, b)",
+    ),
+    (
+        ERRORS.NonConcreteBooleanIndexError,
+        "selects entries by a condition, so that their number is unknown until the program runs",
+        "write jnp.where(condition, a, b)",
+    ),
+    (
+        ERRORS.TracerArrayConversionError,
+        "hands a traced value to NumPy or to another library that cannot be differentiated",
+        "write jnp.sin for np.sin, and so on, with import jax.numpy as jnp",
+    ),
+    (
+        ERRORS.TracerIntegerConversionError,
+        "uses a traced value as an index of a list or as a count",
+        "put the list into an array, jnp.array([...])[i]",
+    ),
+    (
+        ERRORS.ConcretizationTypeError,
+        "takes the plain number of a traced value (float, int, .item(), math.sin, range)",
+        "keep it as it is, and write jnp.sin for math.sin, and so on",
+    ),
+    (
+        ERRORS.UnexpectedTracerError,
+        "keeps a traced value from one call to the next",
+        "return it rather than store it in a global, a list or an attribute",
+    ),
+)
+
+
+def outcome(function: Callable, what: str, *given: Any) -> Any:
+    """Shapes and types of what a function returns, as `jax.eval_shape` gives them.
+
+    Args:
+        function: of a user's, or one that calls it.
+        what: how it is called, e.g. "constraint 'rod': phi(q, t, p)"; begins the sentence.
+        given: arrays or `jax.ShapeDtypeStruct`, or trees of them; only shape and type are used.
+
+    Raises:
+        ModelError: if the function fails, or reads or writes beyond the end of an array.
+    """
+    abstract = jax.tree_util.tree_map(_abstract, given)
+    try:
+        closed, out = jax.make_jaxpr(function, return_shape=True)(*abstract)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{what} {explained(error, given)}") from error
+    if (outside := beyond(closed)) is not None:
+        index, length = outside
+        raise ModelError(
+            f"{what} uses index {index} of an axis with {length} "
+            f"{'entry' if length == 1 else 'entries'}, expected 0 to {length - 1}: JAX would take "
+            "another entry without a word."
+        )
+    return out
+
+
+def _abstract(x) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(jnp.shape(x), x.dtype if hasattr(x, "dtype") else jnp.float64)
+
+
+def explained(error: Exception, given: tuple = ()) -> str:
+    """An error of a user's function as the rest of a sentence that begins with its name."""
+    where = _line(error)
+    for kind, does, remedy in REMEDIES:
+        if isinstance(error, kind):
+            return f"{does}{where}: {remedy}."
+    if isinstance(error, TypeError) and "immutable" in str(error):
+        return f"writes into an array in place{where}: write x = x.at[i].set(value)."
+    if isinstance(error, KeyError) and error.args:
+        names = {str(k) for tree in given if isinstance(tree, Mapping) for k in tree}
+        return (
+            f"asks for {shown(error.args[0])}, which does not exist{where}"
+            f"{did_you_mean(error.args[0], names) if names else '.'}"
+        )
+    return f"failed for {_shapes(given)}: {first_line(error)}{where}."
+
+
+def _shapes(given: tuple) -> str:
+    arrays = [x for x in given if hasattr(x, "shape") and len(x.shape) == 1]
+    named = [f"{n} of shape {x.shape}" for n, x in zip("qv", arrays, strict=False)]
+    return " and ".join(named) or "the model's shapes"
+
+
+def _line(error: Exception) -> str:
+    """The last line of the user's own code that the error passed through, in brackets."""
+    found, step = "", error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if not file.startswith(FOREIGN) and "site-packages" not in file:
+            found = f" (line {step.tb_lineno} of {Path(file).name[:60]})"
+        step = step.tb_next
+    return found
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error of somebody else's code, as part of a sentence."""
+    lines = str(error).strip().splitlines()
+    text = lines[0].rstrip(".") if lines else "no message"
+    return f"{type(error).__name__}: {text[:300]}"
+
+
+def returned(value: Any, what: str, *, integers: bool = False, lists: bool = False) -> Any:
+    """What a user's function has returned, if it is a real number or a real array.
+
+    Args:
+        value: the result; `what`: how the function is called.
+        integers: whether whole numbers are accepted, where nothing is differentiated.
+        lists: whether a list or tuple of numbers is made an array.
+    """
+    if lists and isinstance(value, (list, tuple)):
+        value = jnp.asarray(value)
+    if isinstance(value, (list, tuple)):
+        raise ModelError(
+            f"{what} returns a {type(value).__name__}, expected an array: jnp.stack([...])."
+        )
+    if value is None:
+        raise ModelError(f"{what} returns None, expected numbers: is its return missing?")
+    if isinstance(value, (bool, int, float, complex)):
+        kind = np.dtype(type(value))
+    else:
+        kind = getattr(value, "dtype", None)
+    if kind is None or isinstance(value, type):
+        raise ModelError(f"{what} returns {shown(value)}, expected a number or an array.")
+    if jnp.issubdtype(kind, np.floating):
+        return value
+    if jnp.issubdtype(kind, np.integer):
+        if integers:
+            return value
+        raise ModelError(
+            f"{what} returns whole numbers ({kind}), which have no derivative, expected real ones: "
+            "write 1.0 for 1."
+        )
+    if jnp.issubdtype(kind, np.complexfloating):
+        raise ModelError(
+            f"{what} returns complex numbers, expected real ones: take jnp.real or jnp.abs."
+        )
+    if jnp.issubdtype(kind, np.bool_):
+        raise ModelError(
+            f"{what} returns True or False, expected a real number that passes through zero: "
+            "q[0] - 1.0, not q[0] > 1.0."
+        )
+    raise ModelError(f"{what} returns an array of type {kind}, expected real numbers.")
