@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-import zwang as zw
+from zwang.equations.state import State
 from zwang.gallery.servo.coordinated_robots import ACTUATION
 from zwang.papers.servo.robots import appendix
 from zwang.servo import LeastNorm, PaperLeastNorm, Rate
@@ -129,7 +129,7 @@ def equations():
 
     @jax.jit
     def at(q, v, t):
-        p, s = dynamics.p, zw.state.State(q, v, t)
+        p, s = dynamics.p, State(q, v, t)
         M, F = dynamics.system.mass_matrix(q, t, p), dynamics.system.force(q, v, t, p)
         return (
             M,

@@ -31,7 +31,7 @@ def test_sweeps_end_at_round_off():
             jnp.linalg.norm(weighted.scale * (r - weighted.A @ x)) / size
             for x in (weighted.estimate(r), refined[0])
         ]
-        return [*(weighted._unweigh(y) for y in swept), weighted.estimate(r), *refined], left
+        return [*(weighted.unweigh(y) for y in swept), weighted.estimate(r), *refined], left
 
     w = np.random.default_rng(3).standard_normal(example.model.system.nv)
     settings = [{}, {"count": 2}, {"count": 3, "enough": jnp.nan}, {"count": 1}]
