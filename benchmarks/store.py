@@ -10,6 +10,8 @@ import os
 import platform
 from pathlib import Path
 
+from zwang.files import write_text
+
 RESULTS = Path("results/benchmarks.json")
 
 
@@ -22,9 +24,7 @@ def save(part: str, found, path: Path = RESULTS) -> None:
     """Put one part in place, whole or not at all: a run may be cut off at any time."""
     everything = {**read(path), part: _plain(found)}
     path.parent.mkdir(exist_ok=True, parents=True)
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(everything, indent=1))
-    new.replace(path)
+    write_text(path, json.dumps(everything, indent=1))
 
 
 def machine() -> dict:

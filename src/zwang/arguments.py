@@ -21,11 +21,10 @@ from jax.core import Tracer
 
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
+from zwang.text import checked_name
 
 MOST = 1_000_000_000
 """Largest count that is accepted where an argument states no limit of its own."""
-LONGEST_NAME = 1000
-"""Characters that a name may have; those of a hierarchy are joined from those of its modules."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -233,13 +232,10 @@ def _class_name(value: object) -> str:
 
 
 def label(value: Any, name: str) -> str:
-    """A name: a text that can be printed, of at most `LONGEST_NAME` characters."""
-    if not isinstance(value, str) or not value:
-        refuse(name, value, "a text that is not empty")
-    # results go into files, axes and terminals, where control codes and surrogates do harm
-    if not value.isprintable() or len(value) > LONGEST_NAME:
-        refuse(name, value, f"at most {LONGEST_NAME} printable characters on one line")
-    return value
+    """A name, as `zwang.text.checked_name` takes them."""
+    if not isinstance(value, str):
+        refuse(name, value, "a text")
+    return checked_name(value, name)
 
 
 def labels(value: Any, name: str) -> tuple[str, ...]:
@@ -250,9 +246,7 @@ def labels(value: Any, name: str) -> tuple[str, ...]:
 
 def text(value: Any, name: str) -> str:
     """A text, which may be empty, such as a unit."""
-    if not isinstance(value, str) or not (value.isprintable() or not value):
-        refuse(name, value, "a text of printable characters")
-    return value
+    return value if isinstance(value, str) and not value else label(value, name)
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:

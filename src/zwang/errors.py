@@ -27,6 +27,18 @@ class SimulationError(RuntimeError):
         self.run = run
 
 
+class OutputError(OSError):
+    """A file or folder could not be written, for lack of room or of rights; the sentence says which
+    and why. Files that stood there before are unchanged.
+    """
+
+    def __init__(self, number: int | None, message: str):
+        super().__init__(number, message)
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
 class Result(enum.IntEnum):
     """How an evaluation or a run ended, as an integer that fits into compiled programs; `.sentence`
     says it in words.

@@ -24,7 +24,7 @@ def test_numbers_and_lists_are_read(text, value):
 
 @pytest.mark.parametrize("text", ["", "a", "1;2", "true", "[]", "[1", '{"a": 1}', "1,a"])
 def test_anything_else_is_refused(text):
-    with pytest.raises(UserError, match="expected a number"):
+    with pytest.raises(UserError, match="expected a finite number"):
         number_or_list(text, "x")
 
 

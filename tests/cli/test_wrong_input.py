@@ -73,7 +73,7 @@ def test_a_wrong_file_is_refused_in_one_sentence(what, tmp_path):
     [
         (("--set", "lenght=2"), "did you mean 'length'"),
         (("--set", "m"), "name=value"),
-        (("--set", "m=heavy"), "expected a number"),
+        (("--set", "m=heavy"), "expected a finite number"),
         (("--set", "m=1,2"), "has shape (2,), expected ()"),
         (("--set", "m=1", "--set", "m=2"), "given twice"),
         (("--duration", "-1"), "duration is -1"),

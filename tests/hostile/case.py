@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from zwang.errors import ModelError, SimulationError
+from zwang.errors import ModelError, OutputError, SimulationError
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Case:
         name: what is given, in a few words; unique within its catalogue.
         line: line of the list of classes in the issue that this case belongs to.
         do: a function of an empty folder that gives the input to the library in Python; a
-            `ModelError` or `SimulationError` that it raises is its sentence; or
+            `ModelError`, `OutputError` or `SimulationError` that it raises is its sentence; or
         argv: words of the command line after `zwang`, run in an empty folder in which `files`
             have been written.
         says: regular expression that the sentence contains (raised, or printed by the command).
@@ -54,7 +54,7 @@ def outcome(case: Case, folder: Path, command: Callable) -> tuple[int | None, st
         return command(case.argv)
     try:
         case.do(folder)
-    except (ModelError, SimulationError) as error:
+    except (ModelError, OutputError, SimulationError) as error:
         return None, str(error)
     return None, "(accepted without a word)"
 

@@ -113,7 +113,7 @@ WRONG = {
     "an infinite length": (
         "length = 2.5",
         "length = inf",
-        "line 8: bodies.rocker.length: is inf, expected a positive number",
+        "line 8: bodies.rocker.length: is inf, expected a finite number",
     ),
     "a name that stands twice": ("B = {", "A = {", "a name may stand only once in a table"),
     "a run of no length": (

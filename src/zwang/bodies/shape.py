@@ -25,8 +25,6 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 MESHES = (".stl", ".obj")
 """Formats of meshes that the viewer reads."""
-LARGEST_MESH = 20_000_000
-"""Bytes of a mesh file that still goes into the viewer's page."""
 
 
 @dataclasses.dataclass(frozen=True)

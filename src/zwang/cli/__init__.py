@@ -9,12 +9,15 @@ it.
 | `options.py` | names of methods → methods |
 | `startup.py` | float64 and the compile cache |
 | `progress.py`, `timing.py`, `summary_table.py` | progress bar, where the time goes, closing table |
-| `failure.py` | one sentence and an exit code |
+| `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
+| `terminal.py` | text on the terminal, control codes escaped |
+| `interruption.py` | Ctrl-C, which must not lose a run |
 """  # noqa: E501
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import os
 import sys
@@ -26,7 +29,8 @@ import typer
 
 import zwang
 from zwang.cli import check, listing, reproduce, run, view
-from zwang.cli.failure import explain
+from zwang.cli.failure import FAULT, explain
+from zwang.cli.terminal import complain, ready
 
 GARBAGE = 100_000, 20, 50
 """Thresholds of Python's search for circular garbage: with its own ones it takes a tenth of a short
@@ -84,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130
-        interrupted, 1 a fault of zwang's.
+        interrupted, 1 a file that cannot be written, or a fault of the program.
     """
     gc.set_threshold(*GARBAGE)
     # threads of OpenBLAS wait for each other at matrices of a few hundred rows: on a busy machine a
@@ -93,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     atexit.register(
         gc.freeze
     )  # or Python looks through all that JAX has made before it ends, which takes a second
+    ready()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
@@ -106,9 +111,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             or 0
         )
-    except (Exception, KeyboardInterrupt) as error:
+    except BrokenPipeError:  # who reads the output has left, as `head` does
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAULT
+    except BaseException as error:  # a user's file may raise anything, SystemExit included
         if debug:
             raise
         sentence, code = explain(error)
-        print(f"zwang: {sentence}", file=sys.stderr)
+        complain(sentence)
         return code

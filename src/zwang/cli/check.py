@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
+from zwang.cli.advice import fitted
 from zwang.cli.failure import WRONG_INPUT
 from zwang.cli.target import load_target, locate
+from zwang.cli.terminal import say, warn
 from zwang.cli.values import assignments
 
 
@@ -48,7 +49,7 @@ def command(
     from zwang.analysis.check import check
 
     diagnosis = check(target.model, target.q0, target.v0, params=target.params or None)
-    print(diagnosis)
+    say(fitted(str(diagnosis)))
     for warning in target.warnings:
-        print(f"zwang: warning: {warning}", file=sys.stderr)
+        warn(warning)
     return 0 if diagnosis.consistent else WRONG_INPUT

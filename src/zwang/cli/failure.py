@@ -6,6 +6,8 @@ import traceback
 
 import typer
 
+from zwang.cli.advice import fitted
+
 WRONG_INPUT, RUN_FAILED, INTERRUPTED, FAULT = 2, 3, 130, 1
 PARSER_ERROR = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 LONGEST = 600
@@ -18,21 +20,36 @@ class UserError(Exception):
 
 def explain(error: BaseException) -> tuple[str, int]:
     """The sentence and the exit code for an error."""
-    from zwang.errors import ModelError
+    from zwang.errors import ModelError, OutputError
 
     if isinstance(error, KeyboardInterrupt):
         return "interrupted before there were results.", INTERRUPTED
     if isinstance(error, (UserError, ModelError)):
-        return one_line(str(error)), WRONG_INPUT
+        return one_line(fitted(str(error))), WRONG_INPUT
+    if isinstance(error, OutputError):
+        return one_line(str(error)), FAULT
     if isinstance(error, PARSER_ERROR):
         return one_line(getattr(error, "format_message", error.__str__)()), WRONG_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        file = f"{error.filename}: " if error.filename is not None else ""
+        return one_line(f"{file}{error.strerror[:1].lower()}{error.strerror[1:]}."), FAULT
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; take fewer samples or a smaller model.", FAULT
     where = traceback.extract_tb(error.__traceback__)
     place = f" at {where[-1].filename}, line {where[-1].lineno}" if where else ""
     return (
-        f"unexpected {type(error).__name__}{place}: {one_line(str(error))} (--debug shows the "
+        f"unexpected {type(error).__name__}{place}: {one_line(text_of(error))} (--debug shows the "
         "trace)",
         FAULT,
     )
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says; nothing where its own code fails."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def one_line(text: str) -> str:

@@ -42,7 +42,8 @@ def command(
     ]
     if not shown:
         raise UserError(
-            f"no model has {word!r} in its name, summary, source or tags; `zwang list` shows all."
+            f"no model has {word!r:.100} in its name, summary, source or tags; "
+            "`zwang list` shows all."
         )
     from rich.console import Console
     from rich.table import Table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,8 @@ import typer
 
 from zwang.cli.failure import UserError
 from zwang.cli.progress import Bar
+from zwang.cli.target import made_folder
+from zwang.cli.terminal import complain, warn
 from zwang.cli.values import did_you_mean
 from zwang.papers.index import PAPERS
 
@@ -49,10 +50,7 @@ def command(
             f"{', '.join(PAPERS)}, all."
         )
     names = list(PAPERS) if paper == "all" else [paper]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder {out}: {error.strerror}.") from None
+    made_folder(out)
     # Threads of OpenBLAS that wait for each other cost more than a 12 × 12 factorization; it reads
     # this once, when NumPy loads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -62,14 +60,14 @@ def command(
         warning = start_jax()
         pages = [_reproduced(name, out / f"{name}.html", bar) for name in names]
     if warning:
-        print(f"zwang: warning: {warning}", file=sys.stderr)
+        warn(warning)
     for page in pages:
         for claim in page.changed:
             said = (
                 f"{page.paper}, {claim.place}, {claim.what}: {claim.verdict}, expected: "
                 f"{claim.expected}"
             )
-            print(f"zwang: {said} (printed {claim.printed}, ours {claim.ours})", file=sys.stderr)
+            complain(f"{said} (printed {claim.printed}, ours {claim.ours})")
     if not quiet:
         _say(pages, out)
     return CHANGED if any(page.changed for page in pages) else 0

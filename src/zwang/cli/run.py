@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
+from zwang.cli.interruption import Interruption
 from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
 from zwang.cli.progress import Bar
-from zwang.cli.target import Target, load_target, locate
+from zwang.cli.target import Target, load_target, locate, made_folder
+from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
+from zwang.files import is_file
 
 METHODS, OUTPUT = "Methods", "Output"
 UNITS = {"duration": " s", "step": " s"}
@@ -71,6 +74,15 @@ def command(
         typer.Option(
             help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
             "for long runs (with --step).",
+            rich_help_panel=METHODS,
+        ),
+    ] = None,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Limit of attempted steps. Default: 1000000.",
+            min=1,
+            metavar="N",
             rich_help_panel=METHODS,
         ),
     ] = None,
@@ -146,11 +158,13 @@ def command(
         "duration": duration,
         "rtol": rtol,
         "samples": samples,
+        "max_steps": max_steps,
         "step": step,
         "start_tolerance": start_tolerance,
     }
     asked["atol"] = None if atol is None else number_or_list(atol, "--atol")
-    with Bar(not quiet) as bar, contextlib.ExitStack() as stack:
+    interrupted = ""
+    with Bar(not quiet) as bar, Interruption() as interruption, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
 
         warnings = [start_jax(task=f"run {model}")]
@@ -168,31 +182,53 @@ def command(
                 f"{target.name} does not say how long to run: give --duration S, or define "
                 "duration in the file."
             )
-        folder = _folder(out, target.name)
+        folder = made_folder(_folder(out, target.name))
         phases = [_known_coordinate(target, name) for name in phase or ()]
-        run = _simulated(target, options, bar, wall)
+        run = _simulated(target, options, bar, wall, interruption)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
-        summary = _write(run, target, options, folder, not no_report, phases, bar, wall, warnings)
-    _say(summary, wall, folder, not no_report, quiet, warnings)
-    if not run.result.is_failure:
-        return 0
-    here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
-    print(
-        f"zwang: {target.name} stopped at {here}: {run.result.sentence}; what was reached is in "
-        f"{folder}.",
-        file=sys.stderr,
+        summary = _save(run, target, folder, bar, wall, warnings)
+        try:
+            interruption.release()
+            if not no_report:
+                _write_pages(run, summary, target, options, folder, phases, bar, wall, warnings)
+        except KeyboardInterrupt:
+            interrupted = _left_out(folder)
+    _say(summary, wall, folder, not (no_report or interrupted), quiet, warnings)
+    if interrupted:
+        complain(interrupted)
+    if run.result.is_failure:
+        here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
+        complain(
+            f"{target.name} stopped at {here}: {fitted(run.result.sentence)}; "
+            f"what was reached is in {folder}."
+        )
+    if interrupted or run.result.name == "INTERRUPTED":
+        return INTERRUPTED
+    return RUN_FAILED if run.result.is_failure else 0
+
+
+def _left_out(folder: Path) -> str:
+    """What Ctrl-C after the run has been saved leaves behind."""
+    old = [name for name in ("report.html", "view.html") if is_file(folder / name)]
+    kept = f"; {' and '.join(old)} there may be of an earlier run" if old else ""
+    return (
+        f"interrupted after the integration: the run is saved in {folder / 'run.nc'}, "
+        f"its report is not complete{kept}."
     )
-    return INTERRUPTED if run.result.name == "INTERRUPTED" else RUN_FAILED
 
 
-def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime):
+def _simulated(
+    target: Target, options: dict[str, Any], bar: Bar, wall: WallTime, interruption: Interruption
+):
     from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
     bar.says("compiling")
 
     def reached(fraction: float) -> None:
+        if fraction >= 1:
+            interruption.hold()
         bar.reaches(
             fraction, f"t = {fraction * options['duration']:.4g} of {options['duration']:.4g} s"
         )
@@ -206,65 +242,59 @@ def _simulated(target: Target, options: dict[str, Any], bar: Bar, wall: WallTime
         throw=False,
         **options,
     )
+    interruption.hold()
     wall.ends("integration")
     return run
 
 
-def _write(
-    run,
-    target: Target,
-    options,
-    folder: Path,
-    wanted: bool,
-    phases,
-    bar: Bar,
-    wall: WallTime,
-    warnings: list[str],
-):
-    """Write run.nc and, if wanted, the report and the view."""
+def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings: list[str]):
+    """Write run.nc, and summarize the run."""
     bar.says("writing results")
-    from zwang.output.report import summarize, write_report
+    from zwang.output.report import summarize
 
     summary = summarize(run, target.exact)
     warnings += run.warnings
     run.save(folder / "run.nc")
     wall.ends("results")
-    if wanted:
-        settings = {
-            "Model": {
-                n: f"{_shown(x)} {target.units.get(n, '')}" for n, x in target.settings.items()
-            },
-            "Run": {
-                n.replace("_", " "): f"{_shown(x)}{UNITS.get(n, '')}" for n, x in options.items()
-            },
-        }
-        warnings += write_report(
-            run,
-            folder / "report.html",
-            summary=summary,
-            figures=target.figures,
-            exact=target.exact,
-            description=target.description,
-            settings=settings,
-            command=run.attrs["command"],
-            wall_time=wall.phases,
-            reactions=target.reactions,
-            phases=phases,
-            view="" if target.scene is None else "view.html",
-        )
-        wall.ends("report")
-        if target.scene is not None:
-            from zwang.output.viewer import write_view
-
-            write_view(
-                run,
-                target.scene,
-                folder / "view.html",
-                description=target.description,
-                report="report.html",
-            )
-            wall.ends("view")
     return summary
+
+
+def _write_pages(
+    run, summary, target: Target, options, folder: Path, phases, bar, wall: WallTime, warnings
+) -> None:
+    """Write the view and the report; the report last, since it names all other files."""
+    from zwang.output.report import write_report
+
+    if target.scene is not None:
+        from zwang.output.viewer import write_view
+
+        write_view(
+            run,
+            target.scene,
+            folder / "view.html",
+            description=target.description,
+            report="report.html",
+        )
+        wall.ends("view")
+    settings = {
+        "Model": {n: f"{_shown(x)} {target.units.get(n, '')}" for n, x in target.settings.items()},
+        "Run": {n.replace("_", " "): f"{_shown(x)}{UNITS.get(n, '')}" for n, x in options.items()},
+    }
+    warnings += write_report(
+        run,
+        folder / "report.html",
+        summary=summary,
+        figures=target.figures,
+        exact=target.exact,
+        description=target.description,
+        settings=settings,
+        command=run.attrs["command"],
+        wall_time=wall.phases,
+        reactions=target.reactions,
+        phases=phases,
+        view="" if target.scene is None else "view.html",
+    )
+    wall.ends("report")
 
 
 def _known_coordinate(target: Target, name: str) -> str:
@@ -281,7 +311,7 @@ def _say(
     summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warnings: list[str]
 ) -> None:
     for warning in filter(None, warnings):
-        print(f"zwang: warning: {warning}", file=sys.stderr)
+        warn(warning)
     if quiet:
         return
     from zwang.cli.summary_table import print_closing
@@ -292,20 +322,13 @@ def _say(
         for name in ("run.nc", *(("report.html", "view.html") if report else ()))
         if (folder / name).is_file()
     ]
-    print(f"\nwritten: {', '.join(map(str, written))}")
+    say(f"\nwritten: {', '.join(map(str, written))}")
 
 
 def _folder(out: Path | None, name: str) -> Path:
-    folder = (
-        Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model")
-        if out is None
-        else out
-    )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder {folder}: {error.strerror}.") from None
-    return folder
+    if out is not None:
+        return out
+    return Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model")
 
 
 def _shown(value) -> str:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from zwang.cli.failure import UserError, one_line, where_in
+from zwang.cli.failure import UserError, one_line, text_of, where_in
 from zwang.cli.target import Target
+from zwang.files import read_bytes
 
 NEEDED = {
     "model": "model = zw.Model(system, constraints=[...])",
@@ -66,20 +67,22 @@ def load_script(path: Path) -> Target:
 def _run(path: Path) -> dict[str, Any]:
     from zwang.errors import ModelError
 
+    read_bytes(path, "script_size")  # a pipe would wait for ever
     sys.path.insert(0, str(path.resolve().parent))
     try:
         return runpy.run_path(str(path), run_name="zwang_model")
     except SyntaxError as error:
-        raise UserError(
-            f"{error.filename}, line {error.lineno}: syntax error: {error.msg}."
-        ) from error
-    except (Exception, SystemExit) as error:
+        line = "" if error.lineno is None else f", line {error.lineno}"
+        raise UserError(f"{error.filename or path}{line}: syntax error: {error.msg}.") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, and what else a file may define
         line = where_in(str(path), error)
         place = f"{path}, line {line}" if line else str(path)
         what = (
             str(error)
             if isinstance(error, ModelError)
-            else f"{type(error).__name__}: {error}".rstrip(": ")
+            else f"{type(error).__name__}: {text_of(error)}".rstrip(": ")
         )
         raise UserError(f"{place}: {what}") from error
 

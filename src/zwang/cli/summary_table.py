@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from zwang.text import escaped
+
 if TYPE_CHECKING:
     from zwang.cli.timing import WallTime
     from zwang.output.report import Summary
@@ -85,14 +87,14 @@ def print_closing(s: Summary, wall: WallTime) -> None:
         box=None,
         pad_edge=False,
         padding=(0, 2, 0, 0),
-        title=Text(s.model),
+        title=Text(escaped(s.model)),
         title_justify="left",
     )
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for heading, content in closing_lines(s, wall):
         style = "bold red" if heading == "end" and s.failed else ""
-        table.add_row(Text(heading), Text(content, style=style))
+        table.add_row(Text(escaped(heading)), Text(escaped(content), style=style))
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 160)

@@ -5,12 +5,16 @@ its `--set` values.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from zwang.cli.failure import UserError
 from zwang.cli.values import did_you_mean, like, number_or_list
+from zwang.errors import OutputError
+from zwang.files import is_file, make_folder
+from zwang.files.reading import shown_path
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before
@@ -61,13 +65,17 @@ def locate(model: str) -> Path | None:
     Raises:
         UserError: for a missing file, a file of another kind, or an unknown name.
     """
-    path = Path(model)
-    if path.suffix in FILES or path.is_file() or len(path.parts) > 1:
-        if not path.is_file():
-            raise UserError(f"there is no file {model}.")
+    path, shown = Path(model), shown_path(model)
+    if path.suffix in FILES or is_file(path) or len(path.parts) > 1:
+        if not os.path.lexists(path):
+            raise UserError(f"there is no file {shown}.")
+        if not is_file(path):
+            raise UserError(
+                f"{shown} is no regular file; a folder, a pipe or a device is not read."
+            )
         if path.suffix.lower() not in FILES:
             raise UserError(
-                f"{model} is no .py file; MODEL is a gallery name, a .py file that defines "
+                f"{shown} is no .py file; MODEL is a gallery name, a .py file that defines "
                 f"model, q0 and v0, a .toml mechanism, or a robot file ({', '.join(ROBOTS)})."
             )
         return path
@@ -75,8 +83,20 @@ def locate(model: str) -> Path | None:
 
     if model not in ENTRIES:
         hint = f"`zwang list` shows all; a file's name ends in {', '.join(FILES)}"
-        raise UserError(f"unknown model {model!r}{did_you_mean(model, ENTRIES)} {hint}")
+        raise UserError(f"unknown model {model!r:.100}{did_you_mean(model, ENTRIES)} {hint}")
     return None
+
+
+def made_folder(path: Path) -> Path:
+    """The folder that results go to, made if it is not there.
+
+    Raises:
+        UserError: if it cannot be made or written to.
+    """
+    try:
+        return make_folder(path)
+    except OutputError as error:
+        raise UserError(str(error)) from None
 
 
 def load_target(model: str, given: Mapping[str, str]) -> Target:
@@ -202,14 +222,16 @@ def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> 
         if name not in own:
             known = [*settings, *map(str, own)]
             raise UserError(
-                f"unknown setting {name!r} of {target.name}{did_you_mean(name, known)} "
+                f"unknown setting {name!r:.100} of {target.name}{did_you_mean(name, known)} "
                 f"{'It has: ' + ', '.join(known) if known else 'It has none'}."
             )
         value = number_or_list(text, f"--set {name}")
         try:
             shape = np.shape(value)
         except ValueError:
-            raise UserError(f"--set {name} is {text!r}, expected rows of equal length.") from None
+            raise UserError(
+                f"--set {name} is {text!r:.60}, expected rows of equal length."
+            ) from None
         if shape != np.shape(own[name]):
             raise UserError(f"--set {name} has shape {shape}, expected {np.shape(own[name])}.")
         params[name] = value

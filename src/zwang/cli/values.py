@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from zwang.cli.failure import UserError
 
+LARGEST = 1e300
+"""Largest number that is taken."""
+
 
 def assignments(words: Sequence[str]) -> dict[str, str]:
     """`name=value` words as a dict.
@@ -21,7 +24,7 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
         name, value = name.strip(), value.strip()
         if not (equals and name and value):
             raise UserError(
-                f"--set {word!r} is not of the form name=value, for example --set length=2.5"
+                f"--set {word!r:.100} is not of the form name=value, for example --set length=2.5"
             )
         if name in given:
             raise UserError(f"--set {name} is given twice.")
@@ -38,11 +41,13 @@ def number_or_list(text: str, what: str):
     for read in (float, json.loads, lambda x: json.loads(f"[{x}]")):
         try:
             value = read(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if _numeric(value):
             return value
-    raise UserError(f"{what} is {text!r}, expected a number or a list of numbers such as 1,2,3")
+    raise UserError(
+        f"{what} is {text!r:.60}, expected a finite number or a list of them such as 1,2,3"
+    )
 
 
 def like(text: str, default, what: str):
@@ -54,18 +59,18 @@ def like(text: str, default, what: str):
     if isinstance(default, bool):
         known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         if text.lower() not in known:
-            raise UserError(f"{what} is {text!r}, expected true or false.")
+            raise UserError(f"{what} is {text!r:.60}, expected true or false.")
         return known[text.lower()]
     if isinstance(default, int):
         try:
-            return int(text)
+            return int(text) if len(text) < 40 else int("")
         except ValueError:
-            raise UserError(f"{what} is {text!r}, expected a whole number.") from None
+            raise UserError(f"{what} is {text!r:.60}, expected a whole number.") from None
     if isinstance(default, str):
         return text
     value = number_or_list(text, what)
     if isinstance(default, float) and isinstance(value, list):
-        raise UserError(f"{what} is {text!r}, expected one number.")
+        raise UserError(f"{what} is {text!r:.60}, expected one number.")
     if isinstance(default, (list, tuple)):
         value = value if isinstance(value, list) else [value]
         if len(value) != len(default):
@@ -76,6 +81,8 @@ def like(text: str, default, what: str):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`: did you mean 'x'?`, or nothing."""
+    if len(name) > 100:  # no slip of the finger, and difflib takes seconds
+        return "."
     close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.55)
     return f": did you mean {' or '.join(map(repr, close))}?" if close else "."
 
@@ -83,4 +90,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _numeric(value) -> bool:
     if isinstance(value, list):
         return bool(value) and all(map(_numeric, value))
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= LARGEST  # False for NaN, too

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zwang.cli.failure import UserError
+from zwang.cli.terminal import say
+from zwang.files import is_file
+from zwang.files.reading import shown_path
 
 PAGE = "view.html"
 
@@ -44,9 +48,7 @@ def command(
 
     try:
         with serving(folder, port) as (server, address):
-            print(
-                f"serving {folder} at {address} on this computer only; Ctrl-C ends it", flush=True
-            )
+            say(f"serving {folder} at {address} on this computer only; Ctrl-C ends it")
             if open_:
                 import webbrowser
 
@@ -65,19 +67,19 @@ def command(
 
 
 def _folder(run: Path) -> Path:
-    folder = run.parent if run.is_file() else run
-    if not folder.is_dir():
+    folder = run.parent if is_file(run) else run
+    if not os.path.isdir(folder):
         raise UserError(
-            f"there is no run {run}; expected the folder that `zwang run MODEL` has written, "
-            f"such as results/{run.name}."
+            f"there is no run {shown_path(run)}; expected the folder that `zwang run MODEL` has "
+            "written, such as results/pendulum."
         )
-    if not (folder / PAGE).is_file():
-        written = (folder / "run.nc").is_file()
+    if not is_file(folder / PAGE):
+        written = is_file(folder / "run.nc")
         why = (
             "its model says nothing of what there is to see: define scene, a zw.Scene, beside "
             "model, q0 and v0, and run it again"
             if written
             else "expected the folder that `zwang run MODEL` has written"
         )
-        raise UserError(f"{folder} has no {PAGE}: {why}.")
+        raise UserError(f"{shown_path(folder)} has no {PAGE}: {why}.")
     return folder

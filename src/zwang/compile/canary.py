@@ -13,12 +13,12 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
 from zwang.compile.compatibility import TESTED_KERNELS
 from zwang.compile.folder import cache_folder, processor
+from zwang.files import make_folder, write_text
 
 WORKS = "works"
 LONGEST = 300.0
@@ -118,8 +118,4 @@ def _read(file: Path) -> str:
 def _write(file: Path, verdict: str) -> None:
     """Keep a verdict, whole or not at all; without a folder the next process tries again."""
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(verdict + "\n")
-        os.replace(name, file)
+        write_text(make_folder(file.parent) / file.name, verdict + "\n", durable=False)

@@ -37,6 +37,7 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError, Result
+from zwang.text import check_names
 from zwang.tracing import outcome, returned
 
 
@@ -97,6 +98,8 @@ class Model(eqx.Module):
             "Model: constraints",
             "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
         )
+        for c in constraints:  # a class of the user's checks no names
+            check_names((c.name, *c.parts), "Model: the name of a constraint")
         self.params, self.servo = as_parameters(params), None
         p = self.parameters()
         _check_shapes(system, p)

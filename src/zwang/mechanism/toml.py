@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from zwang.errors import ModelError
+from zwang.files import is_file, read_text
+from zwang.files.toml import TomlError, parsed_toml
 from zwang.mechanism import schema
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
 from zwang.mechanism.field_types import PartError
@@ -59,20 +60,14 @@ def read(path: Path | str, **settings: float) -> Mechanism:
         ModelError: one sentence with the line, for a file that cannot be read or makes no sense.
     """
     path = Path(path)
+    text = read_text(path, "toml_size")
     try:
-        text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text)
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ModelError(f"{path} is not a text file in UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        twice = (
-            "; a name may stand only once in a table"
-            if "overwrite" in str(error) or "twice" in str(error)
-            else ""
-        )
-        raise ModelError(f"{path}: {error}{twice}.") from None
+        content = parsed_toml(text)
+    except ModelError as error:
+        line = None
+        if isinstance(error, TomlError):
+            line = line_of(text, error.where) if error.line is None else error.line
+        raise ModelError(f"{path}{f', line {line}' if line else ''}: {error}") from None
     try:
         values = parameter_values(content, settings)
         _find_meshes(content, path.parent)
@@ -131,7 +126,7 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
         for shape in shapes if isinstance(shapes, list) else ():
             if isinstance(shape, dict) and isinstance(shape.get("file"), str):
                 shape["file"] = str(folder / shape["file"])
-                if not Path(shape["file"]).is_file():
+                if not is_file(shape["file"]):
                     raise PartError(
                         ("bodies", name, "shapes"), f"there is no file {shape['file']}."
                     )

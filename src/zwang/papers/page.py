@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from zwang.files import write_text
 from zwang.output.report import inline_svg, render
 from zwang.papers.claim import Page, Verdict
 from zwang.papers.index import PAPERS
@@ -41,7 +42,7 @@ def write_page(page: Page, path: Path, *, seconds: float) -> None:
         seconds=seconds,
         numeric=_numeric,
     )
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def _numeric(text: str) -> bool:

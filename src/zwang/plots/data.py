@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zwang.errors import ModelError
+from zwang.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -191,9 +193,18 @@ class Picture:
         if not path.parent.is_dir():
             raise ModelError(f"cannot save {path}: folder {path.parent} does not exist.")
         if path.suffix == ".svg":
-            path.write_text(self._repr_svg_(), encoding="utf-8")
-        else:
-            self.figure().savefig(path)
+            write_text(path, self._repr_svg_())
+            return path
+        figure, data = self.figure(), io.BytesIO()
+        known = figure.canvas.get_supported_filetypes()
+        ending = path.suffix[1:].lower()
+        if ending not in known:
+            raise ModelError(
+                f"cannot save {path}: the ending {path.suffix!r:.40} names no format; "
+                f"expected one of {', '.join(f'.{x}' for x in sorted(known))}."
+            )
+        figure.savefig(data, format=ending)
+        write_bytes(path, data.getvalue())
         return path
 
     def _repr_svg_(self) -> str:

@@ -8,19 +8,42 @@ ball.
 from __future__ import annotations
 
 import importlib
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
+from zwang.files.isolation import run_isolated
+from zwang.files.limits import limit
+from zwang.files.reading import shown_path
 from zwang.mechanism.registry import by_format
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion, parsed
 from zwang.robots.urdf import add_urdf
 
+COMPILATION = Path(__file__).with_name("compilation.py")
+"""The program that MuJoCo runs in."""
+NUMBERS = (
+    "body_mass",
+    "body_inertia",
+    "body_pos",
+    "body_ipos",
+    "jnt_pos",
+    "jnt_stiffness",
+    "dof_armature",
+    "dof_damping",
+    "qpos0",
+    "eq_data",
+    "actuator_gear",
+    "wrap_prm",
+)
+"""Arrays of MuJoCo's model that the robot is made of."""
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
 EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
@@ -37,28 +60,16 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     Raises:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
     """
+    _, root = parsed(path)
+    urdf = root.tag == "robot"
+    _refuse_many_copies(root, 1, shown_path(path))
     try:
         mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
         raise ModelError(EXTRA) from None
-    text, root = parsed(path)
-    urdf = root.tag == "robot"
-    try:
-        spec = mujoco.MjSpec.from_string(text) if urdf else mujoco.MjSpec.from_file(str(path))
-        spec.compiler.fusestatic = False
-        if urdf:  # inertias of a URDF are given; meshes are for pictures and may be missing
-            spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-            for part in [*spec.geoms, *spec.meshes]:
-                spec.delete(part)
-        if floating:
-            _free(spec, path)
-        model = spec.compile()
-    except (ValueError, KeyError, RuntimeError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"{path}: {' '.join(str(error).split())}") from None
+    model = _compiled(mujoco, path, "urdf" if urdf else "mjcf", bool(floating))
     made = _Reading(mujoco, model, path).description
-    made.name = spec.modelname or path.stem
+    made.name = _model_name(model) or path.stem
     if floating is False and any(n == mujoco.mjtJoint.mjJNT_FREE for n in model.jnt_type):
         raise ModelError(
             f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free "
@@ -69,12 +80,50 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     return made
 
 
-def _free(spec, path: Path) -> None:
-    still = [b for b in spec.worldbody.bodies if not list(b.joints)]
-    if not still:
-        raise ModelError(f"{path}: floating=True, but no body is fixed to the ground.")
-    for body in still:
-        body.add_freejoint(name=unique("base", [j.name for j in spec.joints]))
+def _refuse_many_copies(element: Element, copies: int, shown: str) -> None:
+    """MuJoCo would find out only after a minute that there is no room for 10⁷ copies."""
+    for child in element:
+        times = copies
+        if child.tag == "replicate":
+            given = child.get("count", "1").strip()
+            # what is no number is MuJoCo's to refuse
+            times *= int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 1
+        if times > limit("bodies"):
+            raise ModelError(
+                f"{shown}: replicate makes {times} copies, expected at most "
+                f"{limit('bodies')} bodies."
+            )
+        _refuse_many_copies(child, times, shown)
+
+
+def _refuse_numbers(model, shown: str) -> None:
+    """Refuse numbers that are not finite, or whose squares are not."""
+    for name in NUMBERS:
+        values = np.asarray(getattr(model, name))
+        if not np.all(np.abs(values) <= 10.0 ** limit("magnitude")):
+            raise ModelError(
+                f"{shown}: {name} has a number that is not finite or beyond "
+                f"1e{limit('magnitude')}; look at sizes, densities, masses and gains."
+            )
+
+
+def _compiled(mujoco, path: Path, form: str, floating: bool):
+    """MuJoCo's model of a file, made in a process of its own, which may die of it."""
+    limits = [str(limit(x)) for x in ("parser_memory", "parser_result", "parser_time", "bodies")]
+    with tempfile.TemporaryDirectory(prefix="zwang-") as folder:
+        result = Path(folder) / "model.mjb"
+        words = [os.path.abspath(path), str(result), form, "floating" if floating else "held"]
+        run_isolated(COMPILATION, [*words, *limits], Path(folder), shown_path(path))
+        try:
+            model = mujoco.MjModel.from_binary_path(str(result))
+        except ValueError as error:
+            raise ModelError(f"{shown_path(path)}: {' '.join(str(error).split())}") from None
+    _refuse_numbers(model, shown_path(path))
+    return model
+
+
+def _model_name(model) -> str:
+    return bytes(model.names).split(b"\0")[0].decode(errors="replace")
 
 
 class _Reading:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zwang.files import is_file
 from zwang.robots.description import Description
 from zwang.robots.text import found, of_quaternion, shape
 
@@ -59,6 +60,6 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
 def _beside(file: str, path: Path) -> str:
     """The path of a mesh, which a compiler's folder of meshes may hold."""
     for folder in (path.parent, *(p for p in path.parent.iterdir() if p.is_dir())):
-        if (folder / file).is_file():
+        if file and is_file(folder / file):
             return str(folder / file)
     return found(file, path)

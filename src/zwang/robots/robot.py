@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.files.reading import shown_path
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
@@ -44,10 +46,10 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise ModelError(
-            f"{path} is no robot file; expected one that ends in {', '.join(FORMATS)}."
+            f"{shown_path(path)} is no robot file; expected one that ends in {', '.join(FORMATS)}."
         )
-    if not path.is_file():
-        raise ModelError(f"there is no file {path}.")
+    if not os.path.lexists(path):
+        raise ModelError(f"there is no file {shown_path(path)}.")
     if path.suffix.lower() == ".sdf":
         from zwang.robots.sdf import read as reader
     else:

@@ -9,7 +9,9 @@ import jax
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from zwang.bodies.shape import LARGEST_MESH, MESHES, Shape
+from zwang.bodies.shape import MESHES, Shape
+from zwang.files import is_file
+from zwang.files.limits import limit
 from zwang.scene import Bar, Mark, Scene, Seen, Symbol
 
 if TYPE_CHECKING:
@@ -81,4 +83,8 @@ def _shown(shape: Shape) -> bool:
     if shape.kind != "mesh":
         return True
     path = Path(str(shape.file))
-    return path.suffix.lower() in MESHES and path.is_file() and path.stat().st_size <= LARGEST_MESH
+    return (
+        path.suffix.lower() in MESHES
+        and is_file(path)
+        and path.stat().st_size <= limit("mesh_size")
+    )

@@ -4,6 +4,7 @@ one is a constraint.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -12,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from zwang.bodies import Branch, ball, prismatic
 from zwang.errors import ModelError
+from zwang.files.limits import limit
 from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.registry import JOINT_KINDS, by_format
 from zwang.robots.description import Description, Loop
@@ -59,11 +61,11 @@ class _Reading:
         static = (model.findtext("static") or "").strip() in ("1", "true")
         self.floating = not static if floating is None else floating
         gravity = root.findtext("world/gravity")
-        self.links = {self._name(x): x for x in model.findall("link")}
+        self.links = self._by_name(model.findall("link"))
         if not self.links:
             raise ModelError(f"{path}: the model has no links.")
         self.frames = {name: self._pose(x, f"link {name!r}") for name, x in self.links.items()}
-        joints = {self._name(x): x for x in model.findall("joint")}
+        joints = self._by_name(model.findall("joint"))
         self.description = Description(
             model.get("name") or path.stem, [], numbers(gravity, 3, f"{path}: gravity", GRAVITY)
         )
@@ -71,6 +73,11 @@ class _Reading:
         carriers: dict[str, str] = {}
         for name, joint in joints.items():
             parent, child = (self._end(joint, side, name) for side in ("parent", "child"))
+            if parent == child:
+                raise ModelError(
+                    f"{self.path}: joint {name!r} joins {parent or 'the world'!r} to itself; "
+                    "give it two links."
+                )
             if joint.get("type") not in KINDS:
                 continue
             if (
@@ -84,6 +91,7 @@ class _Reading:
         for link in self.links:
             self.description.branches.append(self._branch(link, joints, carriers.get(link)))
             self._shapes(link)
+        self._refuse_repeated_parts()
 
     # --- pieces of XML
     # -------------------------------------------------------------------------------------------
@@ -93,6 +101,32 @@ class _Reading:
         if not name:
             raise ModelError(f"{self.path}: a {element.tag} has no name.")
         return name
+
+    def _by_name(self, elements: list[Element]) -> dict[str, Element]:
+        """Elements of a kind by their names, of which none may stand twice."""
+        found: dict[str, Element] = {}
+        for element in elements:
+            name = self._name(element)
+            if name in found:
+                raise ModelError(
+                    f"{self.path}: two {element.tag}s are named {name!r}; give each its own name."
+                )
+            found[name] = element
+        if len(found) > limit("bodies"):
+            raise ModelError(
+                f"{self.path} has {len(found)} {elements[0].tag}s, expected at most "
+                f"{limit('bodies')}."
+            )
+        return found
+
+    def _refuse_repeated_parts(self) -> None:
+        """A joint with several axes names its parts, which must not be another joint's name."""
+        parts = Counter(name for branch in self.description.branches for name in branch.joints)
+        name, times = parts.most_common(1)[0] if parts else ("", 0)
+        if times > 1:
+            raise ModelError(
+                f"{self.path}: two joints move by a coordinate {name!r}; rename the joint {name!r}."
+            )
 
     def _pose(self, element: Element, what: str) -> np.ndarray:
         pose = element.find("pose")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,29 +12,21 @@ from scipy.spatial.transform import Rotation
 from zwang.bodies.screws.twist import motion
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
+from zwang.files import is_file, read_text
+from zwang.files.limits import limit
+from zwang.files.reading import shown_path
+from zwang.files.xml import parsed_xml
 
 
-def parsed(path: Path) -> tuple[str, ElementTree.Element]:
+def parsed(path: Path) -> tuple[str, Element]:
     """Text and root element of a file.
 
     Raises:
         ModelError: for a file that cannot be read, is no XML, or declares a document type, in which
             entities could hide.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ModelError(f"{path} is not a text file in UTF-8.") from None
-    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
-        raise ModelError(
-            f"{path} declares a document type or entities; write the robot's elements out."
-        )
-    try:
-        return text, ElementTree.fromstring(text.encode())
-    except ElementTree.ParseError as error:
-        raise ModelError(f"{path}: no XML: {error}.") from None
+    text = read_text(path, "xml_size")
+    return text, parsed_xml(text, shown_path(path))
 
 
 def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarray:
@@ -51,9 +43,10 @@ def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarra
         values = np.array([float(x) for x in text.split()])
     except ValueError:
         values = np.zeros(0)
-    if values.shape != (count,) or not np.all(np.isfinite(values)):
+    if values.shape != (count,) or not np.all(np.abs(values) <= 10.0 ** limit("magnitude")):
         raise ModelError(
-            f"{where}: {text.strip()!r:.60}, expected {count} finite number{'s' * (count > 1)}."
+            f"{where}: {text.strip()!r:.60}, expected {count} number{'s' * (count > 1)} up to "
+            f"1e{limit('magnitude')} in size."
         )
     return values
 
@@ -106,8 +99,8 @@ def found(address: str, beside: Path) -> str:
     if scheme in ("package", "model"):
         for folder in beside.resolve().parents:
             for name in (rest, rest.partition("/")[2]):
-                if name and (folder / name).is_file():
+                if name and is_file(folder / name):
                     return str(folder / name)
         return address
     here = Path(rest) if Path(rest).is_absolute() else beside.parent / rest
-    return str(here) if here.is_file() else address
+    return str(here) if is_file(here) else address

@@ -28,6 +28,7 @@ from zwang.arrays import refuse_unknown, require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
+from zwang.simulation.results.saving import save
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.trajectory import Trajectory, trajectory, violations
 
@@ -111,9 +112,13 @@ class Batch:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write the dataset as NetCDF."""
-        self.dataset.to_netcdf(path, engine="h5netcdf")
-        return Path(path)
+        """Write the dataset as NetCDF (`.nc`), all or nothing.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
+        """
+        return save(self.dataset, path, formats=(".nc",))
 
 
 OPTIONS = (

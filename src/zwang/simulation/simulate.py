@@ -141,7 +141,8 @@ def simulate(
     Raises:
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a
             singular mass matrix.
-        SimulationError: if the run stops early; its `.run` holds what was reached.
+        SimulationError: if the run stops early, also by Ctrl-C once it has begun; its `.run` holds
+            what was reached.
     """
     instance(model, Model, "simulate: model", "a zw.Model")
     strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
@@ -281,8 +282,10 @@ def simulate(
     )
     if throw and result.is_failure:
         detail = f": {stopped_by}" if stopped_by else ""
+        kept = "; the run so far is in `run` of this exception" * (result is Result.INTERRUPTED)
         raise SimulationError(
-            f"{model.name}: stopped at t = {float(here.t):.6g} s: {result.sentence}{detail}.",
+            f"{model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {result.sentence}{detail}"
+            f"{kept}.",
             result,
             run,
         )

@@ -41,7 +41,7 @@ def made(columns: int) -> Variables:
 @pytest.mark.parametrize("columns", [0, 1, 3])
 def test_the_file_is_read_back_as_the_dataset(columns, tmp_path):
     variables = made(columns)
-    variables.save(tmp_path / "ours.nc")
+    (tmp_path / "ours.nc").write_bytes(variables.netcdf())
     dataset = variables.to_xarray()
     dataset.to_netcdf(tmp_path / "theirs.nc", engine="h5netcdf")
     with (

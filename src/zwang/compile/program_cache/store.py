@@ -9,9 +9,10 @@ import hashlib
 import os
 import pickle
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from zwang.files import write_bytes
 
 MARK = b"zwang program 2\n"
 MOST_BYTES, MOST_FILES = 2_000_000_000, 1000
@@ -57,13 +58,9 @@ class Store:
         """Write content atomically, whoever else writes at the same time."""
         data = pickle.dumps(content)
         with contextlib.suppress(OSError):
-            handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(MARK + hashlib.sha256(key.encode() + data).digest() + data)
-                os.replace(name, self.folder / key)
-            except OSError:
-                os.unlink(name)
+            digest = hashlib.sha256(key.encode() + data).digest()
+            # what a loss of power damages has another digest, and is made again
+            write_bytes(self.folder / key, MARK + digest + data, durable=False)
             self._prune()
 
     def _prune(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from zwang.files import make_folder, write_text
 from zwang.output.report.figures import Chart, charts, exact_error, phase
 from zwang.output.report.html import HERE, render
 from zwang.output.report.joints import joint_forces
@@ -110,7 +111,7 @@ def write_report(
         results=results,
         view=view,
     )
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return complaints
 
 
@@ -220,7 +221,7 @@ def _section(chart: Chart, folder: Path) -> Section:
     svg = None if chart.figure is None else Markup(inline_svg(chart.figure, chart.key, chart.title))
     tables = []
     for name, table in chart.tables.items():
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         saved = table.save(folder / f"{name}.csv")
         tables.append(
             (name.replace("_", " "), table, f"{folder.name}/{name}.csv" if saved else None)
@@ -228,7 +229,7 @@ def _section(chart: Chart, folder: Path) -> Section:
     wide = chart.figure is not None and is_wide(chart.figure)
     own, curves = chart.key.startswith("own"), None
     if own and chart.figure is not None:
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         name = re.sub(r"\W+", "_", chart.title.lower()).strip("_") or chart.key
         curves = (
             f"{folder.name}/{name}.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.files import write_text
 from zwang.plots import Picture
 
 if TYPE_CHECKING:
@@ -69,9 +71,10 @@ class Table:
         if self.values.size > MOST_NUMBERS:
             return False
         quoted = ['"' + heading.replace('"', '""') + '"' for heading in self.headings]
-        with path.open("w", encoding="utf-8") as file:
-            file.write(",".join(quoted) + "\n")
-            np.savetxt(file, np.column_stack([self.time, self.values]), fmt="%.15g", delimiter=",")
+        text = io.StringIO()
+        text.write(",".join(quoted) + "\n")
+        np.savetxt(text, np.column_stack([self.time, self.values]), fmt="%.15g", delimiter=",")
+        write_text(path, text.getvalue(), durable=False)
         return True
 
 
@@ -85,10 +88,11 @@ def save_curves(figure: Picture | Figure, path: Path) -> bool:
     if not found or sum(len(values) for _, values in found) > MOST_NUMBERS:
         return False
     rows = itertools.zip_longest(*(values for _, values in found))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([heading for heading, _ in found])
-        writer.writerows(["" if x is None else f"{x:.15g}" for x in row] for row in rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([heading for heading, _ in found])
+    writer.writerows(["" if x is None else f"{x:.15g}" for x in row] for row in rows)
+    write_text(path, text.getvalue(), durable=False)
     return True
 
 

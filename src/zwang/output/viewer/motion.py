@@ -11,8 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from zwang.bodies.shape import LARGEST_MESH, MESHES, Shape
+from zwang.bodies.shape import MESHES, Shape
 from zwang.errors import ModelError
+from zwang.files import read_bytes
 from zwang.scene import Mark, Scene
 from zwang.simulation.results import Run
 from zwang.simulation.results.interpolate import hermite
@@ -149,17 +150,7 @@ def _shape(body: str, shape: Shape) -> dict[str, Any]:
             f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or "
             "give another shape."
         )
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"cannot read the mesh {path} of body {body!r}: {error.strerror}."
-        ) from None
-    if len(content) > LARGEST_MESH:
-        raise ModelError(
-            f"mesh {path} of body {body!r} has {len(content)} bytes, expected at most "
-            f"{LARGEST_MESH}; take a coarser one."
-        )
+    content = read_bytes(path, "mesh_size", f"the mesh of body {body!r},")
     return {**given, "format": path.suffix.lower()[1:], "mesh": base64.b64encode(content).decode()}
 
 

@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 import zwang
+from zwang.files import write_text
 from zwang.output.viewer.motion import motion
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -51,7 +52,7 @@ def write_view(
         version=zwang.__version__,
         data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
     )
-    Path(path).write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 FILES = {"css": "view.css", "three": "three.js", "program": "view.js"}

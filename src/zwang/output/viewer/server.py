@@ -8,6 +8,8 @@ import http.server
 from collections.abc import Iterator
 from pathlib import Path
 
+from zwang.files import is_file
+
 HOST = "127.0.0.1"
 """This computer only."""
 SERVED = {
@@ -16,6 +18,8 @@ SERVED = {
     ".nc": "application/x-netcdf",
 }
 """Kinds of files that a run has; nothing else is handed out."""
+PATIENCE = 30.0
+"""Seconds after which a connection that asks for nothing is closed."""
 
 
 @contextlib.contextmanager
@@ -43,14 +47,22 @@ class _RunFiles(http.server.SimpleHTTPRequestHandler):
     elsewhere cannot read them.
     """
 
+    timeout = PATIENCE
+
     def send_head(self):
+        try:
+            if self._is_served():
+                return super().send_head()
+        except (OSError, ValueError):  # a name that no file can have: too long, or with NUL
+            pass
+        self.send_error(404)
+        return None
+
+    def _is_served(self) -> bool:
         here = self.headers.get("Host", "").rsplit(":", 1)[0] in (HOST, "localhost")
         asked = Path(self.translate_path(self.path))
         inside = Path(self.directory).resolve() in asked.resolve().parents
-        if not here or not inside or asked.suffix not in SERVED or not asked.is_file():
-            self.send_error(404)
-            return None
-        return super().send_head()
+        return here and inside and asked.suffix in SERVED and is_file(asked)
 
     def guess_type(self, path):
         return SERVED[Path(path).suffix]

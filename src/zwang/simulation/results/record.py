@@ -18,6 +18,7 @@ from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of
 from zwang.simulation.results.interpolate import Interpolant
 from zwang.simulation.results.observe import Observation, observe_all
+from zwang.simulation.results.saving import save
 from zwang.simulation.results.switched import Switched
 from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.warnings import warnings_of
@@ -301,15 +302,18 @@ class Run:
         return y[..., :nq], y[..., nq:]
 
     def save(self, path: str | Path) -> Path:
-        """Write the dataset as NetCDF (`.nc`), readable by xarray, MATLAB, Octave and ncdump."""
-        path = Path(path)
-        if not path.parent.is_dir():
-            raise ModelError(f"cannot save {path}: folder {path.parent} does not exist.")
-        if "dataset" in vars(self):  # its owner may have added to it
-            self.dataset.to_netcdf(path, engine="h5netcdf")
-        else:
-            self.variables.save(path)
-        return path
+        """Write the dataset, all or nothing, in the format that the ending names.
+
+        Args:
+            path: the file; `.nc` is NetCDF, readable by xarray, MATLAB, Octave and ncdump, `.csv` a
+                table of all that is a number or a vector over time.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
+        """
+        # the owner of the dataset may have added to it
+        return save(self.dataset if "dataset" in vars(self) else self.variables, path)
 
     def plot(self, variables: tuple[str, ...] | None = None):
         """A matplotlib figure of some of the dataset's variables over time, with names and units.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,14 +96,16 @@ class Variables(Mapping[str, Variable]):
             attrs=self.attrs,
         )
 
-    def save(self, path: Path) -> None:
-        """Write NetCDF 4 by the conventions that xarray reads back: NaN for what is missing,
+    def netcdf(self) -> bytes:
+        """NetCDF 4 by the conventions that xarray reads back: NaN for what is missing,
         `coordinates` for further labels.
         """
         import h5netcdf
         import h5py
 
-        with h5netcdf.File(path, "w") as file:
+        # HDF5 keeps the file in memory: where the disk is full it would end the process
+        memory = h5py.File("in memory", "w", driver="core", backing_store=False, track_order=True)
+        with memory, h5netcdf.File(memory, "w") as file:
             file.attrs.update(self.attrs)
             file.dimensions = {
                 name: x.shape[0] for name, x in self.coordinates.items() if x.dims == (name,)
@@ -128,3 +129,6 @@ class Variables(Mapping[str, Variable]):
                     c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims
                 ]:
                     file.variables[name].attrs["coordinates"] = " ".join(further)
+            file.flush()
+            memory.flush()
+            return memory.id.get_file_image()

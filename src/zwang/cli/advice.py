@@ -1,0 +1,27 @@
+"""Advice of the library in words of the command line."""
+
+from __future__ import annotations
+
+OPTIONS = {
+    "zw.consistent_state(model, q0, v0).state, or raise start_tolerance": (
+        "zw.consistent_state in a .py file, or raise --start-tolerance to project it"
+    ),
+    "the start is off its constraints by more than start_tolerance: move it with "
+    "zw.consistent_state": (
+        "the start is off its constraints by more than --start-tolerance: raise it"
+    ),
+    "raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system": (
+        "raise --max-steps, loosen --rtol, or use --integrator kvaerno5 for a stiff system"
+    ),
+    "try zw.Kvaerno5() or a larger rtol": "try --integrator kvaerno5 or a larger --rtol",
+    " (inside jit a model that is massless there needs zw.Model(..., singular_mass=True))": "",
+    "give pseudoinverse=zw.Proximal()": "give --pseudoinverse proximal",
+}
+"""What the library advises in Python, and what to do instead where there is only a command line."""
+
+
+def fitted(sentence: str) -> str:
+    """The sentence with every advice of `OPTIONS` replaced."""
+    for python, words in OPTIONS.items():
+        sentence = sentence.replace(python, words)
+    return sentence

@@ -1,0 +1,122 @@
+"""Files written, all or nothing.
+
+A file is written beside its place under a name of its own, brought to the disk, and only then put
+in place by one renaming. Whatever ends the program before, be it a full disk, a kill or a loss of
+power, leaves what stood there before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import time
+from pathlib import Path
+
+from zwang.errors import OutputError
+from zwang.files.reading import reason, shown_path
+
+PREFIX, SUFFIX = ".zwang-", ".part"
+"""Names of files that are not complete yet."""
+ABANDONED = 3600.0
+"""Seconds after which a part is taken for one that a killed process has left behind."""
+
+
+def write_bytes(path: Path | str, data: bytes | memoryview, *, durable: bool = True) -> None:
+    """Write a file, all or nothing.
+
+    Args:
+        path: the file; a link is followed.
+        data: its content.
+        durable: whether it has to be on the disk, not only on its way there, before it replaces
+            an earlier one.
+
+    Raises:
+        OutputError: one sentence, if it cannot be written; an earlier file is unchanged.
+    """
+    try:
+        place = Path(os.path.realpath(path))
+        mode = _mode(place)
+        part = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+        handle = os.open(
+            part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode
+        )
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                if durable:
+                    os.fsync(handle)
+            if mode is not None:  # the umask may have taken rights away that the old file has
+                with contextlib.suppress(OSError):
+                    os.chmod(part, mode)
+            os.replace(part, place)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(
+            error.errno, f"cannot write {shown_path(path)}: {reason(error)}; {_left(path)}."
+        ) from None
+    except ValueError:  # NUL in a path
+        raise OutputError(
+            None, f"cannot write {shown_path(path)}: no file can have this name."
+        ) from None
+
+
+def write_text(path: Path | str, text: str, *, durable: bool = True) -> None:
+    """Write a file in UTF-8, all or nothing (`write_bytes`)."""
+    # a surrogate that came in by a file's name must not cost the whole page
+    write_bytes(path, text.encode("utf-8", "backslashreplace"), durable=durable)
+
+
+def make_folder(path: Path | str) -> Path:
+    """Make a folder and those above it, and clear away what killed processes have left in it.
+
+    Raises:
+        OutputError: one sentence, if it cannot be made or written to.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(13, "permission denied")
+    except OSError as error:
+        raise OutputError(
+            error.errno, f"cannot make the folder {shown_path(path)}: {reason(error)}."
+        ) from None
+    except ValueError:
+        raise OutputError(
+            None, f"cannot make the folder {shown_path(path)}: no folder can have this name."
+        ) from None
+    with contextlib.suppress(OSError):
+        for left in folder.glob(f"{PREFIX}*{SUFFIX}"):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                left.unlink()
+    return folder
+
+
+def _mode(place: Path) -> int | None:
+    """Rights of the file that is replaced; None if there is none.
+
+    Raises:
+        OSError: if something else than a file has the name, which renaming would destroy.
+    """
+    try:
+        about = os.stat(place)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(about.st_mode):
+        kind = "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is no regular file"
+        raise OSError(None, kind)
+    return stat.S_IMODE(about.st_mode)
+
+
+def _left(path: Path | str) -> str:
+    return (
+        "what stood there is unchanged" if os.path.lexists(path) else "nothing has been left there"
+    )

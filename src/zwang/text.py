@@ -1,0 +1,69 @@
+"""Text from outside: what a name may be, and how text is shown on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from zwang.errors import ModelError
+
+LONGEST_NAME = 200
+"""Characters of a name: it has to fit into a line of a table and into the name of a file."""
+HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
+"""Unicode categories that have no picture of their own: control codes, surrogates, separators of
+lines and paragraphs. NetCDF refuses NUL, UTF-8 refuses surrogates, and a terminal obeys the others.
+"""
+REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+"""Characters that reverse the order in which the text after them is shown."""
+
+
+def is_hidden(character: str) -> bool:
+    """Whether a terminal would obey a character instead of showing it."""
+    return unicodedata.category(character) in HIDDEN or character in REORDERING
+
+
+def escaped(text: str, *, lines: bool = True) -> str:
+    """Text with every hidden character written as an escape sequence of Python, `\\x1b`.
+
+    Args:
+        text: the text.
+        lines: whether line breaks and tabs stay as they are.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    kept = "\n\t" if lines else ""
+    return "".join(
+        x.encode("unicode_escape").decode() if is_hidden(x) and x not in kept else x for x in text
+    )
+
+
+def checked_name(name: object, what: str) -> str:
+    """The name itself, if it can be shown, saved and found again.
+
+    Args:
+        name: the name.
+        what: what it is the name of, for the message.
+
+    Raises:
+        ModelError: for something that is no text, is empty, is too long or has hidden characters.
+    """
+    if not isinstance(name, str):
+        raise ModelError(f"{what} is {name!r:.80}, expected a text.")
+    if not name.strip():
+        raise ModelError(f"{what} is empty; give it a name of at least one letter.")
+    if len(name) > LONGEST_NAME:
+        raise ModelError(
+            f"{what} has {len(name)} characters ({name[:20]!r} …), expected at most {LONGEST_NAME}."
+        )
+    if (bad := next(filter(is_hidden, name), None)) is not None:
+        raise ModelError(
+            f"{what} is {name!r:.80} with the control character U+{ord(bad):04X}; "
+            "expected characters that can be shown."
+        )
+    return name
+
+
+def check_names(names: Iterable[object], what: str) -> None:
+    """Refuse names of which one cannot be shown, saved and found again (`checked_name`)."""
+    for name in names:
+        checked_name(name, what)

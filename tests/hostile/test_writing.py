@@ -1,0 +1,166 @@
+"""A file is complete under its name, or what stood there before stays: whatever happens between."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from zwang.errors import OutputError
+from zwang.files import make_folder, write_bytes, writing
+from zwang.simulation.results import Variables
+from zwang.simulation.results.saving import csv_text, save
+
+SAVING = """
+import sys
+import numpy as np
+from zwang.simulation.results import Variables
+from zwang.simulation.results.saving import save
+from zwang.errors import OutputError
+
+n = int(sys.argv[2])
+time = {"time": (("time",), np.arange(n), {})}
+data = Variables({"q": (("time",), np.random.rand(n), {})}, time, {})
+LIMIT
+print("ready", flush=True)
+while True:
+    try:
+        save(data, sys.argv[1])
+    except OutputError as error:
+        sys.exit(str(error))
+    print("saved", flush=True)
+    if "once" in sys.argv:
+        break
+"""
+TOO_SMALL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+"""
+
+
+def program(limit: str, *words) -> list[str]:
+    return [sys.executable, "-c", SAVING.replace("LIMIT", limit), *map(str, words)]
+
+
+def results(n: int) -> Variables:
+    time = {"time": (("time",), np.arange(n), {})}
+    return Variables({"q": (("time",), np.zeros(n), {})}, time, {})
+
+
+def leftovers(folder) -> list[str]:
+    return [x.name for x in folder.iterdir() if x.name.startswith(writing.PREFIX)]
+
+
+@pytest.mark.parametrize("name", ["run.nc", "run.csv"])
+def test_a_disk_without_room_costs_a_sentence_and_no_earlier_file(name, tmp_path):
+    path = save(results(3), tmp_path / name)
+    before = path.read_bytes()
+    done = subprocess.run(
+        program(TOO_SMALL, path, 100_000, "once"), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done
+    assert done.stderr.startswith("cannot write") and "unchanged" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert path.read_bytes() == before and not leftovers(tmp_path)
+
+
+def test_a_full_file_system_costs_a_sentence_and_no_earlier_file(tmp_path):
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(tmp_path)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a file system of 64 kB is not allowed here")
+    try:
+        path = save(results(3), tmp_path / "run.nc")
+        before = path.read_bytes()
+        with pytest.raises(OutputError, match="no space left on device; what stood there is"):
+            save(results(100_000), path)
+        assert path.read_bytes() == before and not leftovers(tmp_path)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EDQUOT])
+def test_a_fault_at_the_end_leaves_the_earlier_file_and_nothing_else(
+    call, number, tmp_path, monkeypatch
+):
+    def fails(*_):
+        raise OSError(number, os.strerror(number))
+
+    path = tmp_path / "a.txt"
+    write_bytes(path, b"old")
+    monkeypatch.setattr(os, call, fails)
+    with pytest.raises(OutputError, match=r"cannot write .*; what stood there is unchanged\.$"):
+        write_bytes(path, b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_kill_while_writing_leaves_a_whole_file(tmp_path):
+    """Kills at random instants of a program that saves again and again."""
+    import h5netcdf
+
+    path, rng = tmp_path / "run.nc", np.random.default_rng(1)
+    save(results(3), path)
+    sizes = set()
+    job = None
+    for _ in range(5):
+        job = subprocess.Popen(program("", path, 300_000), stdout=subprocess.PIPE)
+        try:
+            assert job.stdout is not None
+            job.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.08))
+        finally:
+            job.send_signal(signal.SIGKILL)
+            job.communicate()
+        with h5netcdf.File(path, "r") as file:
+            sizes.add(len(np.asarray(file.variables["q"])))
+    assert sizes <= {3, 300_000}
+
+
+def test_parts_that_a_killed_program_left_are_cleared_away(tmp_path):
+    old, new = (tmp_path / f"{writing.PREFIX}{x}{writing.SUFFIX}" for x in ("old", "new"))
+    for part in (old, new):
+        part.touch()
+    os.utime(old, (0, 0))
+    make_folder(tmp_path)
+    assert not old.exists() and new.exists()
+
+
+def test_a_link_is_followed_and_rights_are_kept(tmp_path):
+    place, link = tmp_path / "place.txt", tmp_path / "link.txt"
+    place.write_bytes(b"old")
+    place.chmod(0o640)
+    link.symlink_to(place)
+    write_bytes(link, b"new")
+    assert link.is_symlink() and place.read_bytes() == b"new"
+    assert place.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_table_has_a_column_for_each_entry_with_its_unit_and_17_digits():
+    x = np.array([[0.1, 1.0], [1 / 3, 2.0]])
+    data = Variables(
+        {
+            "q": (("time", "coordinate"), x, {"units": ""}),
+            "energy": (("time",), np.array([1.0, 2.0]), {"units": "J"}),
+            "cube": (("time", "coordinate", "row"), np.zeros((2, 2, 1)), {}),
+        },
+        {
+            "time": (("time",), np.array([0.0, 0.5]), {"units": "s"}),
+            "coordinate": (("coordinate",), np.array(["x", "y"]), {}),
+            "coordinate_unit": (("coordinate",), np.array(["m", "rad"]), {}),
+            "row": (("row",), np.array(["r"]), {}),
+        },
+        {},
+    )
+    lines = csv_text(data).splitlines()
+    assert lines[0] == "time (s),q[x] (m),q[y] (rad),energy (J)"
+    assert csv_text(data.to_xarray()).splitlines()[0] == lines[0]
+    np.testing.assert_array_equal(
+        [[float(n) for n in line.split(",")] for line in lines[1:]],
+        np.column_stack([[0.0, 0.5], x, [1.0, 2.0]]),
+    )
