@@ -25,6 +25,8 @@ from zwang.text import checked_name
 
 MOST = 1_000_000_000
 """Largest count that is accepted where an argument states no limit of its own."""
+LONGEST_NAME = 1000
+"""Characters that a name may have; those of a hierarchy are joined from those of its modules."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -235,7 +237,7 @@ def label(value: Any, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    return checked_name(value, name)
+    return checked_name(value, name, LONGEST_NAME)
 
 
 def labels(value: Any, name: str) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 
 from zwang.errors import ModelError
 
@@ -37,12 +36,13 @@ def escaped(text: str, *, lines: bool = True) -> str:
     )
 
 
-def checked_name(name: object, what: str) -> str:
+def checked_name(name: object, what: str, longest: int = LONGEST_NAME) -> str:
     """The name itself, if it can be shown, saved and found again.
 
     Args:
         name: the name.
         what: what it is the name of, for the message.
+        longest: characters that it may have.
 
     Raises:
         ModelError: for something that is no text, is empty, is too long or has hidden characters.
@@ -51,9 +51,9 @@ def checked_name(name: object, what: str) -> str:
         raise ModelError(f"{what} is {name!r:.80}, expected a text.")
     if not name.strip():
         raise ModelError(f"{what} is empty; give it a name of at least one letter.")
-    if len(name) > LONGEST_NAME:
+    if len(name) > longest:
         raise ModelError(
-            f"{what} has {len(name)} characters ({name[:20]!r} …), expected at most {LONGEST_NAME}."
+            f"{what} has {len(name)} characters ({name[:20]!r} …), expected at most {longest}."
         )
     if (bad := next(filter(is_hidden, name), None)) is not None:
         raise ModelError(
@@ -61,9 +61,3 @@ def checked_name(name: object, what: str) -> str:
             "expected characters that can be shown."
         )
     return name
-
-
-def check_names(names: Iterable[object], what: str) -> None:
-    """Refuse names of which one cannot be shown, saved and found again (`checked_name`)."""
-    for name in names:
-        checked_name(name, what)

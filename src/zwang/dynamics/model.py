@@ -37,7 +37,6 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError, Result
-from zwang.text import check_names
 from zwang.tracing import outcome, returned
 
 
@@ -99,7 +98,8 @@ class Model(eqx.Module):
             "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
         )
         for c in constraints:  # a class of the user's checks no names
-            check_names((c.name, *c.parts), "Model: the name of a constraint")
+            for part in (c.name, *c.parts):
+                label(part, "Model: the name of a constraint")
         self.params, self.servo = as_parameters(params), None
         p = self.parameters()
         _check_shapes(system, p)
