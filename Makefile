@@ -63,7 +63,7 @@ test-robots: setup ## the tests on real robots; installs 0.9 GB of them and of p
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[robots-test]'
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
 
-fuzz: setup ## random formulas, files, arguments and models for hours; seeds that fail go to tests/fuzz/seeds.txt
+fuzz: setup ## random formulas, files, arguments and models; failing seeds go to tests/fuzz/seeds.txt
 	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 --robots 10000 --arguments 10000
 
 check: setup ## style, types, layers

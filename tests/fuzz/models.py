@@ -35,10 +35,10 @@ def assert_right(case: Case, second: bool) -> None:
     who = f"{case.family.name}, seed {case.seed}"
     t, q, v = motion_of(case)
     facts = at_samples(case, t, q, v)
-    if case.family.scleronomic:
-        lost = simpson(facts["loss"], x=t)
-        size = np.abs(facts["energy"]).max() + facts["kinetic"].max() + lost
-        off = abs(facts["energy"][-1] - facts["energy"][0] + lost) / size
+    if case.family.scleronomic and (off := imbalance(t, facts)) >= ENERGY:
+        # a spring that nearly vanishes damps in a jerk, which needs more samples to be summed up
+        fine = motion_of(case, samples=16 * SAMPLES)
+        off = imbalance(fine[0], at_samples(case, *fine))
         assert off < ENERGY, f"{who}: energy is off by {off:.1e}"
     speed = np.sqrt(2 * facts["kinetic"])[:, None] + 1e-6
     slip = np.abs(facts["speed"]) / (facts["row"] * speed)
@@ -50,14 +50,16 @@ def assert_right(case: Case, second: bool) -> None:
         assert far < END, f"{who}: CompleteOrthogonal ends {far:.1e} away"
 
 
-def motion_of(case: Case, **methods):
-    found = zw.simulate(
-        case.model,
-        case.q,
-        case.v,
-        **{"duration": SPAN, "samples": SAMPLES, "rtol": RTOL, "params": case.params},
-        **{"max_steps": 20_000, **methods},
-    ).dataset
+def imbalance(t, facts: dict) -> float:
+    """What the energy at the end lacks beside what the dampers took, relative to its largest."""
+    lost = simpson(facts["loss"], x=t)
+    size = np.abs(facts["energy"]).max() + facts["kinetic"].max() + lost
+    return abs(facts["energy"][-1] - facts["energy"][0] + lost) / max(size, 1e-12)
+
+
+def motion_of(case: Case, **options):
+    asked = {"duration": SPAN, "samples": SAMPLES, "rtol": RTOL, "max_steps": 20_000, **options}
+    found = zw.simulate(case.model, case.q, case.v, params=case.params, **asked).dataset
     return found.time.values, found.q.values, found.v.values
 
 
