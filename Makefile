@@ -24,7 +24,7 @@ VIEWER := src/zwang/output/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
-.PHONY: help setup debian-packages run test test-slow test-robots check bench bench-all docs pictures three clean
+.PHONY: help setup debian-packages run test test-slow test-robots fuzz check bench bench-all docs pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ test-slow: setup ## the tests that take longer
 test-robots: setup ## the tests on real robots; installs 0.9 GB of them and of programs to compare with
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[robots-test]'
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
+
+fuzz: setup ## random formulas, files, arguments and models; failing seeds go to tests/fuzz/seeds.txt
+	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 --robots 10000 --arguments 10000
 
 check: setup ## style, types, layers
 	$(BIN)/ruff check .

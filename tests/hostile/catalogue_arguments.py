@@ -318,7 +318,7 @@ ASSEMBLIES = (
         lambda: zw.HigherOrder({"angle": 2}, UNIT, UNIT, units={"angel": "rad"}),
     ),
     ("a rod of negative length", "length.*is -1, expected a positive", lambda: mechanism(length=-1.0)),
-    ("a rod of length zero", "length: is zero", lambda: mechanism(length=0.0)),
+    ("a rod of length zero", "length: is 0, expected a positive", lambda: mechanism(length=0.0)),
     ("a rod of infinite length", "length.*is inf, expected", lambda: mechanism(length=math.inf)),
     ("a rod of NaN", "length.*is nan, expected", lambda: mechanism(length=math.nan)),
     ("a link of negative length", "length.*is -1, expected a positive", lambda: zw.Mechanism(bodies={"bar": Link(length=-1.0)})),

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.arguments import instance
 from zwang.compile import program
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
@@ -161,6 +162,7 @@ def with_found_degrees(
             compete for actuators; it says which integrators before the actuators help
             (`dynamic_extension`, which gives the extended model), or that none do.
     """
+    instance(servo, Servo, "with_found_degrees: servo", "zw.Servo(constraints, actuation, ...)")
     found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
     degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):

@@ -302,7 +302,8 @@ def prepare(
     for name in options:
         known(name, OPTIONS, "batch has no option")
     choice(precision, "precision", ("double", "single"))
-    flag(often, "often")
+    if often is not None:
+        flag(often, "often")
     q0, v0 = (np.asarray(real_array(x, name)) for x, name in ((q0, "q0"), (v0, "v0")))
     params = {} if params is None else params
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):

@@ -1,0 +1,11 @@
+"""Random input: whatever it is, the library answers rightly or with a sentence of its own.
+
+| file | what is random |
+|---|---|
+| `formulas.py` | texts of formulas |
+| `toml_files.py` | mechanism files |
+| `robot_files.py` | URDF, SDF and MJCF files |
+| `arguments.py` | arguments of the public functions |
+| `models.py` | models run for a second |
+| `runner.py` | seeds, time limits, what counts as a failure |
+"""

@@ -1,0 +1,1 @@
+"""Laws of mechanics over random models."""
