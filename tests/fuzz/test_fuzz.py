@@ -7,8 +7,6 @@ from tests.fuzz import arguments, formulas, models, robot_files, runner, toml_fi
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 
-NOT_YET = "arguments are not checked by kind in one place: foreign exceptions get through"
-
 
 @pytest.mark.parametrize(
     ("kind", "case", "count"),
@@ -16,13 +14,7 @@ NOT_YET = "arguments are not checked by kind in one place: foreign exceptions ge
         pytest.param("formulas", formulas.case, 1000, id="formulas"),
         pytest.param("toml", toml_files.case, 200, id="toml"),
         pytest.param("robots", robot_files.case, 200, id="robots"),
-        pytest.param(
-            "arguments",
-            arguments.case,
-            200,
-            id="arguments",
-            marks=pytest.mark.xfail(strict=True, reason=NOT_YET),
-        ),
+        pytest.param("arguments", arguments.case, 200, id="arguments"),
         pytest.param("models", models.case_of("tree", second=False), 10, id="models"),
     ],
 )

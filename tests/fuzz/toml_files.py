@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import zwang.gallery
-from zwang.mechanism import file
+from zwang.mechanism import toml
 
 VALUES = (
     *("1", "-1", "0", "1e308", "-1e-320", "nan", "inf", "true", '"text"', '""', "[]", "{}", "[[]]"),
@@ -78,4 +78,4 @@ def case(random: np.random.Generator) -> None:
     text = originals()[int(random.integers(len(originals())))]
     path = folder() / "mechanism.toml"
     path.write_bytes(changed(text, random))
-    file.read(path)
+    toml.read(path)
