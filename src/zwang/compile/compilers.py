@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import equinox as eqx
 
+from zwang.arguments import flag
 from zwang.compile.compatibility import missing_name
 from zwang.compile.fusion import LARGE, SMALL, Limits
 from zwang.errors import ModelError
@@ -90,9 +91,11 @@ def requested(compiler: AbstractCompiler | None, often: bool | None, what: str) 
         what: the public function.
 
     Raises:
-        ModelError: if `compiler` is none of `ALL_COMPILERS`, or both arguments are given.
+        ModelError: if `compiler` is none of `ALL_COMPILERS`, `often` neither True nor False, or both
+                are given.
     """
     if often is not None:
+        flag(often, "often")
         if compiler is not None:
             raise ModelError(
                 f"{what} got both compiler and often; "

@@ -17,7 +17,6 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import (
     choice,
     count,
-    flag,
     host_only,
     instance,
     known,
@@ -302,8 +301,6 @@ def prepare(
     for name in options:
         known(name, OPTIONS, "batch has no option")
     choice(precision, "precision", ("double", "single"))
-    if often is not None:
-        flag(often, "often")
     q0, v0 = (np.asarray(real_array(x, name)) for x, name in ((q0, "q0"), (v0, "v0")))
     params = {} if params is None else params
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
