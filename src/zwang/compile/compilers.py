@@ -82,17 +82,20 @@ BY_NAME = {compiler.name: compiler for compiler in ALL_COMPILERS}
 DEFAULT = FusedIfSmall()
 
 
-def requested(compiler: AbstractCompiler | None, often: bool | None, what: str) -> AbstractCompiler:
+def requested(
+    compiler: AbstractCompiler | None, often: bool | None, what: str, decorators: int = 0
+) -> AbstractCompiler:
     """The compiler that the arguments of a public function ask for.
 
     Args:
         compiler: the argument `compiler`.
         often: the argument that `compiler` replaced in version 0.2.
         what: the public function.
+        decorators: how many of them stand between it and the line that the warning is about.
 
     Raises:
-        ModelError: if `compiler` is none of `ALL_COMPILERS`, `often` neither True nor False, or both
-                are given.
+        ModelError: if `compiler` is none of `ALL_COMPILERS`, `often` neither True nor False,
+            or both are given.
     """
     if often is not None:
         flag(often, "often")
@@ -105,7 +108,7 @@ def requested(compiler: AbstractCompiler | None, often: bool | None, what: str) 
             f"{what}(often=True) is now {what}(compiler=zw.Fused()); "
             "often= goes with the next version.",
             DeprecationWarning,
-            stacklevel=3,
+            stacklevel=3 + decorators,
         )
         return Fused() if often else DEFAULT
     if compiler is None:

@@ -275,7 +275,7 @@ def batch(
         chunk=chunk,
         cores=cores,
         precision=precision,
-        compiler=requested(compiler, often, "zw.batch"),
+        compiler=requested(compiler, often, "zw.batch", decorators=1),
         **options,
     )
     return run(progress)
