@@ -68,6 +68,8 @@ def _results(eqn, given: list, found: list) -> list:
     if inner or "branches" in params or "cond_jaxpr" in params:
         return _inside(name, params, inner, given, found)
     rule = RULES.get(name)
+    if rule is None or not eqn.outvars:  # an operation may give nothing (a barrier of no values)
+        return []
     out = eqn.outvars[0].aval
     if rule is None or any(x is None for x in given) or getattr(out, "size", LARGEST) > LARGEST:
         return []
