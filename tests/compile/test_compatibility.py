@@ -110,7 +110,7 @@ def test_the_hook_of_that_test_notices_a_private_name():
 OWN_PRIMITIVE = {
     ("simulation/reverse.py", f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir")
 }
-"""What JAX's documentation gives for a primitive of one's own: its derivatives, batches, lowering."""
+"""What JAX's documentation gives for a primitive of one's own."""
 
 
 def test_private_names_stand_in_one_file():
