@@ -46,6 +46,12 @@ def row_units(xp: Any, length):
     return 1 / xp.where(length > ABSENT * longest, length, longest)
 
 
+def units_of(xp: Any, scale):
+    """`row_units` of rows whose scale is known: 1/length, and 0 of a row that is absent."""
+    present = scale > 0
+    return row_units(xp, xp.where(present, 1 / xp.where(present, scale, 1.0), 0.0))
+
+
 def relative_residual(xp: Any, residual, terms, unit):
     """The largest `|residual|_i / terms_i`, rows at unit length; 0 without rows.
 

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.cholesky import SMALL
-from zwang.algebra.judgement import ABSENT, relative_residual, row_units
+from zwang.algebra.judgement import ABSENT, relative_residual, units_of
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import ROUND_OFF, Certified
@@ -90,8 +90,7 @@ class WeightedPseudoinverse(eqx.Module):
         """What makes rows comparable (`zwang.algebra.judgement.row_units`), those that are
         absent included.
         """
-        present = self.scale > 0
-        return row_units(jnp, jnp.where(present, 1 / jnp.where(present, self.scale, 1.0), 0.0))
+        return units_of(jnp, self.scale)
 
     def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`W y`."""

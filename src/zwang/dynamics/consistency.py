@@ -13,12 +13,10 @@ import numpy as np
 from zwang.algebra.judgement import ABSENT, CONSISTENT, OFF_MANIFOLD, relative_residual, row_units
 from zwang.arrays import on_device
 from zwang.dynamics.drift.consistent import Pieces, pieces
-from zwang.dynamics.drift.metric import AbstractMetric, metric_of, rows_of
+from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.equations.state import State
 
-RANK_THRESHOLD = 1e-10
-"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
 NEARLY_PARALLEL = 1e-3
 """Rows with a singular value below this are nearly parallel: the sweeps of `Proximal` (μ = 1e-10,
 three of them) leave 1e-12 of a component along 1e-3, 1e-6 along 1e-4 and all of it below 1e-5."""

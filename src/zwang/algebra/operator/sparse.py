@@ -24,7 +24,7 @@ from zwang.algebra.elimination.elimination import Plan
 from zwang.algebra.elimination.factor import Factor, factor
 from zwang.algebra.elimination.gather import scattered, taken
 from zwang.algebra.elimination.matrix import SparseMatrix
-from zwang.algebra.judgement import row_units
+from zwang.algebra.judgement import units_of
 from zwang.algebra.kernel import in_units, row_scale
 from zwang.algebra.mass_matrix import AbstractMass, BlockDiagonalMass, DiagonalMass
 from zwang.algebra.pseudoinverse import Proximal
@@ -122,8 +122,7 @@ class SparseWeighted(eqx.Module):
 
     def units(self) -> Float[Array, " m"]:
         """What makes rows comparable (`zwang.algebra.judgement.row_units`)."""
-        present = self.scale > 0
-        return row_units(jnp, jnp.where(present, 1 / jnp.where(present, self.scale, 1.0), 0.0))
+        return units_of(jnp, self.scale)
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`."""
