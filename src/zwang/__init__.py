@@ -29,6 +29,16 @@ _HOME = {
     "Switch": "simulation.switching",
     "consistent_state": "dynamics.initial_conditions",
     "check": "analysis.check",
+    "equilibrium": "analysis.equilibrium",
+    "Equilibrium": "analysis.equilibrium",
+    "continuation": "analysis.continuation",
+    "Continuation": "analysis.continuation",
+    "linearize": "analysis.linearize",
+    "Linearization": "analysis.linearize",
+    "TimeVaryingLinearization": "analysis.time_varying",
+    "Modes": "analysis.modes",
+    "lqr": "analysis.lqr",
+    "Regulator": "analysis.lqr",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -134,6 +144,16 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.analysis.check import check as check
+    from zwang.analysis.continuation import Continuation as Continuation
+    from zwang.analysis.continuation import continuation as continuation
+    from zwang.analysis.equilibrium import Equilibrium as Equilibrium
+    from zwang.analysis.equilibrium import equilibrium as equilibrium
+    from zwang.analysis.linearize import Linearization as Linearization
+    from zwang.analysis.linearize import linearize as linearize
+    from zwang.analysis.lqr import Regulator as Regulator
+    from zwang.analysis.lqr import lqr as lqr
+    from zwang.analysis.modes import Modes as Modes
+    from zwang.analysis.time_varying import TimeVaryingLinearization as TimeVaryingLinearization
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit

@@ -84,6 +84,7 @@ class Problem:
         acting: parameters that are unknown.
         held: entries of q and of v that keep a value, with the value.
         scale: size of forces that residuals are relative to.
+        driven: a velocity whose value is the last of μ, which is then no parameter.
     """
 
     dynamics: Dynamics
@@ -93,15 +94,21 @@ class Problem:
     held_q: dict[int, float] = dataclasses.field(default_factory=dict)
     held_v: dict[int, float] = dataclasses.field(default_factory=dict)
     scale: float = 1.0
+    driven: int | None = None
 
     def scaled(self, start: Point) -> Problem:
-        """The same with residuals relative to the forces at a start."""
-        return dataclasses.replace(self, scale=max(start.force_size, 1e-300))
+        """The same with residuals relative to the forces at a start, or beside it, as all forces
+        and their derivatives may vanish where branches cross.
+        """
+        aside = np.concatenate([np.ones(start.Y.shape[1]), 0 * start.gamma, 0 * start.mu])
+        beside = self.moved(start, 0.5 * self.longest(start, 1e3 * aside) * 1e3 * aside)
+        sizes = [x.force_size for x in (start, beside) if x is not None]
+        return dataclasses.replace(self, scale=max(*sizes, 1e-300))
 
     def at(self, q, gamma, mu, multipliers=None) -> Point | None:
         """A trial, with q moved onto the constraints; None where that cannot be."""
         system, t = self.dynamics.system, jnp.asarray(self.t, float)
-        dynamics = self._with(mu)
+        dynamics = self.with_parameters(mu)
         state = on_constraints(dynamics, q, np.zeros(system.nv), self.t)
         if state is None:
             return None
@@ -138,7 +145,7 @@ class Problem:
             W,
         )
 
-    def _with(self, mu) -> Dynamics:
+    def with_parameters(self, mu) -> Dynamics:
         """The dynamics with the unknown parameters at given values."""
         if self.acting.directions is None:
             return self.dynamics
@@ -165,12 +172,15 @@ class Problem:
         q, v = at.values.q, at.values.v
         rows.append(np.array([(q[i] - x) / (1 + abs(x)) for i, x in self.held_q.items()]))
         rows.append(np.array([(v[i] - x) / (1 + abs(x)) for i, x in self.held_v.items()]))
+        if self.driven is not None:
+            rows.append(np.array([v[self.driven] - at.mu[-1]]))
         return np.concatenate(rows)
 
     def jacobian(self, at: Point) -> np.ndarray:
         """Its derivative with respect to (y, γ, μ)."""
         nv = len(at.metric)
-        along = lambda x: np.hstack([x[:, :nv] @ at.Y, x[:, nv:]])
+        rest = np.zeros((1, 0 if self.driven is None else 1))
+        along = lambda x: np.hstack([x[:, :nv] @ at.Y, x[:, nv:], rest.repeat(len(x), axis=0)])
         rows = [at.W.T @ along(at.slopes.dynamic) / self.scale]
         if self.symmetric is not None:
             unit, scale = self._row_units(at)
@@ -179,6 +189,8 @@ class Problem:
         q, v = along(at.slopes.q), along(at.slopes.v)
         rows.append(np.array([q[i] / (1 + abs(x)) for i, x in self.held_q.items()]))
         rows.append(np.array([v[i] / (1 + abs(x)) for i, x in self.held_v.items()]))
+        if self.driven is not None:
+            rows.append(v[self.driven] - np.eye(v.shape[1])[-1])
         width = at.Y.shape[1] + len(at.gamma) + len(at.mu)
         return np.vstack([x.reshape(-1, width) for x in rows])
 

@@ -31,7 +31,7 @@ def nearest(problem: Problem, at: Point, free: np.ndarray) -> Point:
     """
     for _ in range(STEPS):
         r, J = problem.residual(at), problem.jacobian(at)
-        size = np.linalg.norm(r)
+        size = float(np.linalg.norm(r))
         step = np.zeros(J.shape[1])
         step[free] = np.linalg.lstsq(J[:, free], -r, rcond=1e-9)[0]
         step *= problem.longest(at, step)
@@ -72,7 +72,7 @@ def minimum(problem: Problem, at: Point) -> Point:
             step = U[:, 0] / max(np.max(np.abs(at.local.N @ at.Y @ U[:, 0])), 1e-300)
             at = problem.moved(at, 0.05 * step) or at
             continue
-        step = U @ ((U.T @ push) / np.maximum(np.abs(curvature), 1e-6 * scale))
+        step = U @ ((U.T @ push) / np.maximum(np.abs(curvature), 1e-6 * scale or 1.0))
         step *= problem.longest(at, step)
         for _ in range(25):
             trial = problem.moved(at, step)
@@ -97,8 +97,6 @@ def _descends(problem: Problem, at: Point, trial: Point, step: np.ndarray) -> bo
     arrived = trial.Y.T @ (trial.metric @ along)
     first = -at.gradient @ step
     work = 0.5 * (first - trial.gradient @ arrived)
-    return bool(
-        work > 0.1 * first
-        or np.linalg.norm(trial.gradient) < 0.5 * np.linalg.norm(at.gradient) and work > 0
-        or np.linalg.norm(trial.gradient) < 1e-9 * problem.scale
-    )
+    left, before = np.linalg.norm(trial.gradient), np.linalg.norm(at.gradient)
+    balanced = left < 1e-9 * problem.scale or (left < 0.5 * before and work > 0)
+    return bool(work > 0.1 * first or balanced)

@@ -28,7 +28,6 @@ class Place:
         tangent: unit tangent in (y, γ, s), in the metric of the branch.
         length: of the step that led here.
         eigenvalues, stable: of the linearization, symmetries left out.
-        test: changes sign where an eigenvalue passes through zero.
     """
 
     point: Point
@@ -37,7 +36,6 @@ class Place:
     length: float
     eigenvalues: np.ndarray
     stable: bool
-    test: float
 
     @property
     def tangent_value(self) -> float:
@@ -54,6 +52,7 @@ class Branch:
         scale: of each kind of unknown, y, γ and the parameter: changes of these sizes count as one.
         step: longest step, in these sizes.
         zeros: how many eigenvalues are zero throughout, as in a family of steady motions.
+        rate: size of eigenvalues [1/s].
         first: direction at the start, (dq, change of the parameter).
     """
 
@@ -61,6 +60,7 @@ class Branch:
     scale: tuple[float, float, float]
     step: float
     zeros: int
+    rate: float
     first: tuple
 
     @staticmethod
@@ -72,14 +72,21 @@ class Branch:
         if tangent is None:
             sign = 1.0 if high - value >= value - low else -1.0
             tangent = (np.zeros(len(at.q)), sign)
-        branch = Branch(problem, scale, step, 0, tangent)
-        eigenvalues = branch.linear(at)[0]
-        largest = max(np.max(np.abs(eigenvalues), initial=0.0), 1e-300)
-        zeros = int(np.sum(np.abs(eigenvalues) < 1e-6 * largest))
-        # at a branch point one eigenvalue is zero there alone: those of families come first
-        if problem.symmetric is None and zeros:
-            zeros = max(zeros - 2, 0)
-        return dataclasses.replace(branch, zeros=zeros)
+        branch = Branch(problem, scale, step, 0, 1.0, tangent)
+        rate = float(np.max(np.abs(branch.linear(at)[0]), initial=1e-300))
+        return dataclasses.replace(branch, rate=rate)
+
+    def knowing(self, places: list[Place]) -> Branch:
+        """The same with the number of eigenvalues that are zero at all of some places."""
+        zeros = [int(np.sum(np.abs(x.eigenvalues) < 1e-6 * self.rate)) for x in places]
+        return dataclasses.replace(self, zeros=min(zeros))
+
+    def test(self, place: Place) -> float:
+        """The lowest coefficient of the characteristic polynomial that is not zero throughout; it
+        changes sign where an eigenvalue passes through zero.
+        """
+        n = len(place.eigenvalues)
+        return float(np.real(np.poly(place.eigenvalues / self.rate))[n - self.zeros]) if n else 0.0
 
     def sizes(self, at: Point) -> np.ndarray:
         """Scale of each unknown."""
@@ -94,21 +101,17 @@ class Branch:
             before = np.concatenate([y, np.zeros(len(at.gamma)), [float(ds)]])
             before = before / self.sizes(at)
         tangent = self.tangent(at, before)
-        polynomial = np.real(np.poly(eigenvalues / self._rate(eigenvalues)))
-        test = float(polynomial[len(eigenvalues) - self.zeros]) if len(eigenvalues) else 0.0
-        return Place(at, float(at.mu[-1]), tangent, length, eigenvalues, stable, test)
-
-    def _rate(self, eigenvalues: np.ndarray) -> float:
-        """A size of eigenvalues, rounded so that it is the same for neighbors."""
-        size = np.max(np.abs(eigenvalues), initial=0.0)
-        return float(10.0 ** np.round(np.log10(size))) if size > 0 else 1.0
+        return Place(at, float(at.mu[-1]), tangent, length, eigenvalues, stable)
 
     def rows(self, at: Point) -> np.ndarray:
         """Derivative of the residual in scaled unknowns, with the rows that keep the place along
         symmetries.
         """
         J = self.problem.jacobian(at) * self.sizes(at)
-        return np.vstack([J, self._gauge(at)])
+        kept = np.zeros((0, J.shape[1]))
+        if self.problem.driven is None:  # rates of symmetries stay while a parameter changes
+            kept = np.eye(J.shape[1])[at.Y.shape[1] : at.Y.shape[1] + len(at.gamma)]
+        return np.vstack([J, kept, self._gauge(at)])
 
     def _gauge(self, at: Point) -> np.ndarray:
         """Directions of symmetries in scaled unknowns, along which solutions are all the same."""
@@ -125,9 +128,12 @@ class Branch:
 
     def tangent(self, at: Point, before: np.ndarray) -> np.ndarray:
         """Unit tangent, in the direction of the one before."""
-        _, sigma, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
-        small = sigma < 1e-7 * np.max(sigma, initial=1.0)
-        null = Vt[len(sigma) - int(np.sum(small)) :]
+        null = self._kernel(at)[1]
+        if len(null) > 2:
+            raise ModelError(
+                f"continuation: the steady motions are a family of {len(null)} parameters; keep "
+                f"{len(null) - 1} of its velocities by hold=."
+            )
         # where two branches cross the kernel is a plane: go straight on
         direction = null.T @ (null @ before)
         if np.linalg.norm(direction) < 1e-8:
@@ -137,7 +143,15 @@ class Branch:
             )
         return direction / np.linalg.norm(direction)
 
-    def following(self, place: Place, problem: Problem) -> Place | None:
+    def _kernel(self, at: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that span what the derivative of the residual takes to zero from the left, and from
+        the right.
+        """
+        U, sigma, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
+        rank = int(np.sum(sigma > 1e-7 * np.max(sigma, initial=1.0)))
+        return U.T[rank:], Vt[rank:]
+
+    def following(self, place: Place) -> Place | None:
         """The next point; None where the branch cannot be followed."""
         length = min(self.step, 2 * place.length) if place.length else self.step
         for _ in range(14):
@@ -216,10 +230,10 @@ class Branch:
         at = place.point
         U, _, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
         plane = Vt[-2:]
+        lefts = U[:, Vt.shape[0] - 2 :].T
         n = len(self.problem.residual(at))
-        left = U[:, min(U.shape[0], Vt.shape[0]) - 2]
         h = 1e-3
-        form = np.zeros((2, 2))
+        forms = np.zeros((len(lefts), 2, 2))
         for i in range(2):
             slopes = []
             for sign in (1.0, -1.0):
@@ -230,8 +244,10 @@ class Branch:
                     _carried(at, moved, x * self.sizes(at)) / self.sizes(moved) for x in plane
                 ]
                 J = self.problem.jacobian(moved) * self.sizes(moved)
-                slopes.append(np.array([left[:n] @ (J @ x) for x in carried]))
-            form[i] = (slopes[0] - slopes[1]) / (2 * h)
+                slopes.append(np.array([lefts[:, :n] @ (J @ x) for x in carried]))
+            forms[:, i] = (slopes[0] - slopes[1]).T / (2 * h)
+        # rows that depend on each other give left vectors that see no second derivative
+        form = forms[np.argmax(np.linalg.norm(forms, axis=(1, 2)))]
         a, b, c = form[0, 0], 0.5 * (form[0, 1] + form[1, 0]), form[1, 1]
         return tuple(self.direction(place, x @ plane) for x in _roots(a, b, c))
 
@@ -258,5 +274,3 @@ def _on_device(s: State) -> State:
     import jax.numpy as jnp
 
     return State(*(jnp.asarray(x, float) for x in (s.q, s.v, s.t)))
-
-

@@ -103,9 +103,7 @@ class ConstrainedState:
 
     def tangent_by(self, d: Variation) -> TangentSpace:
         nv = self.dynamics.system.nv
-        return tangent_space(
-            self.metric, d.phi[:, :nv], d.psi[:, :nv], d.psi[:, nv : 2 * nv]
-        )
+        return tangent_space(self.metric, d.phi[:, :nv], d.psi[:, :nv], d.psi[:, nv : 2 * nv])
 
 
 def solve(dynamics: Dynamics, s: State) -> ConstrainedState:

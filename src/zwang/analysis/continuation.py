@@ -1,5 +1,5 @@
-"""`zw.continuation`: equilibria and steady motions followed in a parameter, through folds and branch
-points.
+"""`zw.continuation`: equilibria and steady motions followed in a parameter, through folds and
+branch points.
 
 With unknowns x = (y, γ, s) a branch is a curve r(x) = 0. It is followed by its arc length:
 predicted along the tangent, corrected at right angles to it, so that a fold, where s turns round,
@@ -107,8 +107,8 @@ class Continuation:
             "q": (("point", "coordinate"), self.q),
             "v": (("point", "velocity"), self.v),
             "stable": ("point", self.stable),
-            "eigenvalues_real": (("point", "eigenvalue"), self.eigenvalues.real),
-            "eigenvalues_imaginary": (("point", "eigenvalue"), self.eigenvalues.imag),
+            "eigenvalues_real": (("point", "eigenvalue"), np.real(self.eigenvalues)),
+            "eigenvalues_imaginary": (("point", "eigenvalue"), np.imag(self.eigenvalues)),
             "special_value": ("special", np.array([x.value for x in self.special])),
             "special_kind": ("special", np.array([x.kind for x in self.special], dtype=str)),
         }
@@ -190,14 +190,16 @@ def continuation(
     low, high = sorted(number(x, "an entry of to") for x in limits)
     number(step, "step", above=0)
     count(points, "points", least=2)
-    problem, at, params = balanced_start(model, q, v, t, params, hold, over)
+    problem, at = balanced_start(model, q, v, t, params, hold, over)
     branch = Branch.begin(problem, at, over, (low, high), step, tangent)
     places, special = [branch.place(at)], []
     for _ in range(points - 1):
-        new = branch.following(places[-1], problem)
+        new = branch.following(places[-1])
         if new is None:
             break
         places.append(new)
+        if len(places) == 2:
+            branch = branch.knowing(places)
         found = _between(branch, places[-2], new)
         if found is not None:
             special.append(found)
@@ -216,21 +218,26 @@ def continuation(
 
 
 def _between(branch: Branch, before: Place, after: Place) -> SpecialPoint | None:
-    """The fold or branch point between two neighbors, if the test function changes sign."""
-    if before.test == 0 or np.sign(before.test) == np.sign(after.test):
+    """The fold or branch point between two neighbors, if there is one."""
+    passes = np.sign(branch.test(before)) != np.sign(branch.test(after))
+    turns = np.sign(before.tangent_value) != np.sign(after.tangent_value)
+    if not (passes or turns):
         return None
+    measure = branch.test if passes else (lambda place: place.tangent_value)
     found: dict[float, Place] = {}
 
-    def test(h: float) -> float:
-        place = branch.corrected(before, h * after.length)
-        if place is None:
-            return float(before.test + h * (after.test - before.test))
+    def at_length(h: float) -> float:
+        place = before if h == 0 else branch.corrected(before, h * after.length)
+        if place is None:  # Newton's method fails beside a branch point at most
+            return float(measure(before) + h * (measure(after) - measure(before)))
         found[h] = place
-        return place.test
+        return measure(place)
 
-    root = scipy.optimize.brentq(test, 0.0, 1.0, xtol=1e-13, rtol=1e-14, full_output=False)
-    at = found.get(root) or before
-    turned = np.sign(before.tangent_value) != np.sign(after.tangent_value)
-    kind = "fold" if turned else "branch point"
-    tangents = (branch.direction(at, at.tangent),) if turned else branch.tangents(at)
+    if np.sign(at_length(0.0)) == np.sign(at_length(1.0)):
+        return None
+    root = float(scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=1e-14))  # type: ignore
+    at = found.get(root, before)
+    # where s turns and no eigenvalue passes, another branch goes through
+    kind = "fold" if passes and turns else "branch point"
+    tangents = (branch.direction(at, at.tangent),) if kind == "fold" else branch.tangents(at)
     return SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents)

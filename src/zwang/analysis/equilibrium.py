@@ -201,6 +201,18 @@ def equilibrium(
             "equilibrium: inputs that are found must be parameters of the model; "
             f"{acting.names[-1]!r} is a velocity. Let a parameter be the force along it."
         )
+    problem, start = _started(model, q, v, t, params, hold, acting)
+    searched = not (problem.symmetric is not None or acting.names or hold)
+    if find == "minimum" and searched and has_potential(start):
+        at = minimum(problem, start)
+    else:
+        at = _nearest(problem, start, bool(hold))
+    _refuse_unbalanced(model, problem, at)
+    return as_equilibrium(model, problem, at, params)
+
+
+def _started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Problem, Point]:
+    """The equations, and the guess put on the constraints."""
     dynamics = dynamics_of(model, params)
     steady = v is not None and bool(np.any(np.asarray(v)))
     state = placed(model, dynamics, q, v if steady else None, t, "equilibrium")
@@ -216,13 +228,36 @@ def equilibrium(
         raise ModelError(
             f"{model.name}: forces or constraints are no numbers at the given q; start elsewhere."
         )
-    problem = problem.scaled(start)
-    if find == "minimum" and not (steady or acting.names or hold) and has_potential(start):
-        at = minimum(problem, start)
+    return problem.scaled(start), start
+
+
+def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Problem, Point]:
+    """The equations with one more unknown, a parameter or a velocity by name, and the balance
+    nearest to a guess at its present value.
+    """
+    own = model.params if isinstance(model.params, dict) else {}
+    velocities = model.system.velocities
+    known(over, [*map(str, own), *velocities], f"over: {model.name} has no parameter or velocity")
+    if over in own:
+        acting = chosen_inputs(model, params, [over])
+        if len(acting.names) != 1:
+            raise ModelError(f"over: parameter {over!r} is an array, expected a number.")
+        problem, start = _started(model, q, v, t, params, hold, acting)
     else:
-        at = _nearest(problem, start, bool(hold))
+        if v is None or not np.any(np.asarray(v)):
+            raise ModelError(f"over: {over!r} is a velocity, which needs a steady motion: give v.")
+        problem, start = _started(model, q, v, t, params, hold, Inputs(model))
+        i = velocities.index(over)
+        problem = dataclasses.replace(problem, driven=i)
+        start = problem.at(start.q, start.gamma, [start.v[i]])
+        assert start is not None
+    free = np.ones(start.Y.shape[1] + len(start.gamma) + 1, bool)
+    free[-1] = False
+    if over in own:
+        free[start.Y.shape[1] :] = False  # rates of symmetries stay while a parameter changes
+    at = nearest(problem, start, free)
     _refuse_unbalanced(model, problem, at)
-    return as_equilibrium(model, problem, at, params)
+    return problem, at
 
 
 def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
@@ -302,7 +337,7 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         forces[name] = at.local.A[own].T @ at.multipliers[own]
         unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= UNIQUE))
     given = dict(params) if isinstance(params, dict) else params
-    if names:
+    if problem.acting.parameters:
         given = _with_entries(model, params, problem.acting, at.mu)
     potential = problem.symmetric is None and has_potential(at)
     K = at.stiffness
@@ -312,7 +347,7 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         at.v,
         problem.t,
         given,
-        dict(zip(names, map(float, at.mu), strict=True)),
+        dict(zip(names, map(float, at.mu), strict=False)),
         at.multipliers,
         forces,
         unique,

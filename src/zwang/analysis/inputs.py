@@ -12,6 +12,7 @@ import numpy as np
 
 from zwang.analysis.constrained_state import ConstrainedState
 from zwang.arguments import labels, optional_function, real_array
+from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
@@ -52,11 +53,10 @@ def chosen_inputs(model: Model, params, inputs: Any) -> Inputs:
     nv = model.system.nv
     if inputs is None or (isinstance(inputs, (list, tuple)) and not len(inputs)):
         return Inputs(model)
-    if hasattr(inputs, "actuation_matrix"):
+    actuation = getattr(inputs, "actuation_matrix", None)
+    if isinstance(inputs, AbstractControlLaw) and actuation is not None:
         nu = inputs.checked(model.passive.dynamics())
-        return Inputs(
-            model.passive, tuple(inputs.names(nu)), None, inputs.actuation_matrix, np.zeros(nu)
-        )
+        return Inputs(model.passive, tuple(inputs.names(nu)), None, actuation, np.zeros(nu))
     if isinstance(inputs, (np.ndarray, jax.Array)) or _is_matrix(inputs):
         B = np.asarray(real_array(inputs, "inputs"))
         if B.ndim != 2 or len(B) != nv:

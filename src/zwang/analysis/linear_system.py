@@ -42,7 +42,7 @@ class LinearSystem:
     @property
     def poles(self) -> np.ndarray:
         """Eigenvalues of A [1/s], the largest real part first, shape (n,)."""
-        return ordered(scipy.linalg.eigvals(self.A)) if len(self.A) else np.zeros(0, complex)
+        return ordered(np.linalg.eigvals(self.A))
 
     def zeros(self) -> np.ndarray:
         """Invariant zeros [1/s]: where `[A − s I, B; C, D]` loses rank, of as many inputs as
@@ -58,7 +58,8 @@ class LinearSystem:
                 "choose them by inputs= and outputs= of zw.linearize."
             )
         pencil = np.block([[self.A, self.B], [self.C, self.D]])
-        found = scipy.linalg.eigvals(pencil, scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu))))
+        descriptor = scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu)))
+        found = np.asarray(scipy.linalg.eigvals(pencil, descriptor))
         size = max(np.max(np.abs(self.poles), initial=0.0), 1.0)
         return ordered(found[np.isfinite(found) & (np.abs(found) < INFINITE * size)])
 
@@ -101,7 +102,7 @@ class LinearSystem:
             ModelError: if python-control is not installed.
         """
         try:
-            import control
+            import control  # type: ignore
         except ImportError:
             raise ModelError(
                 "to_control needs python-control, which is not installed: "
@@ -127,8 +128,8 @@ class LinearSystem:
             "B": (("state", "input"), self.B),
             "C": (("output", "state_"), self.C),
             "D": (("output", "input"), self.D),
-            "eigenvalues_real": ("eigenvalue", self.poles.real, {"units": "1/s"}),
-            "eigenvalues_imaginary": ("eigenvalue", self.poles.imag, {"units": "1/s"}),
+            "eigenvalues_real": ("eigenvalue", np.real(self.poles), {"units": "1/s"}),
+            "eigenvalues_imaginary": ("eigenvalue", np.imag(self.poles), {"units": "1/s"}),
         }
         names = {
             "state": list(self.states),
@@ -168,7 +169,8 @@ class Reach:
 def ordered(values: np.ndarray) -> np.ndarray:
     """Complex numbers by decreasing real part, conjugates beside each other."""
     values = np.asarray(values, complex)
-    return values[np.lexsort((values.imag, np.abs(values.imag).round(9), -values.real.round(9)))]
+    real, imaginary = np.real(values), np.imag(values)
+    return values[np.lexsort((imaginary, np.abs(imaginary).round(9), -real.round(9)))]
 
 
 def _reach(what: str, kept: np.ndarray, states: tuple[str, ...]) -> Reach:

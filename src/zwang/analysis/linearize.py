@@ -40,6 +40,7 @@ from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import Rows, TangentSpace, pivots
 from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
+from zwang.errors import ModelError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,6 +88,8 @@ class Linearization(LinearSystem):
             state is a moving one.
         neutral: directions along symmetries of the model, shape (n, k).
         descriptor: the equations before the constraints are solved.
+        nominal_inputs: value of each input at the state, shape (nu,).
+        acting, here, found: the inputs, the state with what follows from it, its symmetries.
     """
 
     model: Model
@@ -101,6 +104,7 @@ class Linearization(LinearSystem):
     defect: float
     descriptor: Descriptor
     nominal_inputs: np.ndarray
+    acting: Inputs = dataclasses.field(repr=False)
     here: ConstrainedState = dataclasses.field(repr=False)
     found: Symmetries | None = dataclasses.field(repr=False)
 
@@ -193,7 +197,8 @@ def is_stable(A: np.ndarray) -> bool:
     """Whether no eigenvalue has a real part beyond `MARGIN`."""
     values = np.linalg.eigvals(A) if len(A) else np.zeros(0)
     return bool(
-        np.max(values.real, initial=0.0) <= MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
+        np.max(values.real, initial=0.0)
+        <= MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
     )
 
 
@@ -291,6 +296,7 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
         float(defect),
         descriptor(here, varied, acting),
         acting.nominal,
+        acting,
         here,
         found,
     )
@@ -366,16 +372,15 @@ def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:
 
     The basis is carried along by `Yᵀ M Ẏ = −½ Yᵀ Ṁ Y`, the least turning that keeps it orthonormal.
     """
-    M_rate, A_rate = (
-        np.asarray(x)
-        for x in time_derivatives(here.dynamics, here.state, jnp.asarray(here.w))
+    M_rate, A_rate, N_rate = (
+        np.asarray(x) for x in time_derivatives(here.dynamics, here.state, jnp.asarray(here.w))
     )
     Y, W, M = tangent.Y, tangent.W, here.metric
     rows = here.dynamics.constraints.velocity_rows
     leaving = -Rows(here.local.A[rows], M).correct(A_rate[rows] @ W)
     ny = Y.shape[1]
     added = np.zeros((tangent.n, tangent.n))
-    added[:ny, :ny] = 0.5 * Y.T @ M_rate @ Y
+    added[:ny, :ny] = 0.5 * Y.T @ M_rate @ Y - Y.T @ M @ N_rate @ Y
     added[ny:, ny:] = 0.5 * W.T @ M_rate @ W
     added[ny:, :ny] = (leaving.T @ M + W.T @ M_rate) @ tangent.lean
     return added

@@ -302,14 +302,16 @@ def along_field(dynamics: Dynamics, s: State, w, field: Generator):
 
 @once
 def time_derivatives(dynamics: Dynamics, s: State, w):
-    """Ṁ and Ȧ along the motion."""
+    """Ṁ, Ȧ and N⁺Ṅ along the motion."""
     system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
-    rate = system.rate(s.q, s.v, s.t, p)
-    along = (rate, w, jnp.ones_like(s.t))
-    M = jax.jvp(lambda q, v, t: mass(system, q, t, p), (s.q, s.v, s.t), along)[1]
-    if not rows.m:
-        return M, jnp.zeros((0, system.nv))
-    return M, jax.jvp(lambda q, v, t: rows.matrix(q, v, t, p), (s.q, s.v, s.t), along)[1]
+    along = (system.rate(s.q, s.v, s.t, p), w, jnp.ones_like(s.t))
+
+    def matrices(q, v, t):
+        A = rows.matrix(q, v, t, p) if rows.m else jnp.zeros((0, system.nv))
+        return mass(system, q, t, p), A, velocity_map(system, q, t, p)
+
+    M, A, N = jax.jvp(matrices, (s.q, s.v, s.t), along)[1]
+    return M, A, jax.vmap(lambda x: as_velocity(system, s.q, s.t, p, x), 1, 1)(N)
 
 
 @once

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
 
+from zwang.analysis.tables import table
 from zwang.arguments import count
 from zwang.errors import ModelError
 
@@ -98,12 +98,12 @@ class Modes:
         shapes = np.array([mode.shape for mode in self.members]).reshape(len(self), system.nq)
         return xr.Dataset(
             {
-                "eigenvalue_real": ("mode", values.real, {"units": "1/s"}),
-                "eigenvalue_imaginary": ("mode", values.imag, {"units": "1/s"}),
+                "eigenvalue_real": ("mode", np.real(values), {"units": "1/s"}),
+                "eigenvalue_imaginary": ("mode", np.imag(values), {"units": "1/s"}),
                 "frequency": ("mode", self.frequencies, {"units": "Hz"}),
                 "damping": ("mode", self.damping, {"units": "1"}),
-                "shape_real": (("mode", "coordinate"), shapes.real),
-                "shape_imaginary": (("mode", "coordinate"), shapes.imag),
+                "shape_real": (("mode", "coordinate"), np.real(shapes)),
+                "shape_imaginary": (("mode", "coordinate"), np.imag(shapes)),
             },
             {"mode": np.arange(len(self)), "coordinate": list(system.coordinates)},
             {"model": self.linearization.model.name, "kind": self.linearization.kind},
@@ -134,39 +134,25 @@ class Modes:
         moved = np.real(phase[:, None] * self.members[which].shape)
         return self.linearization.q + amplitude * moved
 
-    def view(self, path: Path | str, scene: Any, *, mode: int = 0, amplitude: float = 0.1) -> Path:
-        """Write a page that plays one mode, as the viewer plays a run.
-
-        Args:
-            path: the HTML file.
-            scene: what there is to see, a `zw.Scene`, such as `zw.gallery.load(name).scene`.
-            mode, amplitude: as in `motion`.
-        """
-        from zwang.analysis.mode_run import write_mode
-
-        return write_mode(self, Path(path), scene, mode, amplitude)
-
     def __str__(self) -> str:
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping", "kind", "moves most")
-        rows = [head]
+        rows: list[tuple[str, ...]] = [head]
+        rounded = lambda x: 0.0 if abs(x) < 1e-12 else x
         for i, mode in enumerate(self.members):
             x = mode.eigenvalue
-            shown = f"{x.real:+.6g}" + (f" ± {x.imag:.6g}i" if x.imag else "")
+            real = 0.0 if abs(x.real) < 1e-12 * abs(x) else x.real
+            shown = f"{real:+.6g}" + (f" ± {x.imag:.6g}i" if x.imag else "")
             cells = ("0" if x == 0 else shown, f"{mode.frequency:.6g}" if x.imag else "–")
             named = ", ".join(mode.names[:4]) + (" …" if len(mode.names) > 4 else "")
-            rows.append((str(i), *cells, f"{mode.damping:+.4g}", mode.kind, named))
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        return "\n".join(
-            "  " + "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
+            rows.append((str(i), *cells, f"{rounded(mode.damping):+.4g}", mode.kind, named))
+        return "\n".join(table(rows))
 
 
 def modes(linear: Linearization) -> Modes:
     """Modes of A, the slowest first."""
     if not len(linear.A):
         return Modes(linear, ())
-    values, vectors = scipy.linalg.eig(linear.A)
+    values, vectors = np.linalg.eig(linear.A)
     size, nv = np.max(np.abs(values)), linear.model.system.nv
     made = []
     for value, z in zip(values, vectors.T, strict=True):
@@ -189,7 +175,7 @@ def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -
     size = np.abs(v if at_rest else q)
     names = system.velocities if at_rest else system.coordinates
     named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= LARGE]
-    damping = 0.0 if value == 0 else -value.real / abs(value)
+    damping = 0.0 if value == 0 else -value.real / abs(value) + 0.0
     return Mode(
         value,
         abs(value) / (2 * np.pi) if value.imag else 0.0,
@@ -198,5 +184,3 @@ def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -
         v,
         tuple(names[i] for i in named),
     )
-
-

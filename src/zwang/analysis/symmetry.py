@@ -47,9 +47,9 @@ class Symmetries:
     def combined(self, rates: np.ndarray) -> Generator:
         """`base + Σ rates · fields`."""
         assert self.base is not None
-        rates = jnp.asarray(rates)
-        c = self.base.c + jnp.tensordot(rates, self.fields.c, 1)
-        return Generator(c, self.base.B + jnp.tensordot(rates, self.fields.B, 1))
+        along = jnp.asarray(rates)
+        c = self.base.c + jnp.tensordot(along, self.fields.c, 1)
+        return Generator(c, self.base.B + jnp.tensordot(along, self.fields.B, 1))
 
     def rates(self, dynamics: Dynamics, s: State, w) -> tuple[np.ndarray, float]:
         """Coefficients of the generator that moves a state as the motion does, and the relative

@@ -83,9 +83,7 @@ class Rows:
         k = self.rank
         scaled = unit[:, None] * r if np.ndim(r) == 2 else unit * r
         kept = U[:, :k].T @ scaled
-        return W @ (
-            Vt[:k].T @ (kept / sigma[:k, None] if np.ndim(r) == 2 else kept / sigma[:k])
-        )
+        return W @ (Vt[:k].T @ (kept / sigma[:k, None] if np.ndim(r) == 2 else kept / sigma[:k]))
 
     def multipliers(self, effort: np.ndarray) -> np.ndarray:
         """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
@@ -98,7 +96,7 @@ def pivots(basis: np.ndarray) -> list[int]:
     """Rows of a basis that say most about its columns, as many as there are columns."""
     if not basis.shape[1]:
         return []
-    order = scipy.linalg.qr(basis.T, mode="r", pivoting=True)[1]
+    order = np.asarray(scipy.linalg.qr(basis.T, mode="r", pivoting=True)[-1])
     return sorted(int(i) for i in order[: basis.shape[1]])
 
 
@@ -142,7 +140,7 @@ class TangentSpace:
     @property
     def project(self) -> np.ndarray:
         """T⁺: the (y, w) of a tangent vector, shape (n, 2 nv)."""
-        return scipy.linalg.block_diag(self.Y.T @ self.metric, self.W.T @ self.metric)
+        return np.asarray(scipy.linalg.block_diag(self.Y.T @ self.metric, self.W.T @ self.metric))
 
 
 def tangent_space(metric: np.ndarray, phi_q, psi_q, psi_v) -> TangentSpace:
@@ -155,3 +153,19 @@ def tangent_space(metric: np.ndarray, phi_q, psi_q, psi_v) -> TangentSpace:
         rest = rest[:, : len(metric) - positions.rank - W.shape[1]]
     Y = np.hstack([W, rest])
     return TangentSpace(metric, Y, W, -velocities.correct(psi_q @ Y))
+
+
+def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
+    """A tangent space with its bases turned to be nearest to those of another state."""
+    turn = lambda V, old: _nearest_rotation(V.T @ (tangent.metric @ old))
+    nw = tangent.W.shape[1]
+    by = turn(tangent.W, before.W)
+    rest = tangent.Y[:, nw:]
+    along = scipy.linalg.block_diag(by, turn(rest, before.Y[:, nw:]))
+    return TangentSpace(tangent.metric, tangent.Y @ along, tangent.W @ by, tangent.lean @ along)
+
+
+def _nearest_rotation(X: np.ndarray) -> np.ndarray:
+    """The orthogonal factor of the polar decomposition."""
+    U, _, Vt = np.linalg.svd(X)
+    return U @ Vt
