@@ -145,3 +145,19 @@ def test_forces_that_cannot_balance_are_refused():
     falling = zw.Model(zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -G + 0 * q))
     with pytest.raises(zw.ModelError, match="no balance of forces"):
         zw.equilibrium(falling, [0.0])
+
+
+def test_constraints_that_cannot_hold_are_refused():
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
+    apart = zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q + 1.0, name="rod")])
+    with pytest.raises(zw.ModelError, match="no state on the constraints"):
+        zw.equilibrium(apart, [1.0, 0.0])
+
+
+def test_a_model_without_freedom_is_in_equilibrium():
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -G]))
+    fixed = zw.Model(system, [zw.Holonomic(lambda q, t, p: q - 1.0, name="fixed")])
+    rest = zw.equilibrium(fixed, [0.0, 0.0])
+    np.testing.assert_allclose(rest.q, [1.0, 1.0], atol=1e-14)
+    np.testing.assert_allclose(rest.multipliers, [0.0, G], atol=1e-13)
+    assert rest.stable and len(rest.linearization.modes()) == 0 and str(rest)

@@ -192,7 +192,7 @@ class Problem:
         if self.driven is not None:
             rows.append(v[self.driven] - np.eye(v.shape[1])[-1])
         width = at.Y.shape[1] + len(at.gamma) + len(at.mu)
-        return np.vstack([x.reshape(-1, width) for x in rows])
+        return np.vstack([x.reshape(x.size // width if width else len(x), width) for x in rows])
 
     @property
     def _nonholonomic(self) -> np.ndarray:

@@ -29,6 +29,9 @@ ITERATIONS = 40
 ON_MANIFOLD = 1e-9
 """Largest distance from the constraints, in the mass metric relative to the coordinates' own size,
 that is taken for a state on them."""
+UNMET = 1e-7
+"""Largest residual of a row, relative to its length and to the size of the state, that is taken for
+none."""
 
 
 def dynamics_of(model: Model, params) -> Dynamics:
@@ -44,9 +47,12 @@ def dynamics_of(model: Model, params) -> Dynamics:
 
 def refuse_friction(model: Model, dynamics: Dynamics, s: State) -> None:
     """Raise if a nonideal force depends on the constraint force, as of Coulomb friction."""
-    if any(c.nonideal is not None for c in dynamics.constraints.members) and float(
-        depends_on_constraint_force(dynamics, s)
-    ):
+    members = dynamics.constraints.members
+    if not any(c.nonideal is not None for c in members):
+        return
+    # at rest friction is zero whatever the constraint force, in motion it is not
+    along = 1 + np.random.default_rng(1785).random(dynamics.system.nv)
+    if float(depends_on_constraint_force(dynamics, State(s.q, s.v + jnp.asarray(along), s.t))):
         raise ModelError(
             f"{model.name}: a nonideal force depends on the constraint force (Coulomb friction), "
             "which has no linearization at rest; leave friction out, or make it viscous."
@@ -121,22 +127,28 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
     found.
     """
     q, v = np.asarray(q, float), np.asarray(v, float)
-    rows, best = dynamics.constraints, np.inf
+    rows, best, lengths = dynamics.constraints, np.inf, np.zeros(dynamics.constraints.m)
     positions, speeds = rows.position_rows, rows.velocity_rows
     for _ in range(ITERATIONS):
         here = Local(*(np.asarray(x) for x in local(dynamics, _state(q, v, t))))
         if not all(np.all(np.isfinite(x)) for x in here):
             return None
         M = metric(here.M, here.A)
+        lengths = np.maximum(lengths, np.linalg.norm(here.A, axis=1))
         step = -Rows(here.A[positions], M).correct(here.phi)
         turn = -Rows(here.A[speeds], M).correct(here.psi)
         size = _size(step, q, M) + _size(turn, v, M)
-        done = size < 1e-13 or (size < ON_MANIFOLD and size > 0.5 * best)
+        if size < 1e-13 or (size < ON_MANIFOLD and size > 0.5 * best):
+            # rows that vanish or contradict each other ask for no step and are not met
+            away = np.abs(here.phi) / (1 + np.max(np.abs(q), initial=0.0))
+            slip = np.abs(here.psi) / (1 + np.max(np.abs(v), initial=0.0))
+            met = np.all(away <= UNMET * lengths[positions])
+            if not (met and np.all(slip <= UNMET * lengths[speeds])):
+                return None
+            return _state(moved(dynamics, jnp.asarray(q), jnp.asarray(step), t), v + turn, t)
         best = min(best, size)
         q, v = np.asarray(moved(dynamics, jnp.asarray(q), jnp.asarray(step), t)), v + turn
-        if done:
-            return _state(q, v, t)
-    return _state(q, v, t) if best < ON_MANIFOLD else None
+    return None
 
 
 def _state(q, v, t) -> State:

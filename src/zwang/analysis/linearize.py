@@ -37,7 +37,7 @@ from zwang.analysis.local_equations import (
     time_derivatives,
 )
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.analysis.tangent_space import Rows, TangentSpace, pivots
+from zwang.analysis.tangent_space import Rows, TangentSpace, aligned, pivots
 from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from zwang.analysis.modes import Modes
     from zwang.plots import Picture
 
-AT_REST = 1e-9
+AT_REST = 1e-7
 """Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
 STEADY = 1e-7
 """Largest part of (v, v̇) that no symmetry explains in a steady motion."""
@@ -133,20 +133,22 @@ class Linearization(LinearSystem):
         """
         if not self.neutral.shape[1]:
             return self
-        n = len(self.A)
-        rest = np.linalg.svd(self.neutral, full_matrices=True)[0][:, self.neutral.shape[1] :]
-        kept = sorted(pivots(rest)) if n else []
-        U, _, Vt = np.linalg.svd(rest[kept])
-        R = rest @ (U @ Vt).T
+        R = self.across
         return LinearSystem(
             R.T @ self.A @ R,
             R.T @ self.B,
             self.C @ R,
             self.D,
-            tuple(self.states[i] for i in kept),
+            tuple(self.states[i] for i in sorted(pivots(R))),
             self.inputs,
             self.outputs,
         )
+
+    @functools.cached_property
+    def across(self) -> np.ndarray:
+        """An orthonormal basis of what is orthogonal to the symmetries, shape (n, n − k)."""
+        rest = np.linalg.svd(self.neutral, full_matrices=True)[0][:, self.neutral.shape[1] :]
+        return aligned(rest)
 
     def modes(self) -> Modes:
         """Frequencies, damping and shapes."""

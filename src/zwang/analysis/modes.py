@@ -145,15 +145,18 @@ class Modes:
             cells = ("0" if x == 0 else shown, f"{mode.frequency:.6g}" if x.imag else "–")
             named = ", ".join(mode.names[:4]) + (" …" if len(mode.names) > 4 else "")
             rows.append((str(i), *cells, f"{rounded(mode.damping):+.4g}", mode.kind, named))
-        return "\n".join(table(rows))
+        lines, at = list(table(rows)), self.linearization
+        if at.kind == "steady motion" and at.neutral.shape[1]:
+            lines.append(f"  and {at.neutral.shape[1]} symmetries, along which nothing changes")
+        return "\n".join(lines)
 
 
 def modes(linear: Linearization) -> Modes:
-    """Modes of A, the slowest first."""
+    """Modes of A, the slowest first; in a steady motion without the symmetries."""
     if not len(linear.A):
         return Modes(linear, ())
-    values, vectors = np.linalg.eig(linear.A)
-    size, nv = np.max(np.abs(values)), linear.model.system.nv
+    values, vectors = _eigenvectors(linear)
+    size, nv = np.max(np.abs(values), initial=0.0), linear.model.system.nv
     made = []
     for value, z in zip(values, vectors.T, strict=True):
         if value.imag < 0:
@@ -165,6 +168,25 @@ def modes(linear: Linearization) -> Modes:
         ([m.eigenvalue.real for m in made], [round(abs(m.eigenvalue), 9) for m in made])
     )
     return Modes(linear, tuple(made[i] for i in order))
+
+
+def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of A. In a steady motion they are found across the symmetries,
+    whose multiple zeros would be computed with half the digits.
+    """
+    if linear.kind != "steady motion":
+        return np.linalg.eig(linear.A)
+    R, along = linear.across, linear.neutral
+    values, short = np.linalg.eig(R.T @ linear.A @ R)
+    size, full = np.max(np.abs(values), initial=0.0), []
+    inside = along.T @ linear.A @ along
+    for value, y in zip(values, short.T, strict=True):
+        z = R @ y.astype(complex)
+        if abs(value) > ZERO * size:  # what the mode does along the symmetries
+            turn = value * np.eye(len(inside)) - inside
+            z = z + along @ np.linalg.solve(turn, along.T @ linear.A @ z)
+        full.append(z)
+    return values, np.array(full).reshape(-1, len(linear.A)).T
 
 
 def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -> Mode:
