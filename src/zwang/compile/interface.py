@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from zwang.compile import lowering
 from zwang.compile.batch_last import vmap_last
@@ -22,6 +23,7 @@ from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.compilers import (
     AbstractCompiler,
     in_force,
+    is_plain,
     is_tracing_plain,
     plain_trace,
     requested,
@@ -92,6 +94,45 @@ def program(
         return ready(arrays)
 
     return cast(Callable[P, R], called)
+
+
+class BoundProgram:
+    """A function some of whose arguments are fixed, compiled to be called many times on the host.
+
+    It is compiled operation by operation, which is quick; `keep_programs` applies to it. Other
+    numbers of the same shapes compile nothing.
+
+    Args:
+        function: of pytrees.
+        fixed: its first arguments.
+        example: arrays as its other arguments; later calls give others of the same shapes.
+    """
+
+    _ready: ClassVar[dict[Any, CompiledProgram]] = {}
+
+    def __init__(self, function: Callable, fixed: tuple, example: tuple[np.ndarray, ...]):
+        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *example), {}))
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(example)]]
+        cached, plain = cache.current(), is_plain()
+        key = function, cached, plain, tree, tuple(signature(x) for x in leaves)
+        try:
+            known = self._ready.get(key)
+        except TypeError:  # something that cannot be hashed is compiled each time
+            key = known = None
+        if known is None:
+            flat = FlatFunction(function, leaves, tree)
+            known = None if cached is None else cached.program(flat, leaves, None)
+            if known is None:
+                made = lowering.compile_flat(flat, arrays, None)
+                known = CompiledProgram(made.compiled, flat.skeleton)
+            if key is not None:
+                self._ready[key] = known
+        self._program = known
+
+    def __call__(self, *arrays: np.ndarray) -> Any:
+        """The function's result, a pytree of arrays."""
+        return self._program([*self._fixed, *arrays])
 
 
 def _filter_jit(function: Callable) -> Callable[[], Callable]:

@@ -13,10 +13,11 @@ from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
-from zwang.dynamics.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
 from zwang.dynamics.drift.metric import dense_mass, mass_blocks
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.model import Model, augmented, contradiction
+from zwang.dynamics.placement import CONVERGED, Placement, measure, place
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
@@ -56,9 +57,9 @@ class Start:
     """
 
     given: State
-    at: Pieces
+    at: ModelEvaluation
     placement: Placement
-    there: Pieces
+    there: ModelEvaluation
     scales: Scales
     verdict: Verdict
 
@@ -68,12 +69,12 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
     they have a common acceleration
     there. Scales are those of all rows, also of those that are switched off.
     """
-    at = pieces(dynamics, state)
+    at = evaluate(dynamics, state)
     scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
     placement = place(
         eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state
     )
-    there = pieces(dynamics, placement.state)
+    there = evaluate(dynamics, placement.state)
     off = max(placement.violation_after, placement.velocity_violation_after)
     verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))
     return Start(state, at, placement, there, scales, verdict)
@@ -238,7 +239,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
 
 def with_mass(model: Model, dynamics: Dynamics, state: State) -> Dynamics:
     """The dynamics as they are, or with the augmented mass matrix where M is singular."""
-    if dynamics.singular_mass or mass_is_positive(np.asarray(pieces(dynamics, state).M)):
+    if dynamics.singular_mass or mass_is_positive(np.asarray(evaluate(dynamics, state).M)):
         return dynamics
     return augmented(model, dynamics)
 
