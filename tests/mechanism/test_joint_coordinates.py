@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.drift.metric import dense_mass
+from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
 from zwang.mechanism import (
     KINDS,

@@ -83,6 +83,8 @@ class Dynamics(eqx.Module):
         law: an `AbstractControlLaw` whose actuators act on the system, or None.
         structure: where A has entries, if they alone are to be kept; then `pseudoinverse` is
             `zwang.algebra.pseudoinverse.sparse.Sparse`.
+        parts: for a placement, the motion without its last constraints, whose evaluation is or
+            will be compiled anyway, and these constraints (`zwang.dynamics.evaluation.evaluate`).
     """
 
     system: System
@@ -94,6 +96,7 @@ class Dynamics(eqx.Module):
     singular_mass: bool = eqx.field(static=True, default=False)
     law: eqx.Module | None = None
     structure: Structure | None = None
+    parts: tuple[Dynamics, Constraints] | None = None
 
     @property
     def passive(self) -> Dynamics:

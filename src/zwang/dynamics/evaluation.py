@@ -11,8 +11,8 @@ host (`zwang.dynamics.host`).
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,14 +21,16 @@ from jaxtyping import Array, Float
 from zwang.compile import BoundProgram
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
+from zwang.equations.system import System
 
 STAGES = 13
 """Stages that the program has room for, those of the default integrator; another number of them
 compiles another program."""
 
 
-class ModelEvaluation(eqx.Module):
+class ModelEvaluation(NamedTuple):
     """A model's functions at one state, as they are.
 
     Attributes:
@@ -49,7 +51,7 @@ class ModelEvaluation(eqx.Module):
     actuator_force: Float[Array, " nv"]
 
 
-class Stages(eqx.Module):
+class Stages(NamedTuple):
     """The stages of an explicit step.
 
     Attributes:
@@ -136,6 +138,16 @@ class BoundEvaluation:
         example = (zero, np.zeros(n), zero, *self._single, np.int64(1), np.True_)
         self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
 
+    @property
+    def key(self) -> Any:
+        """What the compiled program depends on."""
+        return self._call.key
+
+    @property
+    def seconds(self) -> float:
+        """How long it took to compile, or to read."""
+        return self._call.seconds
+
     def stages(self, t: float, y: np.ndarray, h: float, method: PaddedMethod) -> Stages:
         """The stages of a step."""
         return self._call(
@@ -190,5 +202,35 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
 
     The compiled evaluation is that of a run with `Projection`, which is not compiled again.
     """
+    q, v, t = np.asarray(s.q), np.asarray(s.v), np.float64(s.t)
+    if dynamics.parts is not None:
+        base, further = dynamics.parts
+        known = evaluate(base, s, drift)
+        more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
+        joined = [np.concatenate(x) for x in zip(known[:4], more, strict=True)]
+        return ModelEvaluation(*joined, *known[4:])  # type: ignore
     bound = BoundEvaluation(dynamics, Projection() if drift is None else drift)
-    return bound.at(float(s.t), np.concatenate([np.asarray(s.q), np.asarray(s.v)]))
+    return bound.at(float(t), np.concatenate([q, v]))
+
+
+def _rows(constraints: Constraints, p, q, v, t):
+    """φ, ψ, A and b of some constraints."""
+    return (
+        constraints.position_residual(q, t, p),
+        constraints.velocity_residual(q, v, t, p),
+        constraints.matrix(q, v, t, p),
+        constraints.rhs(q, v, t, p),
+    )
+
+
+def moved(dynamics: Dynamics, q, dq, t) -> np.ndarray:
+    """`q ⊕ dq` on the host."""
+    system, q, dq = dynamics.system, np.asarray(q), np.asarray(dq)
+    if system.velocity_map is None and system.retract is None:
+        return q + dq
+    given = q, dq, np.float64(t)
+    return np.asarray(BoundProgram(move, (system, dynamics.p), given)(*given))
+
+
+def move(system: System, p, q, dq, t):
+    return system.move(q, dq, t, p)

@@ -19,7 +19,7 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.arithmetic import on_host
 from zwang.compile import BoundProgram
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages
+from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.stepping.step_loop import Landing
@@ -79,7 +79,7 @@ class HostDynamics:
         if system.velocity_map is None and system.retract is None:
             return None
         example = (np.zeros(system.nq), np.zeros(system.nv), np.zeros(()))
-        return BoundProgram(_moved, (self._dynamics.passive,), example)
+        return BoundProgram(move, (system, self.p), example)
 
     def at(self, s: State) -> ModelEvaluation:
         """The model's functions at a state; that of the last one is at hand."""
@@ -142,10 +142,6 @@ def augmented_mass(M: np.ndarray, A: np.ndarray) -> np.ndarray:
     M = dense_mass(M)
     with on_host():
         return M + A.T @ (augmentation(M, A)[:, None] * A)  # type: ignore
-
-
-def _moved(dynamics: Dynamics, q, dq, t):
-    return dynamics.system.move(q, dq, t, dynamics.p)
 
 
 class HostVectorField:

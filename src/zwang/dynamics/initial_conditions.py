@@ -18,6 +18,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.model import Model, augmented, contradiction
 from zwang.dynamics.placement import CONVERGED, Placement, measure, place
+from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
@@ -120,8 +121,31 @@ def consistent_state(
             worst.
     """
     instance(model, Model, "consistent_state: model", "a zw.Model")
-    state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = with_mass(model, model.dynamics(params, pseudoinverse), state)
+    v = np.zeros(model.system.nv) if v is None else v
+    return placed(model, q, v, t, params=params, pseudoinverse=pseudoinverse)
+
+
+def placed(
+    model: Model,
+    q,
+    v,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+    parts: tuple[Model, tuple[AbstractConstraint, ...]] | None = None,
+) -> Placement:
+    """`consistent_state`, of a model which may consist of another one and further constraints
+    (`parts`): that other one's evaluation is then compiled, and used for both.
+    """
+    state = model.state(q, v, t)
+    dynamics = model.dynamics(params, pseudoinverse)
+    if parts is not None:
+        base, further = parts[0].dynamics(params, pseudoinverse), parts[1]
+        rows = Constraints(further, base.system, base.p)
+        if base.structure is None:
+            dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=None)
+    dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)

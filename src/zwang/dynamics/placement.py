@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from zwang.arrays import on_device
-from zwang.compile import program
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State
 
 CONVERGED = 1e-11
@@ -39,11 +38,6 @@ NEWTON, POLISH = 100, 20
 """Most position steps, and most velocity steps after them; more than two of these only matter for
 constraints nonlinear in v.
 """
-
-
-@program
-def _moved(dynamics: Dynamics, q, dv, t):
-    return dynamics.system.move(q, dv, t, dynamics.p)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +159,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     v: Any = state.v
     at = evaluate(dynamics, state)
     before, slip_before = violation(at), slip(at, v)
-    q = _moved(dynamics, q, np.zeros(len(v)), state.t)
+    q = moved(dynamics, q, np.zeros(len(v)), state.t)
     at = evaluate(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
@@ -175,7 +169,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         for halving in range(
             1 if near else HALVINGS
         ):  # near the constraints a full step fails by round-off only
-            trial = _moved(dynamics, q, -(0.5**halving) * step, state.t)
+            trial = moved(dynamics, q, -(0.5**halving) * step, state.t)
             there = evaluate(dynamics, State(trial, v, state.t))
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)

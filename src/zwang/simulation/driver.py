@@ -102,7 +102,8 @@ class RunDriver:
             progress,
         )
         self.conditions = tuple(conditions)
-        self.engine = Engine(execution, integrator, events, tolerances, limit)
+        end = float(instants[-1])
+        self.engine = Engine(execution, integrator, events, tolerances, limit, end)
         self.parts: list[Steps] = []
         self.turned: list[Switched] = []
         self.detail: str | None = None

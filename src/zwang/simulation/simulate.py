@@ -170,10 +170,12 @@ def simulate(
         check_condition(s.function, f"Stop {s.name!r}: function(q, v, t, p)", model, dynamics.p)
     switching = _switching(switches, model, loop, formulation)
 
+    dynamics, sampler = _closed(model, dynamics, loop, t0)
+    dynamics = dynamics if switching is None else switching.begun(dynamics)
     dynamics = with_mass(model, dynamics, state)
     start = checked_start(
         model,
-        dynamics if switching is None else switching.begun(dynamics),
+        dynamics,
         state,
         start_tolerance,
         params,
@@ -185,7 +187,6 @@ def simulate(
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
     floor = start.placement.violation_after
-    dynamics, sampler = _closed(model, dynamics, loop, t0)
     traced = jax.tree_util.tree_map(
         lambda x: _number(x) if isinstance(x, float) else x, drift
     )  # other gains compile nothing
@@ -271,6 +272,7 @@ def simulate(
         "drift": repr(drift),
         "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
         "method_changes": [x for x in (change, *driver.changes) if x],
+        "execution": driver.engine.description,
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }

@@ -108,11 +108,11 @@ def verdict_at(flow: ConstrainedVectorField, t: float, y: np.ndarray, violation:
     assert dynamics.scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     state = State(q, v, np.float64(t))  # type: ignore
-    passive = dynamics.passive
-    term = flow.drift.term(dynamics, state)
-    return judge(
-        passive, evaluate(passive, state), state, dynamics.scales, violation, np.asarray(term)
-    )
+    at, added = evaluate(dynamics, state, flow.drift), flow.drift.stabilization
+    term = 0.0
+    if added is not None:
+        term = np.asarray(added.term_of(dynamics.constraints, at.phi, at.psi))
+    return judge(dynamics, at, state, dynamics.scales, violation, term)
 
 
 def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
@@ -144,7 +144,7 @@ def rescaled(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> Constrain
     scales = dynamics.scales
     assert scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    at = evaluate(dynamics.passive, State(q, v, np.float64(t)))  # type: ignore
+    at = evaluate(dynamics, State(q, v, np.float64(t)), flow.drift)  # type: ignore
     length = metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
     typical = np.asarray(scales.row_length)
     if not np.any(length > OUTGROWN * typical):
@@ -162,7 +162,7 @@ def blocked(
     verdict = verdict_at(flow, t, y, 0.0)
     if not verdict.consistent:
         return Result.INCONSISTENT, contradiction(model, verdict.miss)
-    dynamics, c = flow.dynamics.passive, model.constraints
+    dynamics, c = flow.dynamics, model.constraints
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     ahead = max(abs(step), AHEAD * max(abs(t), 1.0))
     moved = dynamics.system.move(q, ahead * v, np.float64(t), dynamics.p)  # type: ignore
@@ -192,11 +192,10 @@ def loses_mass(
     if dynamics.singular_mass or not np.all(np.isfinite(y)):
         return None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    passive = dynamics.passive
     for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
         later = ahead * max(abs(t), 1.0)
-        moved = passive.system.move(on_device(q), on_device(later * v), on_device(t), passive.p)
-        at = evaluate(passive, State(moved, on_device(v), on_device(t + later)))
+        moved = dynamics.system.move(on_device(q), on_device(later * v), on_device(t), dynamics.p)
+        at = evaluate(dynamics, State(moved, on_device(v), on_device(t + later)))
         if not mass_is_positive(np.asarray(at.M)):
             break
     else:

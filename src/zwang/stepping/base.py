@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import equinox as eqx
 import numpy as np
@@ -74,7 +74,7 @@ class Flow(Protocol):
         raise NotImplementedError
 
 
-class Step(eqx.Module):
+class Step(NamedTuple):
     """One trial step.
 
     Attributes:

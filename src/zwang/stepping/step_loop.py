@@ -15,7 +15,7 @@ projection exceeds `accept`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -51,7 +51,7 @@ SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
 
-class Landing(eqx.Module):
+class Landing(NamedTuple):
     """A step brought back to its constraints.
 
     Attributes:
@@ -125,7 +125,7 @@ class Tolerances(eqx.Module):
     duration: Float[Array, ""]
 
 
-class Progress(eqx.Module):
+class Progress(NamedTuple):
     """Where a run is between two chunks; `controller_state` is the flow's own.
 
     `events` are the values of the event functions, inf for one that is spent: it has had its
@@ -225,7 +225,7 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     return xp.where(kept, xp.where(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))
 
 
-class Attempt(eqx.Module):
+class Attempt(NamedTuple):
     """One attempted step: where the run is after it, and what there is to keep of it.
 
     Attributes:
@@ -319,7 +319,7 @@ def attempt(
     )
 
 
-class _Crossed(eqx.Module):
+class _Crossed(NamedTuple):
     """What the event functions did along a step.
 
     Attributes:

@@ -5,19 +5,18 @@ step.
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.kernel import WeightedPseudoinverse
-from zwang.arithmetic import xp
+from zwang.arithmetic import add, xp
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
 
 
-class ProjectedStep(eqx.Module):
+class ProjectedStep(NamedTuple):
     """A step after its drift was treated.
 
     Attributes:
@@ -67,15 +66,14 @@ class AbstractStabilization(eqx.Module):
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
         """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
+        return self.term_of(dynamics.constraints, phi, psi)
+
+    def term_of(self, constraints, phi, psi) -> Float[Array, " m"]:
+        """The same where the residuals are known."""
         velocity_gain, position_gain = self.gains()
-        constraints = dynamics.constraints
-        term = jnp.zeros(constraints.m)
-        term = term.at[constraints.velocity_rows].add(
-            -velocity_gain * dynamics.velocity_residual(state)
-        )
-        return term.at[constraints.position_rows].add(
-            -position_gain * dynamics.position_residual(state)
-        )
+        term = add(xp.zeros(constraints.m), constraints.velocity_rows, -velocity_gain * psi)
+        return add(term, constraints.position_rows, -position_gain * phi)
 
 
 class AbstractDrift(eqx.Module):
