@@ -16,7 +16,6 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
-import numpy as np
 
 from zwang.compile import lowering
 from zwang.compile.batch_last import vmap_last
@@ -103,25 +102,29 @@ def program(
         assert ready is not None
         return ready([x for x in leaves if eqx.is_array(x)])
 
-    def prepared(*args: P.args, make: bool, **kwargs: P.kwargs) -> bool:
-        """Whether the program for some arguments is at hand or can be read, or, with `make`, has
-        been compiled now; nothing is executed.
-        """
-        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+    def prepared(args: tuple, make: bool) -> bool:
+        leaves, tree = jax.tree_util.tree_flatten((args, {}))
         try:
             if in_force(wanted).limits is not None and not _is_debugging():
                 return found(leaves, tree, make) is not None
             # `jax.jit` has no way to be prepared but to be called; the result is dropped
             key = tree, tuple(signature(x) for x in leaves)
             if make:
-                called(*args, **kwargs)
+                called(*args)  # type: ignore[call-arg]
                 called_before.add(key)
             return key in called_before
         except (TypeError, NotCacheableError):
             return False
 
-    called.prepared = prepared  # type: ignore[attr-defined]
+    cast(Any, called).prepared = prepared
     return cast(Callable[P, R], called)
+
+
+def prepared(compiled: Callable, *args: Any, make: bool) -> bool:
+    """Whether a `program` for some arguments is at hand or can be read, or, with `make`, has been
+    compiled now; nothing is executed.
+    """
+    return cast(Any, compiled).prepared(args, make)
 
 
 class BoundProgram:
@@ -142,7 +145,7 @@ class BoundProgram:
 
     _ready: ClassVar[dict[Any, CompiledProgram]] = {}
 
-    def __init__(self, function: Callable, fixed: tuple, example: tuple[np.ndarray, ...]):
+    def __init__(self, function: Callable, fixed: tuple, example: tuple):
         leaves, tree = jax.tree_util.tree_flatten(((*fixed, *example), {}))
         arrays = [x for x in leaves if eqx.is_array(x)]
         self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(example)]]
@@ -165,7 +168,7 @@ class BoundProgram:
                 self._ready[key] = known
         self._program, self.seconds = known, known.seconds
 
-    def __call__(self, *arrays: np.ndarray) -> Any:
+    def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays."""
         return self._program([*self._fixed, *arrays])
 

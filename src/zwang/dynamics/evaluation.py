@@ -223,7 +223,7 @@ def _rows(constraints: Constraints, p, q, v, t):
     )
 
 
-def moved(dynamics: Dynamics, q, dq, t) -> np.ndarray:
+def moved(dynamics: Dynamics, q, dq, t) -> Any:
     """`q ⊕ dq` on the host."""
     system, q, dq = dynamics.system, np.asarray(q), np.asarray(dq)
     if system.velocity_map is None and system.retract is None:

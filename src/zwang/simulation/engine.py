@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from zwang.arguments import choice
+from zwang.compile import prepared
 from zwang.compile.background import Background
 from zwang.dynamics.host import HostVectorField, has_host
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
@@ -99,9 +100,9 @@ class Engine:
             self._host = HostVectorField(flow)
         begun, first = time.perf_counter(), float(here.t)
         found = advance_on_host(
-            self._host,
+            cast(Any, self._host),
             self.integrator,
-            self._events,  # type: ignore
+            self._events,  # type: ignore[arg-type]
             here,
             window,
             self.tolerances,
@@ -126,7 +127,7 @@ class Engine:
             ended = behind is not None and behind[0] is flow and behind[1].done
             asked_first = behind is None and not self._spent
             if (ended and behind[1].error is None) or asked_first:  # type: ignore
-                ready = advance.prepared(flow, *arguments, make=False)  # type: ignore
+                ready = prepared(advance, flow, *arguments, make=False)
                 self._compiled_for = flow if ready else None
         return self._compiled_for is flow
 
@@ -143,7 +144,7 @@ class Engine:
         key = self._host.evaluation.key  # type: ignore
         _spent_on[key] = _spent_on.get(key, 0.0) + spent
         if left > worth or (_spent_on[key] > worth and left > SLICE):
-            prepare = lambda: advance.prepared(flow, *arguments, make=True)  # type: ignore
+            prepare = lambda: prepared(advance, flow, *arguments, make=True)
             self._behind = flow, Background(prepare)
 
 

@@ -15,7 +15,7 @@ projection exceeds `accept`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import equinox as eqx
 import jax
@@ -189,16 +189,18 @@ class History(eqx.Module):
     def of(cls, steps: Sequence[tuple[Attempt, int]], n: int, k: int) -> History:
         """Steps that were kept, each with its sample or −1."""
         tried, target = [x for x, _ in steps], [i for _, i in steps]
-        column = lambda name: np.array([getattr(x, name) for x in tried], float)
+        column: Any = lambda name: np.array([getattr(x, name) for x in tried], float)
+        at: Any = lambda name: np.array([getattr(x.progress, name) for x in tried], float)
+        count: Any = len(steps)
         return cls(
-            len(steps),  # type: ignore
-            np.array([x.progress.t for x in tried], float),  # type: ignore
-            np.array([x.progress.y for x in tried], float).reshape(len(steps), n),  # type: ignore
-            np.array(target, int),  # type: ignore
+            count,
+            at("t"),
+            at("y").reshape(count, n),
+            cast(Any, np.array(target, int)),
             column("volume"),
             column("violation"),
             column("residual"),
-            column("applied").reshape(len(steps), k),
+            column("applied").reshape(count, k),
         )
 
 
@@ -394,7 +396,7 @@ def advance_on_host(
     progress: Progress,
     targets: np.ndarray,
     tolerances: Tolerances,
-    limit: int,
+    limit: Any,
     until: Callable[[], bool],
 ) -> tuple[Progress, History]:
     """`advance` by NumPy around one compiled evaluation of the model; it also ends where `until()`

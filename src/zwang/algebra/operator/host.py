@@ -7,10 +7,14 @@ A run that has not been compiled yet projects its steps with it. The equations a
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import get_lapack_funcs
 
 from zwang.algebra.judgement import ABSENT, units_of
 from zwang.algebra.pseudoinverse.proximal import TINY, Proximal
+
+POTRF, POTRS = get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
+"""LAPACK's Cholesky factorization and solution, without the checks around them, which take longer
+than a dozen rows do."""
 
 
 class HostMass:
@@ -87,7 +91,7 @@ class HostOperator:
         self.gram = self.C @ self.C.T
         largest = self.gram.diagonal().max(initial=TINY)
         self._damped = self.gram + float(method.damping) * largest * np.eye(len(A))
-        self._factor, failed = dpotrf(self._damped, lower=1) if len(A) else (self._damped, 0)
+        self._factor, failed = POTRF(self._damped, lower=1) if len(A) else (self._damped, 0)
         if failed or not np.isfinite(largest):
             self._factor = np.full_like(self.gram, np.nan)
 
@@ -96,11 +100,9 @@ class HostOperator:
         if not len(self.A):
             return np.zeros((self.A.shape[1], *r.shape[1:]))
         r = (self.scale * r.T).T
-        multipliers = dpotrs(self._factor, r, lower=1)[0]
+        multipliers = POTRS(self._factor, r, lower=1)[0]
         for _ in range(self.sweeps - 1):
-            multipliers = (
-                multipliers + dpotrs(self._factor, r - self.gram @ multipliers, lower=1)[0]
-            )
+            multipliers = multipliers + POTRS(self._factor, r - self.gram @ multipliers, lower=1)[0]
         return self.mass.unweigh(self.C.T @ multipliers)
 
     def columns(self, R: np.ndarray) -> np.ndarray:

@@ -253,7 +253,7 @@ def _motion(
         rhs=b,  # type: ignore
         rank=np.sum(above, axis=1),  # type: ignore
         residual=residual,  # type: ignore
-        accuracy=accuracy,
+        accuracy=accuracy,  # type: ignore
         mass_is_positive=metric.positive,  # type: ignore
         result=result,  # type: ignore
     )
