@@ -32,6 +32,8 @@ MODELS = (
     "digger",
 )
 REPEATS = 5
+SHARES = ("compiling", "evaluation", "ratio")
+"""Seconds of compiling that the first run waits for, those of the evaluation alone, and both."""
 
 EVALUATION = """
 import sys, time
@@ -50,17 +52,17 @@ def evaluation(q, v, t):
             c.rhs(q, v, t, p), jnp.asarray(system.force(q, v, t, p)),
             jnp.asarray(system.mass_matrix(q, t, p)))
 
+state = np.asarray(example.q0, float), np.asarray(example.v0, float), 0.0
 start = time.perf_counter()
-jax.jit(evaluation).lower(np.asarray(example.q0, float), np.asarray(example.v0, float), 0.0).compile()
+jax.jit(evaluation).lower(*state).compile()
 print(time.perf_counter() - start)
 """
 """Prints how long φ, ψ, A, b, F and M take to trace and to compile."""
 
 
 def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
-    print(
-        f"{'zwang run':18s}{'first':>9s}{'again':>9s}{'compiling':>11s}{'evaluation':>12s}{'ratio':>8s}"
-    )
+    columns = "".join(f"{name:>12s}" for name in ("first", "again", *SHARES))
+    print(f"{'zwang run':18s}{columns}")
     return {name: _measured(name, repeats) for name in models}
 
 
@@ -85,8 +87,7 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
         "evaluation": float(np.median(alone)),
     }
     found["ratio"] = found["compiling"] / found["evaluation"]
-    print(f"{name:18s}{found['first']:9.2f}{found['again']:9.2f}{found['compiling']:11.2f}"
-          f"{found['evaluation']:12.2f}{found['ratio']:8.1f}", flush=True)  # fmt: skip
+    print(f"{name:18s}" + "".join(f"{x:12.2f}" for x in found.values()), flush=True)
     return found
 
 

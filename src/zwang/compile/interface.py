@@ -150,7 +150,8 @@ class BoundProgram:
         arrays = [x for x in leaves if eqx.is_array(x)]
         self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(example)]]
         cached, plain = cache.current(), is_plain()
-        key = function, cached, plain, tree, tuple(signature(x) for x in leaves)
+        context = None if plain else trace_context()
+        key = function, cached, plain, context, tree, tuple(signature(x) for x in leaves)
         try:
             known = self._ready.get(key)
         except TypeError:  # something that cannot be hashed is compiled each time

@@ -23,10 +23,12 @@ from zwang.algebra.judgement import (
 from zwang.algebra.operator.host import row_scale
 from zwang.algebra.pseudoinverse.certificate import NULL_DIRECTION, ROUND_OFF
 from zwang.compile import BoundProgram
+from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.host import HostVectorField, dense, has_host
 from zwang.dynamics.model import Motion
 from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.simulation.results.observe import AT_REST, Observation
 
@@ -36,15 +38,13 @@ they do in a compiled motion, whose estimate ends at the root of its damping."""
 
 
 def observes(flow: ConstrainedVectorField) -> bool:
-    """Whether the samples of a run can be computed on the host: without control, nonideal forces,
-    another formulation, a singular mass or a term added to b.
+    """Whether the samples of a run can be computed on the host: without nonideal forces, another
+    formulation, a singular mass or a term added to b.
     """
     dynamics, drift = flow.dynamics, flow.drift
-    plain = dynamics.law is None and dynamics.formulation is None and not dynamics.singular_mass
+    plain = dynamics.formulation is None and not dynamics.singular_mass
     ideal = all(c.nonideal is None for c in dynamics.constraints.members)
-    return (
-        plain and ideal and flow.sampler is None and drift.stabilization is None and has_host(flow)
-    )
+    return plain and ideal and drift.stabilization is None and has_host(flow)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Samples:
     """The model's functions at every sample, each with a leading axis of samples.
 
     Attributes:
-        phi, psi, A, b, M, F: as in `ModelEvaluation`.
+        phi, psi, A, b, M, F, actuator_force: as in `ModelEvaluation`.
         rate: v̇ as a stage of the run computes it.
     """
 
@@ -62,6 +62,7 @@ class Samples:
     b: np.ndarray
     M: np.ndarray
     F: np.ndarray
+    actuator_force: np.ndarray
     rate: np.ndarray
 
     @classmethod
@@ -72,7 +73,7 @@ class Samples:
             evaluation = flow.with_input(applied[i]).evaluation
             at = evaluation.untreated(t[i], np.concatenate([q[i], v[i]]))
             last = at.last
-            parts = last.phi, last.psi, dense(last.A), last.b, last.M, last.F
+            parts = last.phi, last.psi, dense(last.A), last.b, last.M, last.F, last.actuator_force
             found.append([*(np.asarray(x) for x in parts), np.asarray(at.rates)[nq:, 0]])
         return cls(*(np.stack(x) for x in zip(*found, strict=True)))
 
@@ -153,7 +154,7 @@ def observe_on_host(
         if system.controller_states:
             moving[:, -system.controller_states :] = 0.0
         power = lambda force: np.sum(moving * force, axis=1)
-        none = np.zeros(len(t))
+        none, control = np.zeros(len(t)), _controls(flow, t, q, v, applied)
         unit = row_scale(np.asarray(scales.row_length)) * float(scales.inverse_length)
         return Observation(  # type: ignore[call-arg]
             motion,
@@ -165,9 +166,27 @@ def observe_on_host(
             power(at.F) + drift,
             power(motion.ideal_force),
             none,  # type: ignore
-            none,  # type: ignore
-            None,
+            none if control is None else power(control.actuator_force),  # type: ignore
+            control,
         )
+
+
+def _controls(flow: ConstrainedVectorField, t, q, v, applied) -> Control | None:
+    """The control at every sample, with its diagnosis, or None without control."""
+    if flow.dynamics.law is None:
+        return None
+    found = []
+    for i in range(len(t)):
+        given = q[i], v[i], np.float64(t[i])
+        if i == 0 or not np.array_equal(applied[i], applied[i - 1]):
+            program = BoundProgram(_control, (flow.with_input(applied[i]).dynamics,), given)
+        found.append(program(*given))
+    return jax.tree_util.tree_map(lambda *x: np.stack([np.asarray(y) for y in x]), *found)
+
+
+def _control(dynamics: Dynamics, q, v, t) -> Control:
+    """The control at one state."""
+    return dynamics.law.control(dynamics.passive, State(q, v, t))  # type: ignore[union-attr]
 
 
 def _energies(dynamics: Dynamics, q, v, t):
@@ -183,7 +202,7 @@ def _motion(
 ) -> Motion:
     """The motion at every sample, on the constraints, solved to round-off."""
     A, b, k = at.A, at.b, len(q)
-    free = metric.solve(at.F)
+    free = metric.solve(at.F + at.actuator_force)
     C = metric.weigh(A)
     length = np.linalg.norm(C, axis=2)
     scale = np.stack([row_scale(x) for x in length])
