@@ -177,7 +177,7 @@ def test_friction_that_depends_on_the_constraint_force_is_refused_and_viscous_fr
 def test_a_closed_loop_has_the_poles_of_its_gains():
     want = zw.Holonomic(lambda q, t, p: q[0] - 0.1, name="want")
     servo = zw.Servo(
-        [want], lambda q, t, p: jnp.array([[1.0], [0.0]]), gains={"want": zw.Poles(-2.0, -3.0)}
+        [want], lambda q, t, p: jnp.array([[1.0], [0.0]]), gains={"want": zw.Poles(2.0, 3.0)}
     )
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
     closed = zw.linearize(zw.Model(system, servo=servo), [0.1, 0.0])

@@ -140,7 +140,7 @@ class Continuation:
             f"{high:.6g}; {int(self.stable.sum())} stable"
         ]
         for x in self.special:
-            along = [f"{self.over} {s:+.3g}" for _, s in x.tangents]
+            along = [f"{self.over} {np.round(s, 9) + 0.0:+.3g}" for _, s in x.tangents]
             lines.append(f"  {x}, tangents: {', '.join(along)} (dq of length one)")
         return "\n".join(lines)
 

@@ -82,8 +82,12 @@ class Regulator:
         ]
         names = [*at.model.system.coordinates, *(f"{x} rate" for x in at.model.system.velocities)]
         for name, row in zip(at.inputs, np.hstack([self.K_q, self.K_v]), strict=True):
-            shown = [f"{x:.4g} {n}" for n, x in zip(names, row, strict=True) if abs(x) > 1e-12]
-            lines.append(f"  {name} = {' − '.join(['u₀', *shown])}")
+            shown = [
+                f"{'−' if x > 0 else '+'} {abs(x):.4g} {n}"
+                for n, x in zip(names, row, strict=True)
+                if abs(x) > 1e-12
+            ]
+            lines.append(f"  {name} = {' '.join(['u₀', *shown])}")
         return "\n".join(lines)
 
 

@@ -159,9 +159,10 @@ def modes(linear: Linearization) -> Modes:
     size, nv = np.max(np.abs(values), initial=0.0), linear.model.system.nv
     made = []
     for value, z in zip(values, vectors.T, strict=True):
+        # of a double zero round-off may make a pair, which are two modes all the same
+        value = 0j if abs(value) <= ZERO * size else complex(value)
         if value.imag < 0:
             continue
-        value = 0j if abs(value) <= ZERO * size else complex(value)
         velocity = (linear.basis @ z)[nv:]
         made.append(_mode(linear, value, linear.basis_q @ z, velocity))
     order = np.lexsort(
