@@ -28,7 +28,7 @@ def shortened(rows: list[Sequence[str]], what: str) -> Iterable[str]:
         yield f"  and {len(rows) - MOST_LINES - 1} more {what}"
 
 
-def shown(x: float) -> str:
+def rounded(x: float) -> str:
     """A number with nine digits; what is round-off beside one as 0."""
     return f"{x if abs(x) > 1e-14 else 0.0:.9g}"
 
@@ -47,14 +47,14 @@ def equilibrium_lines(e: Equilibrium) -> Iterator[str]:
     yield ""
     rows: list[Sequence[str]] = [("coordinate", "value", "unit")]
     rows += [
-        (name, shown(x), unit)
+        (name, rounded(x), unit)
         for name, x, unit in zip(system.coordinates, e.q, system.units, strict=True)
     ]
     yield from shortened(rows, "coordinates")
     if e.steady:
         rows = [("velocity", "value", "unit")]
         rows += [
-            (name, shown(x), unit)
+            (name, rounded(x), unit)
             for name, x, unit in zip(system.velocities, e.v, system.velocity_units, strict=True)
         ]
         yield ""
