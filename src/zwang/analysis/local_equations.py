@@ -137,7 +137,7 @@ def dynamic_residual(dynamics: Dynamics, s: State, w, multipliers) -> Float[Arra
 
 
 def constraint_force(dynamics: Dynamics, s: State, multipliers) -> Float[Array, " nv"]:
-    """`Aᵀλ`; by reverse mode, as A itself would make a program twenty times as long."""
+    """`Aᵀλ`; by reverse mode, as derivatives of A take long to compile."""
     product = dynamics.constraints.product(s.q, s.v, s.t, dynamics.p)
     try:
         (found,) = jax.linear_transpose(product, s.v)(multipliers)
