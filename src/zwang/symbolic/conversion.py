@@ -33,7 +33,7 @@ TAKEN = {
 
 GREEK = {
     *"alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi rho".split(),
-    *"sigma tau upsilon phi chi psi omega pi Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega".split(),
+    *"sigma tau upsilon phi chi psi omega pi Gamma Delta Lambda Xi Sigma Phi Psi Omega".split(),
 }
 
 

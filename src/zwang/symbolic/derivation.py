@@ -22,6 +22,8 @@ from zwang.symbolic.integrals import first_integrals
 
 CLOSED = 80
 """Operations of a result, written out in full, up to which it is simplified as one expression."""
+FEW = 6
+"""Symbols of an expression up to which long ones are cancelled, too."""
 LARGEST = 40
 """Velocities or rows up to which a model is derived by symbols."""
 DEPENDENT = 1e-6
@@ -302,7 +304,7 @@ def _one_expression(result: Derivation, value: sp.Matrix) -> sp.Matrix | None:
     )
     for symbol, expression in result.definitions:
         size[symbol] = measure(expression)
-    if any(measure(e) > 4 * CLOSED for e in value):
+    if any(measure(e) > 8 * CLOSED for e in value):
         return None
     written = result.expanded(value)
     short = written.applyfunc(tidy)
@@ -314,7 +316,8 @@ def tidy(expression: sp.Expr) -> sp.Expr:
     if expression.has(sp.Piecewise):
         return expression
     forms = [expression, sp.factor_terms(expression)]
-    if sp.count_ops(expression) <= 2 * CLOSED:
+    few = len(expression.free_symbols) <= FEW
+    if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols
         together = sp.cancel(sp.together(expression))
         forms += [together, sp.factor_terms(together)]
     shortest = min(forms, key=sp.count_ops)
