@@ -29,6 +29,7 @@ _HOME = {
     "Switch": "simulation.switching",
     "consistent_state": "dynamics.initial_conditions",
     "check": "analysis.check",
+    "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.analysis.check import check as check
+    from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.codegen.c import c_code as c_code
     from zwang.codegen.fmu import fmu as fmu
     from zwang.codegen.stablehlo import stablehlo as stablehlo

@@ -13,6 +13,7 @@ from jax import export
 from zwang.arguments import instance, texts
 from zwang.codegen.equations import identifier
 from zwang.dynamics.model import Model, motion
+from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -57,7 +58,7 @@ def stablehlo(
         platforms: of "cpu", "cuda", "rocm" and "tpu".
 
     Raises:
-        ModelError: for something else than a model.
+        ModelError: for something else than a model, or without flatbuffers (extra `export`).
 
     Reference: OpenXLA, StableHLO specification.
 
@@ -78,4 +79,10 @@ def stablehlo(
     made = export.export(jax.jit(of), platforms=chosen)(
         shape(model.system.nq), shape(model.system.nv), shape(), p
     )
-    return StableHLO(identifier(model.name), made.mlir_module(), bytes(made.serialize()))
+    try:
+        data = bytes(made.serialize())
+    except ImportError:
+        raise ModelError(
+            "StableHLO needs flatbuffers, which is not installed: pip install 'zwang[export]'."
+        ) from None
+    return StableHLO(identifier(model.name), made.mlir_module(), data)
