@@ -49,6 +49,7 @@ def test_every_printed_function_of_larger_systems_agrees(name):
     assert worst(derived(name)) < AGREES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["appell-hamel", "rough-incline"])
 def test_velocities_and_friction_may_enter_nonlinearly(name):
     assert worst(derived(name)) < AGREES
@@ -153,3 +154,42 @@ def test_the_pseudoinverse_of_any_rank_has_a_closed_form():
     C = np.array(A.subs(put), float) @ np.linalg.inv(root)
     expected = np.linalg.inv(root) @ np.linalg.pinv(C)
     np.testing.assert_allclose(np.array(found.subs(put), float), expected, rtol=1e-12)
+
+
+def test_names_that_the_printer_uses_itself_may_be_the_users():
+    """Coordinates, parameters and intermediate results keep apart."""
+    import jax.numpy as jnp
+
+    system = zw.System(
+        2,
+        lambda q, t, p: jnp.stack([p["d_1"], p["s0"]]),
+        lambda q, v, t, p: jnp.stack([jnp.sin(q[1]) * p["c1"], -p["s0"] * p["lambda"] * v[0] ** 2]),
+        coordinates=["y0_1_1", "end"],
+    )
+    row = zw.Nonholonomic(lambda q, v, t, p: jnp.cos(q[1]) * v[0] + q[0] * jnp.exp(q[1]) * v[1])
+    params = {"d_1": 1.5, "s0": 0.7, "c1": 2.0, "lambda": 0.3}
+    found = zw.derive(zw.Model(system, [row], params, name="if"), [1.0, 0.5], [0.2, 0.3])
+    assert worst(found) < AGREES
+
+
+def test_a_larger_matrix_than_two_by_two_is_printed_as_definitions():
+    import jax.numpy as jnp
+
+    def mass(q, t, p):
+        c = jnp.cos(q[0] - q[1])
+        return (
+            jnp.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+            .at[0, 1]
+            .add(0.1 * c)
+            .at[1, 0]
+            .add(0.1 * c)
+        )
+
+    force = lambda q, v, t, p: jnp.stack([jnp.sin(q[0]), v[1] * v[2], -q[2]])
+    rows = zw.Holonomic(
+        lambda q, t, p: jnp.stack([q[0] ** 2 + q[1] * q[2] - 1, jnp.sin(q[0]) - q[2] + t])
+    )
+    model = zw.Model(zw.System(3, mass, force), [rows], name="dense")
+    found = zw.derive(model, [0.5, 0.6, 0.7], [0.1, -0.2, 0.3])
+    assert found.definitions and worst(found) < AGREES
+    assert r"\begin{align*}" in found.latex

@@ -5,7 +5,7 @@
 | Newton-Euler | n + m | `[M −Aᵀ; A 0] [v̇; λ] = [F; b]` | redundant rows, rank loss |
 | Lagrange multipliers | m | `(A M⁻¹Aᵀ) λ = b − A a` | redundant rows, rank loss, singular M |
 | Gauss | n | `min ½ (v̇ − a)ᵀ M (v̇ − a)` with `A v̇ = b` | redundant rows, singular M |
-| Appell-Gibbs | n − r | `∂S/∂π̈ = 0`, `S = ½ v̇ᵀ M v̇ − Fᵀ v̇` | the choice of π losing its independence |
+| Appell-Gibbs | n − r | `∂S/∂π̈ = 0`, `S = ½ v̇ᵀ M v̇ − Fᵀ v̇` | π that become dependent |
 | Maggi | n | `[Γᵀ M; A] v̇ = [Γᵀ F; b]` | the same |
 | Kane | n − r | `Γᵀ M Γ u̇ = Γᵀ (F − M c)`, `v̇ = Γ u̇ + c` | the same |
 | null space | n − r | `R Rᵀ (M v̇ − F) = 0` with orthonormal columns | nothing; a decision of rank |
@@ -106,7 +106,7 @@ class _Problem:
         """Γ and c with `v̇ = Γ s + c` for any s, by the rows and columns that pivoting takes."""
         n, r = len(self.F), self.rank
         dependent, chosen = self.order[:r], self.order[r:]
-        rows = scipy.linalg.qr(self.A.T, mode="r", pivoting=True)[1][:r] if r else np.zeros(0, int)
+        rows = _pivoted(self.A.T)[1][:r] if r else np.zeros(0, int)
         A = self.A[rows]
         G, c = np.zeros((n, n - r)), np.zeros(n)
         G[chosen] = np.eye(n - r)
@@ -114,6 +114,12 @@ class _Problem:
             G[dependent] = -np.linalg.solve(A[:, dependent], A[:, chosen])
             c[dependent] = np.linalg.solve(A[:, dependent], self.b[rows])
         return G, c
+
+
+def _pivoted(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R of the QR factorization with column pivoting, and the order of the columns."""
+    R, order = scipy.linalg.qr(A, mode="r", pivoting=True)  # type: ignore[misc]
+    return R, order
 
 
 def _independent(problem: _Problem) -> None:
@@ -141,7 +147,7 @@ def _gauss(x: _Problem) -> np.ndarray:
     if not len(x.b):
         return x.free
     L = np.linalg.cholesky(x.M)
-    return scipy.linalg.lapack.dgglse(L.T, x.A, L.T @ x.free, x.b)[-2]
+    return scipy.linalg.lapack.dgglse(L.T, x.A, L.T @ x.free, x.b)[-2]  # type: ignore
 
 
 def _appell(x: _Problem) -> np.ndarray:
@@ -229,7 +235,7 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
     b = np.asarray(constraints.rhs(state.q, state.v, state.t, p))
     rank, order = 0, np.arange(len(F))
     if len(b):
-        R, order = scipy.linalg.qr(A, mode="r", pivoting=True)
+        R, order = _pivoted(A)
         pivots = np.abs(np.diag(R))
         rank = int(np.sum(pivots > DEPENDENT * pivots.max(initial=0.0)))
     problem, sizes = _Problem(M, F, A, b, rank, order), (len(F), len(b), rank)

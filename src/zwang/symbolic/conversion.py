@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import sympy as sp
@@ -14,11 +14,12 @@ from zwang.codegen.expression import Node, Scalar, in_order
 from zwang.errors import ModelError
 
 WORDS_OF_LANGUAGES = """
-    auto break case catch char class const continue def default del do double elif else end except
-    export extern False finally float for from function global goto if import in inline int is
-    lambda let local long macro module None nonlocal not or and otherwise pass persistent quote
-    raise register restrict return short signed sizeof static struct switch True try typedef union
-    unsigned void volatile while with yield
+    auto begin break case catch char class const continue def default del do double elif
+    else elseif end except endfunction export extern False finally float for from function
+    global goto if import in inline int is lambda let local long macro module None
+    nonlocal not or and otherwise pass persistent quote raise register restrict return
+    short signed sizeof static struct switch True try typedef union unsigned void volatile
+    while with yield
 """
 WORDS_OF_MATHEMATICS = """
     yn jn y0 y1 j0 j1 gamma beta erf e pi i j I E S N O Q numpy math sin cos tan exp log sqrt abs
@@ -110,6 +111,11 @@ def _part(word: str) -> str:
     return f"{body}_{{{digits}}}" if body and digits else body or digits
 
 
+def namesakes(symbols: Iterable[sp.Symbol]) -> list[sp.Symbol]:
+    """Real symbols of the same names, which differ from those with other assumptions."""
+    return [sp.Symbol(s.name, real=True) for s in symbols]
+
+
 def number(x) -> sp.Expr:
     """A number, as a fraction where it was written with few digits: 0.1 is 1/10."""
     if isinstance(x, (bool, np.bool_)):
@@ -159,6 +165,9 @@ class Converter:
     def __init__(self, inputs: dict[str, sp.Symbol], outputs: Sequence[Scalar]):
         self.definitions: list[tuple[sp.Symbol, sp.Expr]] = []
         self._inputs, self._known = inputs, {}
+        self._free = sp.numbered_symbols(
+            "c", start=1, exclude=namesakes(inputs.values()), real=True
+        )
         nodes = in_order(outputs)
         written: dict[Node, int] = {}
         for node in nodes:
@@ -175,7 +184,7 @@ class Converter:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
             if not short and not node.boolean and size[node] > SMALL and count.get(node, 0) > 1:
-                symbol = sp.Symbol(f"c{len(self.definitions) + 1}", real=True)
+                symbol = next(self._free)
                 self.definitions.append((symbol, expr))
                 expr, size[node] = symbol, 0
             self._known[node] = expr

@@ -31,13 +31,18 @@ class Definitions:
 
     def __init__(self, known: Sequence[tuple[sp.Symbol, sp.Expr]], latex: dict[sp.Symbol, str]):
         self.items, self.latex = list(known), latex
+        self._taken = {s.name for s in (*latex, *(s for s, _ in known))}
 
     def name(self, letter: str, expression: sp.Expr, *index: int) -> sp.Expr:
         """The expression itself if it is simple, else a symbol that is defined as it."""
         if expression.is_Atom or sp.count_ops(expression) <= SIMPLE:
             return expression
         suffix = "_".join(str(i + 1) for i in index)
-        symbol = sp.Symbol(f"{letter}_{suffix}" if suffix else letter, real=True)
+        name = f"{letter}_{suffix}"
+        while name in self._taken:  # by a coordinate or a parameter of that name
+            name += "_"
+        self._taken.add(name)
+        symbol = sp.Symbol(name, real=True)
         self.items.append((symbol, expression))
         self.latex[symbol] = f"{letter}_{{{', '.join(str(i + 1) for i in index)}}}"
         return symbol

@@ -93,7 +93,7 @@ def symbolic_equations(model: Model) -> SymbolicEquations:
     extra = [servo.A, servo.b, servo.B, servo.weight, servo.preferred] if servo else []
     impressed = [] if found.nonideal is None else [found.nonideal]
     potential = [] if found.potential is None else [found.potential]
-    ideal = {f"f{i}": sp.Symbol(f"f{i}", real=True) for i in range(found.ideal.size)}
+    ideal = {f"f{i}": sp.Symbol(f"_f{i}", real=True) for i in range(found.ideal.size)}
     convert = Converter(
         named.by_input() | ideal,
         [*(x for a in (*arrays, *extra, *impressed) for x in a.flat), *potential],

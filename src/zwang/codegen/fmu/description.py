@@ -68,7 +68,7 @@ def fmi2(code: CCode, token: str, listed: list[Variable], sources: list[str]) ->
     """The description for FMI 2.0."""
     root = ET.Element("fmiModelDescription", {
         "fmiVersion": "2.0", "modelName": code.name, "guid": token,
-        "generationTool": _tool(), "variableNamingConvention": "structured",
+        "generationTool": _tool(), "variableNamingConvention": "flat",
         "numberOfEventIndicators": "0",
     })  # fmt: skip
     common = {"modelIdentifier": code.name, "canGetAndSetFMUstate": "true",
@@ -102,7 +102,7 @@ def fmi3(code: CCode, token: str, listed: list[Variable]) -> bytes:
     """The description for FMI 3.0."""
     root = ET.Element("fmiModelDescription", {
         "fmiVersion": "3.0", "modelName": code.name, "instantiationToken": token,
-        "generationTool": _tool(), "variableNamingConvention": "structured",
+        "generationTool": _tool(), "variableNamingConvention": "flat",
     })  # fmt: skip
     common = {"modelIdentifier": code.name, "canGetAndSetFMUState": "true",
               "canSerializeFMUState": "true"}  # fmt: skip

@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import numpy as np
 
 from zwang.codegen.equations import identifier
 from zwang.codegen.samples import Samples
 from zwang.errors import ModelError
+from zwang.symbolic.conversion import TAKEN
 from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing import c, julia, latex, octave, python
 from zwang.symbolic.printing.routine import routines
@@ -35,7 +35,8 @@ def printed_and_checked(found: Derivation, given: Samples) -> Derivation:
     Raises:
         ModelError: if one does not agree with the numeric model.
     """
-    name = identifier(re.sub(r"\W", "_", found.model.name))
+    name = identifier(found.model.name)
+    name = f"{name}_model" if name in TAKEN else name
     listed, reference = routines(found), given.reference()
     expected = {
         "acceleration": reference.acceleration,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import sympy as sp
 
-from zwang.symbolic.conversion import Symbols
+from zwang.symbolic.conversion import Symbols, namesakes
 from zwang.symbolic.derivation import Derivation
 
 
@@ -41,7 +41,7 @@ def routines(found: Derivation) -> list[Routine]:
 
 def _routine(found: Derivation, name: str, result: list[sp.Expr]) -> Routine:
     needed = needed_definitions(found.definitions, result)
-    numbered = sp.numbered_symbols("s", real=True)
+    numbered = sp.numbered_symbols("s", exclude=namesakes(found.latex_names), real=True)
     shared, short = sp.cse([e for _, e in needed] + result, symbols=numbered, order="none")
     symbols = [s for s, _ in needed]
     lines = _sorted(
