@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import sympy as sp
 
+from zwang.arguments import count
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
@@ -146,6 +147,7 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     """
     from zwang.symbolic.printing import printed_and_checked
 
+    count(states, "derive: states", least=1)
     found = symbolic_equations(model)
     _refuse_large(found)
     given = samples(found.source, q0, v0, states)

@@ -18,7 +18,7 @@ from zwang.errors import ModelError
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = ("cc", "gcc", "clang")
 SECONDS = 300.0
-"""Time that the C compiler may take [s]."""
+"""Time that a compiler, Octave or Julia may take [s]."""
 
 
 def compiler() -> str | None:
@@ -41,12 +41,25 @@ def build(arguments: list[str], folder: Path) -> None:
             f"no C compiler was found, expected one of {', '.join(COMPILERS)} on the PATH or CC "
             "set to one; the sources themselves need none."
         )
-    done = subprocess.run(
-        [found, *arguments], cwd=folder, capture_output=True, text=True, timeout=SECONDS
-    )
+    done = finished([found, *arguments], folder)
     if done.returncode:
         lines = [x for x in done.stderr.splitlines() if "error" in x] or ["no message"]
         raise ModelError(f"the C compiler refuses the generated code: {lines[0][:300]}")
+
+
+def finished(command: list[str], folder: Path) -> subprocess.CompletedProcess:
+    """A program that has run in a folder.
+
+    Raises:
+        ModelError: if it takes longer than `SECONDS`.
+    """
+    try:
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise ModelError(
+            f"{Path(command[0]).name} takes longer than {SECONDS:g} s over the generated code; "
+            "leave parts of the model out, or write the sources and compile them yourself."
+        ) from None
 
 
 class Library:

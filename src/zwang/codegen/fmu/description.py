@@ -50,7 +50,7 @@ def variables(code: CCode, step: float) -> list[Variable]:
     for i, (name, _) in enumerate(states):
         add(f"der({name})", "local", "continuous", initial="calculated", derivative=i + 1)
     for name in system.velocities:
-        add(f"applied.{name}", "input", "continuous", start=0.0, meaning="force besides F")
+        add(f"applied.{name}", "input", "continuous", start=0.0, meaning="force added to F")
     for name, value in code.equations.parameters:
         add(f"parameter.{name}", "parameter", "tunable", initial="exact", start=value)
     add("step", "parameter", "tunable", initial="exact", start=step,

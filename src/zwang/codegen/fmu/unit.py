@@ -76,7 +76,7 @@ def fmu(
 ) -> FMU:
     """A model as a functional mock-up unit, without Python inside.
 
-    States are q and v; inputs are forces on the velocities besides F; parameters are the model's;
+    States are q and v; inputs are forces on the velocities, added to F; parameters are the model's;
     outputs are q, v, the force of the constraints, the control of a servo, and the violation. In
     co-simulation the unit takes fixed steps and stays on its constraints; in model exchange it
     asks for an event where the integrator has left them by 1e-9, and projects there.

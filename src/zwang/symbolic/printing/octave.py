@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from sympy.printing.octave import OctaveCodePrinter
 
+from zwang.codegen.c.library import finished
 from zwang.codegen.samples import Samples
 from zwang.errors import ModelError
 from zwang.files import write_text
@@ -17,8 +17,6 @@ from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 
 ENDING = ".m"
-SECONDS = 300.0
-"""Time that Octave or Julia may take [s]."""
 
 
 def source(name: str, routines: list[Routine], found: Derivation, note: str) -> dict[str, str]:
@@ -105,7 +103,7 @@ def run_elsewhere(command, source, file, script, text, routines, given) -> dict[
         states = np.hstack([given.q, given.v, given.t[:, None], given.p])
         lines = (" ".join(repr(float(x)) for x in row) for row in states)
         write_text(place / "states.txt", "\n".join(lines) + "\n")
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+        done = finished(command, place)
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no message"])[0]
             raise ModelError(f"{file} does not run: {said[:300]}")
