@@ -41,7 +41,8 @@ def test_the_code_agrees_with_the_model(name):
 @pytest.mark.parametrize(
     "name",
     ["log-spiral", "knife-edge", "rolling-disk", "four-bar", "spherical-pendulum", "scara",
-     "flexible-joint", "cart-pole-track", "coordinated-robots", "3rrr"],
+     "flexible-joint", "cart-pole-track", "coordinated-robots", "3rrr", "five-bar",
+     "five-bar-driven"],
 )  # fmt: skip
 def test_the_code_of_larger_systems_agrees_with_the_model(name):
     assert compared(name) < AGREES

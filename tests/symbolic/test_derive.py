@@ -10,6 +10,7 @@ from zwang.symbolic import equations, weighted_pseudoinverse
 AGREES = 1e-12
 PAPER = [
     "four-bar", "scara", "flexible-joint", "rolling-disk", "knife-edge", "spherical-pendulum",
+    "five-bar",
     "cart-pole-track", "coordinated-robots",
 ]  # fmt: skip
 

@@ -15,12 +15,16 @@ import numpy as np
 from zwang.arrays import vector
 from zwang.codegen.equations import Equations
 from zwang.dynamics.model import Model, motion
+from zwang.errors import ModelError
 from zwang.servo.control import control
 
 SPREAD = 0.2
 """Standard deviation of random displacements from the start [unit of v · s]."""
 DEPENDENT = 1e-6
 """Singular values below this part of the largest count as zero where rows are counted."""
+REGULAR = 1e-2
+"""States of redundant rows are taken where singular values keep this part of the largest one: next
+to a loss of rank the answer has no digits to compare."""
 PROJECTIONS = 30
 """Newton iterations that bring random states of redundant rows onto their constraints."""
 
@@ -90,34 +94,51 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
     """Random states around a start, with parameters that vary by up to a tenth.
 
     Where rows of A depend on each other the states are brought onto their constraints, with the
-    model's own parameters: elsewhere such rows contradict each other.
+    model's own parameters: elsewhere such rows contradict each other. Those next to a loss of rank
+    are left out then.
 
     Raises:
-        ModelError: if q0 or v0 does not fit the model.
+        ModelError: if q0 or v0 does not fit the model, or no such state is found.
     """
     model, system = found.model, found.model.system
     q0 = np.ones(system.nq) if q0 is None else np.asarray(vector(q0, system.nq, "q0"))
     v0 = np.zeros(system.nv) if v0 is None else np.asarray(vector(v0, system.nv, "v0"))
-    rng = np.random.default_rng(seed)
-    w = SPREAD * rng.standard_normal((count, system.nv))
-    v = v0 + 2 * SPREAD * rng.standard_normal((count, system.nv))
-    t = rng.uniform(0.0, 1.0, count)
     own = np.array([x for _, x in found.parameters])
-    p = own * (1 + rng.uniform(-0.1, 0.1, (count, len(own))))
-    params = _parameters(model, p)
-    moved = jax.jit(
-        jax.vmap(lambda w, t, p: system.move(jnp.asarray(q0), w, t, model.parameters(p)))
-    )
-    q = np.asarray(moved(w, t, params)) if system.nq else np.zeros((count, 0))
-    redundant = False
-    if found.m:
-        given = np.broadcast_to(own, p.shape).copy()
-        on = _projected(model, q, v, t, _parameters(model, given))
-        # rows may also depend on each other where they hold and nowhere else
-        redundant = _rank(model, *on, t, _parameters(model, given)) < found.m
-        if redundant:
-            (q, v), p = on, given
-    return Samples(model, (q0, v0), q, v, t, p, redundant)
+
+    def drawn(count: int):
+        rng = np.random.default_rng(seed)
+        w = SPREAD * rng.standard_normal((count, system.nv))
+        v = v0 + 2 * SPREAD * rng.standard_normal((count, system.nv))
+        t = rng.uniform(0.0, 1.0, count)
+        p = own * (1 + rng.uniform(-0.1, 0.1, (count, len(own))))
+        moved = lambda w, t, p: system.move(jnp.asarray(q0), w, t, model.parameters(p))
+        q = np.asarray(jax.jit(jax.vmap(moved))(w, t, _parameters(model, p)))
+        return q, v, t, p
+
+    q, v, t, p = drawn(count)
+    free = Samples(model, (q0, v0), q, v, t, p, False)
+    if not found.m:
+        return free
+    # rows may also depend on each other where they hold and nowhere else
+    rank, _ = _ranks(_on_constraints(free, own))
+    if rank == found.m:
+        return free
+    on = _on_constraints(Samples(model, (q0, v0), *drawn(2 * count), False), own)
+    _, share = _ranks(on)
+    kept = np.flatnonzero(share > REGULAR)[:count]
+    if not len(kept):
+        raise ModelError(
+            f"{model.name}: no random state around the start is on the constraints and away from a "
+            "loss of rank; give a q0 where the constraints keep their rank."
+        )
+    return Samples(model, (q0, v0), on.q[kept], on.v[kept], on.t[kept], on.p[kept], True)
+
+
+def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
+    """The states moved onto the constraints, with the model's own parameters."""
+    p = np.broadcast_to(own, given.p.shape).copy()
+    q, v = _projected(given.model, given.q, given.v, given.t, _parameters(given.model, p))
+    return dataclasses.replace(given, q=q, v=v, p=p, projected=True)
 
 
 def _parameters(model: Model, p: np.ndarray):
@@ -131,11 +152,15 @@ def _parameters(model: Model, p: np.ndarray):
     return jax.tree_util.tree_unflatten(tree, batched)
 
 
-def _rank(model: Model, q, v, t, params) -> int:
-    """Rank of A at most of the states."""
-    A = jax.jit(jax.vmap(lambda q, v, t, p: model.constraints.matrix(q, v, t, model.parameters(p))))
-    sigma = np.linalg.svd(_unit(np.asarray(A(q, v, t, params))), compute_uv=False)
-    return int(np.median(np.sum(sigma > DEPENDENT * sigma[:, :1], axis=1)))
+def _ranks(given: Samples) -> tuple[int, np.ndarray]:
+    """Rank of A at most of the states, and at each state of that rank its least singular value
+    beside the largest; 0 at the others.
+    """
+    sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
+    sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
+    ranks = np.sum(sigma > DEPENDENT, axis=1)
+    rank = int(np.median(ranks))
+    return rank, np.where(ranks == rank, sigma[:, max(rank, 1) - 1], 0.0)
 
 
 def _unit(A: np.ndarray) -> np.ndarray:

@@ -283,7 +283,10 @@ def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: S
             "follow from them wherever the constraints hold."
         )
     if given.projected:
-        yield "The states compared are on the constraints, where redundant rows agree."
+        yield (
+            "The states compared are on the constraints, where redundant rows agree, and away from "
+            "a loss of rank."
+        )
 
 
 def _simplified(result: Derivation) -> Derivation:
