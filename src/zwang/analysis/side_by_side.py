@@ -67,21 +67,27 @@ class SideBySide:
     rank: int
 
     def difference(self) -> float:
+        """Largest of `differences`."""
+        return max(self.differences().values())
+
+    def differences(self) -> dict[str, float]:
         """Largest difference from the acceleration of Udwadia and Kalaba, relative to its largest
-        entry, over the methods that give one.
+        entry, by method, for those that give one.
         """
         reference = self.principles[-1].acceleration
         assert reference is not None
         size = np.abs(reference).max(initial=0.0) or 1.0
-        return max(
-            float(np.abs(x.acceleration - reference).max(initial=0.0)) / size
+        return {
+            x.name: float(np.abs(x.acceleration - reference).max(initial=0.0)) / size
             for x in self.principles
             if x.acceleration is not None
-        )
+        }
 
     def __str__(self) -> str:
+        off = self.differences()
         rows = [
-            f"{x.name:22s}{x.unknowns:9d}{x.operations:12d}  {x.failure or 'agrees'}"
+            f"{x.name:22s}{x.unknowns:9d}{x.operations:12d}  "
+            + (x.failure or f"differs by {off[x.name]:.1e}")
             for x in self.principles
         ]
         return "\n".join([f"{'method':22s}{'unknowns':>9s}{'operations':>12s}", *rows])
