@@ -29,6 +29,7 @@ _HOME = {
     "Switch": "simulation.switching",
     "consistent_state": "dynamics.initial_conditions",
     "check": "analysis.check",
+    "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -91,6 +92,10 @@ _HOME = {
     "Mechanism": "mechanism",
     "AssemblyError": "mechanism",
     "Scene": "scene",
+    "c_code": "codegen.c",
+    "fmu": "codegen.fmu",
+    "stablehlo": "codegen.stablehlo",
+    "derive": "symbolic",
     "Robot": "robots",
     "robot": "robots",
     "keep_programs": "compile",
@@ -105,7 +110,7 @@ _HOME = {
 }
 _OTHER = {"robot": "read"}
 """Names that are other ones at home."""
-_MODULES = ("bodies", "gallery", "mechanism", "testing")
+_MODULES = ("bodies", "gallery", "mechanism", "symbolic", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -134,6 +139,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.analysis.check import check as check
+    from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.codegen.c import c_code as c_code
+    from zwang.codegen.fmu import fmu as fmu
+    from zwang.codegen.stablehlo import stablehlo as stablehlo
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit
@@ -211,3 +220,4 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.symbolic import derive as derive
