@@ -39,6 +39,7 @@ _HOME = {
     "Modes": "analysis.modes",
     "lqr": "analysis.lqr",
     "Regulator": "analysis.lqr",
+    "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -101,6 +102,10 @@ _HOME = {
     "Mechanism": "mechanism",
     "AssemblyError": "mechanism",
     "Scene": "scene",
+    "c_code": "codegen.c",
+    "fmu": "codegen.fmu",
+    "stablehlo": "codegen.stablehlo",
+    "derive": "symbolic",
     "Robot": "robots",
     "robot": "robots",
     "keep_programs": "compile",
@@ -115,7 +120,7 @@ _HOME = {
 }
 _OTHER = {"robot": "read"}
 """Names that are other ones at home."""
-_MODULES = ("bodies", "gallery", "mechanism", "testing")
+_MODULES = ("bodies", "gallery", "mechanism", "symbolic", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -153,7 +158,11 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.analysis.lqr import Regulator as Regulator
     from zwang.analysis.lqr import lqr as lqr
     from zwang.analysis.modes import Modes as Modes
+    from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.analysis.time_varying import TimeVaryingLinearization as TimeVaryingLinearization
+    from zwang.codegen.c import c_code as c_code
+    from zwang.codegen.fmu import fmu as fmu
+    from zwang.codegen.stablehlo import stablehlo as stablehlo
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit
@@ -231,3 +240,4 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.symbolic import derive as derive

@@ -3,6 +3,7 @@
 | file | what |
 |---|---|
 | `check.py` | `check`: one report on a model at one state |
+| `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
 | `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: where forces balance, at rest or in a steady motion |
 | `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter, folds, branch points |
 | `linearize.py`, `time_varying.py` | `linearize`: minimal linear equations about a state, or along a trajectory |

@@ -3,7 +3,7 @@ it.
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `view.py`, `check.py`, `equilibrium.py`, `modes.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `listing.py`, `run.py`, `view.py`, `check.py`, `equilibrium.py`, `modes.py`, `derive.py`, `export.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -28,7 +28,17 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
-from zwang.cli import check, equilibrium, listing, modes, reproduce, run, view
+from zwang.cli import (
+    check,
+    derive,
+    equilibrium,
+    export,
+    listing,
+    modes,
+    reproduce,
+    run,
+    view,
+)
 from zwang.cli.failure import FAULT, explain
 from zwang.cli.terminal import complain, ready
 
@@ -43,6 +53,8 @@ COMMANDS = {
     "check": check.command,
     "equilibrium": equilibrium.command,
     "modes": modes.command,
+    "derive": derive.command,
+    "export": export.command,
     "reproduce": reproduce.command,
 }
 
