@@ -35,6 +35,7 @@ _HOME = {
     "Batch": "simulation.batch",
     "fit": "simulation.fit",
     "Fit": "simulation.fit",
+    "load": "archive",
     "Run": "simulation.results",
     "Crossing": "simulation.results",
     "Switched": "simulation.results",
@@ -134,6 +135,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.analysis.check import check as check
+    from zwang.archive import load as load
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit

@@ -15,6 +15,7 @@ from zwang.cli.values import did_you_mean, like, number_or_list
 from zwang.errors import OutputError
 from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
+from zwang.provenance import Source, file_digest, remember
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before
@@ -120,6 +121,10 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
         target, names, rest = load_script(path), {}, given
     else:
         target, names, rest = _from_gallery(model, given)
+    if path is not None and path.suffix != ".toml":
+        kind = "robot" if path.suffix.lower() in ROBOTS else "script"
+        digest = file_digest(path)
+        remember(target.model, Source(kind, str(path.resolve()), digest=digest))
     target.params = _parameters(target, rest, names)
     target.settings |= target.params
     if target.params:

@@ -25,6 +25,7 @@ from zwang.arguments import (
 )
 from zwang.arrays import refuse_unknown, require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
+from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
 from zwang.simulation.results.saving import save
@@ -109,6 +110,10 @@ class Batch:
             },
             {"model": self.model.name},
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_batch", self)
 
     def save(self, path: str | Path) -> Path:
         """Write the dataset as NetCDF (`.nc`), all or nothing.
