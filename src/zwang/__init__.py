@@ -36,6 +36,11 @@ _HOME = {
     "fit": "simulation.fit",
     "Fit": "simulation.fit",
     "load": "archive",
+    "sweep": "study.sweep",
+    "grid": "study.sampling",
+    "sobol": "study.sampling",
+    "draws": "study.sampling",
+    "Sweep": "study.result",
     "Run": "simulation.results",
     "Crossing": "simulation.results",
     "Switched": "simulation.results",
@@ -213,3 +218,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.study.result import Sweep as Sweep
+    from zwang.study.sampling import draws as draws
+    from zwang.study.sampling import grid as grid
+    from zwang.study.sampling import sobol as sobol
+    from zwang.study.sweep import sweep as sweep

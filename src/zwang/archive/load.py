@@ -275,7 +275,7 @@ _COMPUTED = (
 def _with_new_names(data: Variables) -> Variables:
     """Variables of version 0.1 by the names that they have now."""
     taken = lambda given: {
-        RENAMED.get(name, name): (x.dims, x.values, x.attrs) for name, x in given.items()
+        RENAMED.get(name) or name: (x.dims, x.values, x.attrs) for name, x in given.items()
     }
     return Variables(taken(data.data), taken(data.coordinates), data.attrs)
 
