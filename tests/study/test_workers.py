@@ -46,7 +46,7 @@ def test_a_worker_killed_in_the_middle_costs_no_case_and_no_digit(tmp_path):
 
     found = study(tmp_path / "parts", workers=2, progress=kill)
     assert killed and not psutil.pid_exists(killed[0])
-    assert found.computed == 8 and found.arrow.equals(alone.arrow)
+    assert found.computed == 8 and found.table.equals(alone.table)
     assert study(tmp_path / "parts", workers=2).computed == 0
 
 
@@ -57,7 +57,7 @@ def test_a_scheduler_that_is_there_is_used_by_its_address(tmp_path):
         host="127.0.0.1", n_workers=1, threads_per_worker=1, dashboard_address=None
     ) as cluster:
         found = study(cluster=cluster.scheduler_address)
-    assert found.arrow.equals(study().arrow)
+    assert found.table.equals(study().table)
 
 
 def test_an_address_without_a_scheduler_costs_a_sentence():

@@ -52,11 +52,12 @@ def on_cluster(
     from distributed import KilledWorker, as_completed
 
     payload = _packed(plan)
-    settings = {name: getattr(jax.config, name) for name in SETTINGS}
+    known: Any = jax.config.values
+    settings = {name: known[name] for name in SETTINGS if name in known}
     waiting = iter(parts)
     with _client(workers, address) as client:
-        known: Any = client.nthreads()
-        threads = max(1, sum(known.values()))
+        each: Any = client.nthreads()
+        threads = max(1, sum(each.values()))
 
         def submitted():
             part = next(waiting, None)
