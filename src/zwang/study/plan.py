@@ -83,6 +83,13 @@ class Plan:
         return {**known, **{x.name: x.unit for x in self.outputs}}
 
     @cached_property
+    def program_digest(self) -> str:
+        """What the compiled program depends on: other values take the same one."""
+        found = hashlib.sha256(self.times.tobytes() + str(self.size).encode())
+        found.update(f"{content_digest(self.model)} {content_digest(self.options)}".encode())
+        return found.hexdigest()
+
+    @cached_property
     def digest(self) -> str:
         """What the table depends on, the same in every process."""
         found = hashlib.sha256()
@@ -241,13 +248,13 @@ class Part:
 
 
 _PROGRAMS: dict[tuple, Any] = {}
-"""Compiled programs of this process, by study."""
+"""The program that this process has compiled last, by what it depends on."""
 
 
 def _program(plan: Plan, q0, v0, params, cores: int | None):
     """The program of a study, compiled once in a process."""
     shapes = tuple((n, np.shape(x)) for n, x in params.items())
-    key = plan.digest, cores, shapes
+    key = plan.program_digest, cores, shapes
     if key not in _PROGRAMS:
         _PROGRAMS.clear()  # studies follow one another; the last one's program is of no more use
         _PROGRAMS[key] = prepare(
