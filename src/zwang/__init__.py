@@ -37,6 +37,7 @@ _HOME = {
     "Fit": "simulation.fit",
     "load": "archive",
     "sweep": "study.sweep",
+    "long_run": "study.long_run",
     "grid": "study.sampling",
     "sobol": "study.sampling",
     "draws": "study.sampling",
@@ -218,6 +219,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.study.long_run import long_run as long_run
     from zwang.study.result import Sweep as Sweep
     from zwang.study.sampling import draws as draws
     from zwang.study.sampling import grid as grid

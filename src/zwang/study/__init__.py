@@ -11,6 +11,7 @@
 | `sweep.py` | `sweep`: the study from its arguments to its result |
 | `result.py` | `Sweep`: the table, failures, rates, indices, worst cases |
 | `report.py` | the page of a study |
+| `long_run.py` | `long_run`: one run in segments that outlive the process |
 """
 
 from zwang.study.result import Sweep as Sweep
