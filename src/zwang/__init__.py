@@ -29,6 +29,8 @@ _HOME = {
     "Switch": "simulation.switching",
     "consistent_state": "dynamics.initial_conditions",
     "check": "analysis.check",
+    "kinematics": "analysis.kinematics",
+    "Kinematics": "analysis.kinematics_result",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -134,6 +136,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.analysis.check import check as check
+    from zwang.analysis.kinematics import kinematics as kinematics
+    from zwang.analysis.kinematics_result import Kinematics as Kinematics
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit
