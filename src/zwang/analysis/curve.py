@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -79,15 +80,11 @@ def _at(dynamics: Dynamics, q0, y):
     )
 
 
-def _over(dynamics: Dynamics, q0, lo, hi):
-    return _bounded()(dynamics, q0, lo, hi)
-
-
 @functools.cache
-def _bounded():
-    """Bounds of the second derivatives, compiled quickly: it is a long program of few uses."""
+def quickly(function: Callable) -> Callable:
+    """A function compiled quickly rather than well, as suits a long program of few uses."""
     options: Any = {"compiler_options": QUICK if jax.default_backend() == "cpu" else {}}
-    return eqx.filter_jit(_bounds, **options)
+    return eqx.filter_jit(function, **options)
 
 
 def _bounds(dynamics: Dynamics, q0, lo, hi):
@@ -153,7 +150,7 @@ class Curve:
         unit = self.scale[:, None] * self.scale
         if self.bounded:
             try:
-                low, high = (np.asarray(x) for x in _over(self.dynamics, q0, lo, hi))
+                low, high = (np.asarray(x) for x in quickly(_bounds)(self.dynamics, q0, lo, hi))
                 finite = np.isfinite(low) & np.isfinite(high)
                 low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
                 return (low + high) / 2 * unit, (high - low) / 2 * unit
