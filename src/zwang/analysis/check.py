@@ -160,7 +160,7 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     if mechanism is not None:
         own, model = mechanism.start_state, mechanism.model
         q, v = (own.q, own.v if v is None else v) if q is None else (q, v)
-    instance(model, Model, "check: model", "a zw.Model")
+    model = instance(model, Model, "check: model", "a zw.Model")
     if q is None:
         raise ModelError("check: q is missing: give the coordinates to check the model at.")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
