@@ -8,6 +8,8 @@ import pytest
 
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
+from zwang.bodies import Body, RigidBodies
+from zwang.bodies.rotation import rotation_matrix
 
 
 def test_a_four_bar_has_its_two_modes():
@@ -71,6 +73,28 @@ def test_a_planar_platform_has_as_many_modes_as_its_polynomial_has_real_roots(pl
 
     value = np.array([left(x) for x in turn])
     roots = int(np.sum(value[1:] * value[:-1] < 0))
-    q = zw.consistent_state(platform, np.array([5.0, 12.0, 0.5])).state.q
-    found = zw.assembly_modes(platform, q=q, starts=512, spread=20.0)
+    found = zw.assembly_modes(platform, q=[5.0, 12.0, 0.5], starts=512, spread=20.0)
     assert len(found) == roots >= 2
+
+
+@pytest.mark.slow
+def test_dietmaiers_platform_has_forty_postures():
+    """Parameters of Dietmaier (1998), The Stewart-Gough platform of general geometry can have 40
+    real postures, Advances in Robot Kinematics, 7-16.
+    """
+    base = np.array([[0, 0, 0], [1.107915, 0, 0], [0.549094, 0.756063, 0]])
+    base = np.vstack([base, [[0.735077, -0.223935, 0.525991], [0.514188, -0.526063, -0.368418]]])
+    base = np.vstack([base, [[0.590473, 0.094733, -0.205018]]])
+    plate = np.array([[0, 0, 0], [0.542805, 0, 0], [0.956919, -0.528915, 0]])
+    plate = np.vstack([plate, [[0.665885, -0.353482, 1.402538], [0.478359, 1.158742, 0.107672]]])
+    plate = np.vstack([plate, [[-0.137087, -0.235121, 0.353913]]])
+    legs = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
+
+    def phi(q, t, p):
+        places = q[:3] + (rotation_matrix(q[3:]) @ plate.T).T
+        return jnp.sum((places - base) ** 2, axis=1) - legs**2
+
+    body = RigidBodies([Body("plate", 1.0, (1.0, 1.0, 1.0))])
+    model = zw.Model(body.system, [zw.Holonomic(phi, name="legs")], body.params, name="hexapod")
+    found = zw.assembly_modes(model, q=[0.5, 0.5, 0.5, 1, 0, 0, 0], starts=4096, spread=1.5)
+    assert len(found) == 40 and found.unseen == 0

@@ -112,8 +112,8 @@ def assembly_modes(
         model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
             aside.
         inputs: values of inputs by name, {"crank.angle": 0.3}; as many as degrees of freedom.
-        q: a configuration, shape (nq,), about which starts are scattered; of a mechanism its own
-            start by default.
+        q: coordinates, shape (nq,), about which starts are scattered; of a mechanism its own start
+            by default.
         params: parameters that differ from the model's.
         starts: number of random starts.
         spread: size of the box of starting places for coordinates that are no angles [their unit];
@@ -128,7 +128,7 @@ def assembly_modes(
         ModelError: for unknown inputs, or configurations that are not isolated.
     """
     starts = count(starts, "assembly_modes: starts", least=1)
-    subject = subject_of(model, q, params, "assembly_modes", t=t)
+    subject = subject_of(model, q, params, "assembly_modes", t=t, place=False)
     given = mapping(inputs or {}, "assembly_modes: inputs", '{"crank.angle": 0.3}')
     held = [
         (

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -186,10 +187,14 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
     size = np.zeros(dynamics.constraints.m)
     for scale in (0.0, 0.3, 0.3):
         dv = scale * random.standard_normal(nv)
-        near = np.asarray(dynamics.system.move(np.asarray(q), dv, t, dynamics.p))
+        near = _moved(dynamics, q, dv, t)
         state = State(near, np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
         size = np.maximum(size, metric.lengths(np.asarray(pieces(dynamics, state).A)))
     return np.where(size > 0, size, 1.0)
+
+
+def _moved(dynamics: Dynamics, q, dv, t) -> np.ndarray:
+    return np.asarray(dynamics.system.move(jnp.asarray(q), jnp.asarray(dv), t, dynamics.p))
 
 
 def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np.ndarray:
@@ -253,9 +258,7 @@ def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Bra
     for sign in (1, -1):
         pair = []
         for distance in (reach, reach / 2):
-            near = np.asarray(
-                dynamics.system.move(np.asarray(q), sign * distance * v, t, dynamics.p)
-            )
+            near = _moved(dynamics, q, sign * distance * v, t)
             try:
                 placed = consistent_state(model, near, t=t, params=params)
             except PlacementError:

@@ -164,7 +164,9 @@ def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ..
     )
 
 
-def subject_of(given, q, params: PyTree, where: str, *, t=0.0, keep_drives=False) -> Subject:
+def subject_of(
+    given, q, params: PyTree, where: str, *, t=0.0, keep_drives=False, place=True
+) -> Subject:
     """The subject of an analysis, with q put onto the constraints.
 
     Args:
@@ -174,6 +176,7 @@ def subject_of(given, q, params: PyTree, where: str, *, t=0.0, keep_drives=False
         where: the function called, for messages.
         t: time [s], of a model whose constraints depend on it.
         keep_drives: whether a mechanism's drives stay, as for a motion over time.
+        place: whether q is put onto the constraints.
 
     Raises:
         ModelError: for rows that are not holonomic, or a start that cannot be assembled.
@@ -200,7 +203,7 @@ def subject_of(given, q, params: PyTree, where: str, *, t=0.0, keep_drives=False
                 "configurations do not follow from inputs; use zw.simulate."
             )
     state = model.state(q, np.zeros(model.system.nv))
-    placed = consistent_state(model, state.q, t=t, params=params).state.q
+    placed = consistent_state(model, state.q, t=t, params=params).state.q if place else state.q
     return Subject(model, np.asarray(placed), params, mechanism)
 
 
