@@ -17,6 +17,7 @@ from zwang.compile import interface, keep_programs, lowering
 ROOT = Path(__file__).resolve().parents[1]
 
 jax.config.update("jax_enable_x64", True)
+keep_programs(on=False)
 
 # Compilation dominates test time, so compiled programs are kept between runs and shared by the
 # workers; small ones too, as
@@ -80,8 +81,8 @@ def compiled(monkeypatch, compilers_as_asked):
     """What is compiled by `zw.program` from now on, none of it at hand from another test."""
     programs, compile_flat = [], lowering.compile_flat
 
-    def watched(*given):
-        made = compile_flat(*given)
+    def watched(*given, **how):
+        made = compile_flat(*given, **how)
         programs.append(made.compiled)
         return made
 

@@ -25,9 +25,9 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import subject_of
 from zwang.arguments import host_only, instance, number
 from zwang.arrays import vector
-from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import PlacementError, consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
@@ -166,7 +166,7 @@ def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
     model, q = subject.model, subject.q
     dynamics = model.dynamics(params, Proximal())
     nv = model.system.nv
-    here = pieces(dynamics, model.state(q, np.zeros(nv), t))
+    here = evaluate(dynamics, model.state(q, np.zeros(nv), t))
     metric = metric_of(dynamics, here.M, here.A)
     length = _lengths(dynamics, q, t, metric)
     C = np.asarray(here.A) @ metric.W / length[:, None]
@@ -189,7 +189,7 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
         dv = scale * random.standard_normal(nv)
         near = _moved(dynamics, q, dv, t)
         state = State(near, np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
-        size = np.maximum(size, metric.lengths(np.asarray(pieces(dynamics, state).A)))
+        size = np.maximum(size, metric.lengths(np.asarray(evaluate(dynamics, state).A)))
     return np.where(size > 0, size, 1.0)
 
 
@@ -203,7 +203,7 @@ def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np
 
     def form(u):
         state = State(np.asarray(q), kernel @ u, np.float64(t))  # type: ignore[arg-type]
-        return left.T @ np.asarray(pieces(dynamics, state).b)
+        return left.T @ np.asarray(evaluate(dynamics, state).b)
 
     e, rest = np.eye(k), form(np.zeros(k))
     value = {(i, j): form(e[i] + e[j]) - rest for i in range(k) for j in range(i, k)}

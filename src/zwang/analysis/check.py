@@ -27,9 +27,9 @@ from zwang.analysis.redundancy import (
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.dynamics.control_law import Control
-from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import (
     Start,
     begin,
@@ -172,7 +172,7 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
     for s in _nearby(dynamics, state):
-        M = np.asarray(pieces(dynamics, s).M)
+        M = np.asarray(evaluate(dynamics, s).M)
         refuse_asymmetric_mass(model, M, f"at q = {np.array2string(np.asarray(s.q), threshold=6)}")
     found = _diagnose(model, dynamics, state, start, mechanism)
     if model.servo is None:
@@ -295,7 +295,7 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     """Kind of each constraint, told by evaluating all of them at random states and times nearby."""
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
-    at = lambda q=s.q, v=s.v, t=s.t: pieces(dynamics, State(q, v, t))
+    at = lambda q=s.q, v=s.v, t=s.t: evaluate(dynamics, State(q, v, t))
     differ = lambda x, y: (
         np.abs(np.asarray(x) - np.asarray(y)) > 1e-10 * (1 + np.abs(np.asarray(x)))
     )

@@ -16,9 +16,9 @@ from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
 from zwang.analysis.path import Path, follow
 from zwang.analysis.subject import Quantity, Subject, course, subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
-from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -200,7 +200,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     """Length of one unit of each direction of velocities: 1/√M_ii, 1 on average; of t 1."""
     nv = dynamics.system.nv
     state = State(np.asarray(q), np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
-    mass = np.diag(dense_mass(np.asarray(pieces(dynamics, state).M)))
+    mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
     heavy = mass > 1e-12 * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
@@ -255,13 +255,13 @@ def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
     """q′ and q″ as velocities and accelerations per unit of t, shapes (nv,)."""
     still = np.zeros(dynamics.system.nv)
     state = State(np.asarray(q), still, np.float64(t))  # type: ignore[arg-type]
-    at = pieces(dynamics, state)
+    at = evaluate(dynamics, state)
     A = np.asarray(at.A)
     length = np.linalg.norm(A, axis=1)
     unit = np.where(length > 1e-12 * np.max(length, initial=0.0), length, 1.0)
     solve = lambda r: np.linalg.lstsq(A / unit[:, None], r / unit, rcond=1e-9)[0]
     v = solve(-np.asarray(at.psi))
-    there = pieces(dynamics, State(np.asarray(q), v, np.float64(t)))  # type: ignore[arg-type]
+    there = evaluate(dynamics, State(np.asarray(q), v, np.float64(t)))  # type: ignore[arg-type]
     return v, solve(np.asarray(there.b))
 
 

@@ -17,6 +17,8 @@ it comes down to `jax.jit`.
 | `interpreter` | a traced program evaluated operation by operation |
 | `program_cache/` | compiled programs that outlive their process |
 | `options` | options of XLA |
+| `background` | programs compiled in another thread |
+| `size` | how large a program is, and how long it takes to make |
 | `events` | what `jax.monitoring` hears |
 | `folder` | zwang's folder for caches |
 """
@@ -31,8 +33,12 @@ from zwang.compile.events import LOADED as LOADED
 from zwang.compile.folder import cache_folder as cache_folder
 from zwang.compile.folder import processor as processor
 from zwang.compile.interface import BatchProgram as BatchProgram
+from zwang.compile.interface import BoundProgram as BoundProgram
 from zwang.compile.interface import over_members as over_members
+from zwang.compile.interface import prepared as prepared
 from zwang.compile.interface import program as program
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
 from zwang.compile.options import compiler_options as compiler_options
 from zwang.compile.program_cache.cache import keep_programs as keep_programs
+from zwang.compile.size import ProgramSize as ProgramSize
+from zwang.compile.size import program_size as program_size
