@@ -38,6 +38,7 @@ _HOME = {
     "branches": "analysis.branches",
     "Branches": "analysis.branches",
     "passages": "analysis.branches",
+    "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -100,6 +101,10 @@ _HOME = {
     "Mechanism": "mechanism",
     "AssemblyError": "mechanism",
     "Scene": "scene",
+    "c_code": "codegen.c",
+    "fmu": "codegen.fmu",
+    "stablehlo": "codegen.stablehlo",
+    "derive": "symbolic",
     "Robot": "robots",
     "robot": "robots",
     "keep_programs": "compile",
@@ -114,7 +119,7 @@ _HOME = {
 }
 _OTHER = {"robot": "read"}
 """Names that are other ones at home."""
-_MODULES = ("bodies", "gallery", "mechanism", "testing")
+_MODULES = ("bodies", "gallery", "mechanism", "symbolic", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -152,6 +157,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.analysis.driving_torque import driving_torque as driving_torque
     from zwang.analysis.kinematics import kinematics as kinematics
     from zwang.analysis.kinematics_result import Kinematics as Kinematics
+    from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.codegen.c import c_code as c_code
+    from zwang.codegen.fmu import fmu as fmu
+    from zwang.codegen.stablehlo import stablehlo as stablehlo
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit
@@ -229,3 +238,4 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.symbolic import derive as derive

@@ -14,4 +14,5 @@
 | `curve.py` | certified steps along a curve of configurations |
 | `interval.py` | bounds of a JAX function over a box |
 | `subject.py` | what an analysis works on: coordinates and points by name |
+| `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
 """

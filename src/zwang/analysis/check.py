@@ -292,7 +292,7 @@ def _nearby(dynamics: Dynamics, s: State) -> list[State]:
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
-    """Kind of each constraint, told by evaluating all of them at random states and times nearby."""
+    """Kind of each constraint, by evaluating all of them at random states and times nearby."""
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
     at = lambda q=s.q, v=s.v, t=s.t: evaluate(dynamics, State(q, v, t))
