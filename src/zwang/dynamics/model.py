@@ -28,6 +28,7 @@ from zwang.arrays import (
     vector,
 )
 from zwang.compile import program
+from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -244,6 +245,10 @@ class Motion(eqx.Module):
     accuracy: Float[Array, ""]
     mass_is_positive: Bool[Array, ""]
     result: Int[Array, ""]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_motion", self)
 
 
 def motion(

@@ -31,9 +31,15 @@ from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.formulation.base import AbstractFormulation
-from zwang.dynamics.initial_conditions import START_TOLERANCE, checked_start, with_mass
+from zwang.dynamics.initial_conditions import (
+    START_TOLERANCE,
+    Start,
+    checked_start,
+    with_mass,
+)
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.conditions import check_conditions, conditions_of, refuse_undefined
 from zwang.simulation.driver import RunDriver
@@ -173,77 +179,23 @@ def simulate(
     dynamics, sampler = _closed(model, dynamics, loop, t0)
     dynamics = dynamics if switching is None else switching.begun(dynamics)
     dynamics = with_mass(model, dynamics, state)
-    start = checked_start(
-        model,
-        dynamics,
-        state,
-        start_tolerance,
-        params,
-        instants[-1] - t0,
-    )
+    start = checked_start(model, dynamics, state, start_tolerance, params, instants[-1] - t0)
     changeable = pseudoinverse is None and formulation is None and not dynamics.structure.sparse
     dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
-    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
-    floor = start.placement.violation_after
-    traced = jax.tree_util.tree_map(
-        lambda x: _number(x) if isinstance(x, float) else x, drift
-    )  # other gains compile nothing
-    flow = ConstrainedVectorField(
-        dynamics,
-        traced,
-        _number(max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)),
-        sampler,
-    )
+    flow = _flow(dynamics, drift, start, sampler)
     integrator.refuse(model, flow, state, instants, step)
     flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
-    if isinstance(drift, Projection):
-        accept = max(
-            FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, 100 * float(flow.target)
-        )
-        # what nearly parallel rows hold moves by 1/σ of what is left of φ
-        sigma = start.verdict.nearly_parallel
-        accept = accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
-    else:
-        accept = np.inf
+    accept = _accepted(flow, start, rtol, step)
     tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))
-    events = Events(
-        tuple(s.function for s in stop), () if switching is None else switching.conditions
-    )
 
+    turns = () if switching is None else switching.conditions
+    events = Events(tuple(s.function for s in stop), turns)
     conditions = conditions_of(events, [s.name for s in stop], [s.constraint for s in switches])
     check_conditions(events, flow, conditions)
-
-    y0 = _number(np.concatenate([state.q, state.v]))
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
-    controller_state = (
-        switching.start
-        if switching is not None
-        else ()
-        if sampler is None
-        else sampler.start(state)
-    )
-    values = (
-        event_values(events, flow, controller_state, state.t, y0)
-        if len(events.rising)
-        else np.zeros(0)
-    )
-    here = Progress(
-        state.t,
-        y0,
-        _number(first),
-        _number(1.0),
-        _number(np.inf),
-        _number(values),
-        _number(np.abs(values)),
-        _count(0),
-        _count(0),
-        _count(0),
-        _count(Result.SUCCESS),
-        cast(Array, np.zeros(len(values), bool)),
-        controller_state,
-    )
+    here = _begun(flow, events, switching, state, first)
     refuse_undefined(here, conditions)
     driver = RunDriver(
         flow,
@@ -268,6 +220,11 @@ def simulate(
         "steps_accepted": int(here.accepted),
         "steps_rejected": int(here.rejected),
         "rtol": float(rtol),
+        "atol": _uniform(tolerances.atol),
+        "step": "adaptive" if step is None else float(step),
+        "longest_step": "unlimited" if np.isinf(longest_step) else float(longest_step),
+        "start_tolerance": start_tolerance,
+        "max_steps": max_steps,
         "integrator": type(integrator).__name__,
         "drift": repr(drift),
         "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
@@ -276,30 +233,90 @@ def simulate(
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
-    stopped_by = (
-        stop[int(np.argmax(here.fired))].name if result is Result.STOPPED else driver.detail
-    )
+    stopped = result is Result.STOPPED
+    stopped_by = stop[int(np.argmax(here.fired))].name if stopped else driver.detail
+    steps = Steps.joined(driver.parts)
     run = Run(
-        model,
-        driver.flow,
-        Steps.joined(driver.parts),
-        instants,
-        result,
-        attrs,
-        stopped_by,
-        integrator,
-        driver.turned,
+        model, driver.flow, steps, instants, result, attrs, stopped_by, integrator, driver.turned
     )
     if throw and result.is_failure:
-        detail = f": {stopped_by}" if stopped_by else ""
-        kept = "; the run so far is in `run` of this exception" * (result is Result.INTERRUPTED)
-        raise SimulationError(
-            f"{model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {result.sentence}{detail}"
-            f"{kept}.",
-            result,
-            run,
-        )
+        raise _failure(run)
     return run
+
+
+def _uniform(atol) -> float | list[float]:
+    """One number, where all entries are equal."""
+    values = np.asarray(atol).tolist()
+    return values[0] if len(set(values)) == 1 else values
+
+
+def _flow(
+    dynamics: Dynamics, drift: AbstractDrift, start: Start, sampler: AbstractSampler | None
+) -> ConstrainedVectorField:
+    """The motion with the scales that were measured at the start."""
+    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
+    floor = start.placement.violation_after
+    target = max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)
+    traced = jax.tree_util.tree_map(
+        lambda x: _number(x) if isinstance(x, float) else x, drift
+    )  # other gains compile nothing
+    return ConstrainedVectorField(dynamics, traced, _number(target), sampler)
+
+
+def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:
+    """The largest violation that a step may leave."""
+    if not isinstance(flow.drift, Projection):
+        return np.inf
+    least = 100 * float(flow.target)
+    accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, least)
+    # what nearly parallel rows hold moves by 1/σ of what is left of φ
+    sigma = start.verdict.nearly_parallel
+    return accept if sigma is None else max(accept * sigma, least)
+
+
+def _begun(
+    flow: ConstrainedVectorField,
+    events: Events,
+    switching: Switching | None,
+    state: State,
+    first: float,
+) -> Progress:
+    """Where a run is before its first step."""
+    y0 = _number(np.concatenate([state.q, state.v]))
+    if switching is not None:
+        controller_state = switching.start
+    else:
+        controller_state = () if flow.sampler is None else flow.sampler.start(state)
+    values = np.zeros(0)
+    if len(events.rising):
+        values = event_values(events, flow, controller_state, state.t, y0)
+    return Progress(
+        state.t,
+        y0,
+        _number(first),
+        _number(1.0),
+        _number(np.inf),
+        _number(values),
+        _number(np.abs(values)),
+        _count(0),
+        _count(0),
+        _count(0),
+        _count(Result.SUCCESS),
+        cast(Array, np.zeros(len(values), bool)),
+        controller_state,
+    )
+
+
+def _failure(run: Run) -> SimulationError:
+    """The exception of a run that did not reach its end."""
+    detail = f": {run.stopped_by}" if run.stopped_by else ""
+    kept = "; the run so far is in `run` of this exception"
+    return SimulationError(
+        f"{run.model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}{detail}"
+        f"{kept * (run.result is Result.INTERRUPTED)}.",
+        run.result,
+        run,
+    )
 
 
 def _closed(
