@@ -115,11 +115,20 @@ def __getattr__(name: str):
         return getattr(importlib.import_module(f"zwang.{_HOME[name]}"), _OTHER.get(name, name))
     if name in _MODULES:
         return importlib.import_module(f"zwang.{name}")
+    # members of a family that are not listed above are found in their folders
+    if name[:1].isupper() and (member := _members().get(name)) is not None:
+        return member.load()
     raise AttributeError(f"module 'zwang' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted(__all__)
+    return sorted({*__all__, *_members()})
+
+
+def _members():
+    from zwang.families import ALL_FAMILIES
+
+    return {m.name: m for family in ALL_FAMILIES for m in family.members.values()}
 
 
 _renamed.install()

@@ -13,12 +13,20 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.interruption import Interruption
-from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
+from zwang.cli.options import (
+    Drift,
+    Formulation,
+    Integrator,
+    Pseudoinverse,
+    drift_treatment,
+    method,
+)
 from zwang.cli.progress import Bar
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
+from zwang.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
 from zwang.files import is_file
 
 METHODS, OUTPUT = "Methods", "Output"
@@ -108,6 +116,14 @@ def command(
     pseudoinverse: Annotated[
         Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)
     ] = None,
+    formulation: Annotated[
+        Formulation | None,
+        typer.Option(
+            help="Equation of motion as a paper states it. Default: none of them, but the "
+            "library's own.",
+            rich_help_panel=METHODS,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -171,7 +187,11 @@ def command(
         stack.enter_context(wall.watching_compilation())
         target = load_target(model, given)
         warnings += target.warnings
-        asked |= {"integrator": method(integrator), "pseudoinverse": method(pseudoinverse)}
+        asked |= {
+            "integrator": method(INTEGRATORS, integrator),
+            "pseudoinverse": method(PSEUDOINVERSES, pseudoinverse),
+            "formulation": method(FORMULATIONS, formulation),
+        }
         asked["drift"] = drift_treatment(drift, alpha, beta)
         options = {
             **target.options,

@@ -20,7 +20,31 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
+
+ENTRY = Entry(
+    "scissor-lift",
+    "a scissor lift of any number of stages, its pins guided besides: overconstrained everywhere",
+    10.0,
+    {
+        "stages": Setting(5, "number of stages"),
+        "length": Setting(1.0, "length of a bar", "m"),
+        "bar_mass": Setting(0.5, "mass of a bar, uniform", "kg"),
+        "platform_mass": Setting(5.0, "mass of the platform", "kg"),
+        "angle": Setting(35.0, "start angle of the bars above the horizontal, from rest", "deg"),
+        "rest_angle": Setting(
+            45.0, "angle at which the spring across the foot carries the lift", "deg"
+        ),
+        "stiffness": Setting(
+            4.0,
+            "how fast the spring's force grows, over that of the load; more than about 1 is stable",
+        ),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "hierarchy", "overconstrained", "scaling"),
+)
 
 LEFT, RIGHT = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
 

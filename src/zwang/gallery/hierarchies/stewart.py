@@ -18,8 +18,29 @@ from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
+
+ENTRY = Entry(
+    "stewart",
+    "a Stewart platform: six legs of cylinder and piston, each on a spring, carry a "
+    "platform in space",
+    10.0,
+    {
+        "base": Setting(1.0, "radius of the lower joints", "m"),
+        "top": Setting(0.6, "radius of the upper joints", "m"),
+        "height": Setting(1.2, "height of the platform at the start", "m"),
+        "platform_mass": Setting(10.0, "mass of the platform, a disk", "kg"),
+        "leg_mass": Setting(0.5, "mass of each cylinder and each piston", "kg"),
+        "stiffness": Setting(4000.0, "stiffness of each leg's spring", "N/m"),
+        "speed": Setting(0.3, "start speed of the platform, along x", "m/s"),
+        "spin": Setting(0.8, "start angular velocity of the platform about the vertical", "rad/s"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("space", "hierarchy", "parallel robot"),
+)
 
 LEGS = tuple(f"leg {i + 1}" for i in range(6))
 LOWER = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])

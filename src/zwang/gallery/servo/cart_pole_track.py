@@ -24,10 +24,32 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "cart-pole-track",
+    "a cart with a pole whose motor prescribes the cart's path or the pole's angle",
+    5.0,
+    {
+        "cart_mass": Setting(1.0, "mass of the cart", "kg"),
+        "pole_mass": Setting(0.3, "mass of the pole, uniform", "kg"),
+        "pole_length": Setting(1.0, "length of the pole", "m"),
+        "gravity": GRAVITY,
+        "task": Setting("pole", "what is prescribed: pole or cart"),
+        "pose": Setting("upright", "pole upright or hanging; with task cart, upright is unstable"),
+        "lean": Setting(20.0, "amplitude of the pole's angle, for pole", "deg"),
+        "travel": Setting(0.5, "amplitude of the cart's path, for cart", "m"),
+        "frequency": Setting(3.0, "angular frequency", "rad/s"),
+        "rate": RATE,
+        "offset": Setting(0.0, "start error of what is prescribed", "deg or m"),
+    },
+    "textbook",
+    ("servo", "underactuated", "zero dynamics", "plane", "exact"),
+)
 
 NAME = "cart-pole-track"
 CART_INERTIA = 1.0

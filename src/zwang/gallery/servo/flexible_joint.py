@@ -24,11 +24,40 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic, Nonholonomic
 from zwang.equations.system import System
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.scene import bars_scene
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "flexible-joint",
+    "an arm whose motors drive its links through springs: relative degree three and four",
+    5.0,
+    {
+        "mass": Setting((1.0, 1.0), "masses of the links", "kg"),
+        "length": Setting(1.0, "length of the first link", "m"),
+        "center": Setting((0.5, 0.5), "distance of each link's center of mass from its joint", "m"),
+        "inertia": Setting((1.0, 1.0), "inertias of the links about their centers", "kg m²"),
+        "motor_inertia": Setting((1.0, 1.0), "inertias of the motors", "kg m²"),
+        "stiffness": Setting((1.0, 1.0), "stiffness of the joints", "N m/rad"),
+        "gravity": GRAVITY,
+        "task": Setting(
+            "speeds",
+            "speeds: the link velocities add up to 0; angles: both links follow a path",
+        ),
+        "rate": RATE,
+        "speeds": Setting((1.0, -0.1), "start velocities of the links, for speeds", "rad/s"),
+        "amplitude": Setting((0.8, 0.5), "amplitudes of the links' paths, for angles", "rad"),
+        "frequency": Setting(
+            1.5, "angular frequency of the first link's path, half that of the second", "rad/s"
+        ),
+        "offset": Setting((0.3, -0.2), "start errors of the links, for angles", "rad"),
+    },
+    "review of the Udwadia-Kalaba approach, section 8.3",
+    ("servo", "underactuated", "flexible", "relative degree", "robot", "paper", "exact"),
+)
 
 NAME = "flexible-joint"
 DEGREES = {"speeds": 3, "angles": 4}

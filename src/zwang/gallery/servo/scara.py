@@ -24,11 +24,40 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.scene import bars_scene
 from zwang.servo import SecondOrder, Servo
+
+ENTRY = Entry(
+    "scara",
+    "a SCARA robot whose joints drive its hand along a helix",
+    20.0,
+    {
+        "mass": Setting((20.0, 15.0, 15.0, 0.5), "masses", "kg"),
+        "length": Setting((0.2, 0.25), "lengths of the two arms", "m"),
+        "center": Setting((0.1, 0.125), "distance of each arm's center of mass from its axis", "m"),
+        "inertia": Setting((0.27, 0.31, 0.02, 0.0001), "inertias about the vertical", "kg m²"),
+        "radius": Setting(0.05, "radius of the helix", "m"),
+        "middle": Setting(0.35, "distance of the helix from the first axis", "m"),
+        "period": Setting(5.0, "time for one turn of the helix", "s"),
+        "climb": Setting(0.02, "climb of the helix", "m/s"),
+        "damping": Setting(0.5, "damping of the error, alpha of the paper", "1/s"),
+        "stiffness": Setting(
+            200.0, "stiffness of the error, beta of the paper; with damping 0 for none", "1/s²"
+        ),
+        "start": Setting(
+            "paper",
+            "paper: printed velocities; rounded: printed angles too; exact: on the path",
+        ),
+        "elbow": Setting("right", "right or left"),
+        "gravity": GRAVITY,
+    },
+    "dynamic modeling of the SCARA robot, eq. (34)-(54)",
+    ("servo", "full actuation", "robot", "paper", "exact"),
+)
 
 NAME = "scara"
 COORDINATES = ["q1", "q2", "q3", "q4"]
