@@ -18,6 +18,7 @@ from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of
 from zwang.simulation.results.interpolate import Interpolant
 from zwang.simulation.results.observe import Observation, observe_all
+from zwang.simulation.results.pickling import from_bytes, to_bytes
 from zwang.simulation.results.saving import save
 from zwang.simulation.results.switched import Switched
 from zwang.simulation.results.variables import Variables
@@ -125,7 +126,8 @@ class Steps:
 
 
 class Run:
-    """A finished (or interrupted) simulation.
+    """A finished (or interrupted) simulation. It can be pickled, with its model and all that was
+    computed of it; functions that are not at the top of a module need cloudpickle for that.
 
     Attributes:
         model: the model that was run.
@@ -166,6 +168,9 @@ class Run:
         )
         self._noted = tuple(warnings)
         self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
+
+    def __reduce__(self):
+        return from_bytes, (type(self), to_bytes(self))
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
