@@ -17,7 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Literal
 
-LARGEST = 1_000_000
+LARGEST_INDICES = 1_000_000
 """Entries of an array of constants up to which it is followed."""
 IN_BOUNDS = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
 """What JAX takes for a read whose author has said nothing else (`mode="clip"`, `mode="fill"`)."""
@@ -40,7 +40,7 @@ def _constant(value) -> np.ndarray | None:
         return np.asarray(bool(value) if isinstance(value, bool) else int(value))
     if isinstance(value, Tracer) or not hasattr(value, "dtype"):
         return None
-    if getattr(value.dtype, "kind", "") not in "biu" or value.size > LARGEST:
+    if getattr(value.dtype, "kind", "") not in "biu" or value.size > LARGEST_INDICES:
         return None
     return np.asarray(value)
 
@@ -71,7 +71,11 @@ def _results(eqn, given: list, found: list) -> list:
     if rule is None or not eqn.outvars:  # an operation may give nothing (a barrier of no values)
         return []
     out = eqn.outvars[0].aval
-    if rule is None or any(x is None for x in given) or getattr(out, "size", LARGEST) > LARGEST:
+    if (
+        rule is None
+        or any(x is None for x in given)
+        or getattr(out, "size", LARGEST_INDICES) > LARGEST_INDICES
+    ):
         return []
     try:
         return [np.asarray(rule(params, *given)).reshape(out.shape).astype(out.dtype)]

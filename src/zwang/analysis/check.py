@@ -15,7 +15,7 @@ from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.arguments import host_only, instance
 from zwang.compile import program
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -32,7 +32,7 @@ from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
 
-RANK_THRESHOLD = 1e-8
+CHECK_RANK_THRESHOLD = 1e-8
 """Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
 NEAR_SINGULAR = 1e-3
 """A nonzero singular value below this is reported as a singular configuration nearby."""
@@ -68,7 +68,7 @@ class Diagnosis:
 
     Attributes:
         model, nq, nv, m: name and sizes.
-        rank: rank of A by `RANK_THRESHOLD`.
+        rank: rank of A by `CHECK_RANK_THRESHOLD`.
         position_rank: rank of the holonomic rows alone.
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
@@ -151,7 +151,9 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    return dynamics.law.control(dynamics.passive, state)  # type: ignore
+    law = dynamics.law
+    assert isinstance(law, AbstractControlLaw)  # only asked where the model has a servo
+    return law.control(dynamics.passive, state)
 
 
 def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
@@ -207,7 +209,7 @@ def _rank_of(C: np.ndarray) -> int:
 
 
 def _rank(sigma: np.ndarray) -> int:
-    return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+    return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
 
 
 def _largest(x: np.ndarray) -> float | None:
@@ -233,14 +235,14 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
     _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
-    return Vt[sigma > RANK_THRESHOLD]
+    return Vt[sigma > CHECK_RANK_THRESHOLD]
 
 
 def _nearby(dynamics: Dynamics, s: State) -> list[State]:
     """Three random states near s, always the same ones."""
     random, q = np.random.default_rng(1788), np.asarray(s.q)
     moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
-    return [State(x, s.v, s.t) for x in moved]  # type: ignore[arg-type]
+    return [State(jnp.asarray(x), s.v, s.t) for x in moved]
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
@@ -297,7 +299,7 @@ def _lines(d: Diagnosis):
         near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
         span = f"{d.singular_values[0]:.3g} … {small:.3g}"
         yield (
-            f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit "
+            f"  singular values      {span} (threshold {CHECK_RANK_THRESHOLD:.0e}, rows at unit "
             f"length){near}"
         )
     yield (

@@ -165,10 +165,10 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
     from zwang.mechanism.drawing import picture
 
     known = read(path).parameters
-    mechanism = read(
-        path,
-        **{key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known},  # type: ignore
-    )
+    settings: dict[str, Any] = {
+        key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known
+    }
+    mechanism = read(path, **settings)
     try:
         example = assembled(mechanism)
     except AssemblyError as error:

@@ -65,7 +65,10 @@ class Weights(eqx.Module):
 
     def apply(self, x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`M x`."""
-        return self.M @ x if self.mass is None else self.mass.apply(x)  # type: ignore
+        if self.mass is not None:
+            return self.mass.apply(x)
+        assert self.M is not None  # a singular M is kept as a matrix
+        return self.M @ x
 
     def begin(self) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"]]:
         """a and L before the first level."""

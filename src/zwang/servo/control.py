@@ -13,7 +13,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.servo.controller import SOLVED, Controller
-from zwang.servo.null_space import THRESHOLD
+from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
 
@@ -130,6 +130,8 @@ def unmet(answer: Control) -> str:
     named = []
     for name, size in sorted(missed.items(), key=lambda x: -x[1]):
         if size > SOLVED:
-            none = " without authority" if float(answer.authority[name]) <= THRESHOLD else ""
+            none = (
+                " without authority" if float(answer.authority[name]) <= AUTHORITY_THRESHOLD else ""
+            )
             named.append(f"{name!r}{none}, misses by {size:.3g}")
     return "; ".join(named[:4])

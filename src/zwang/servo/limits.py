@@ -44,7 +44,7 @@ MOST_STEPS = 10
 reached so far is taken: it is
 within its limits, and its residual is reported as always.
 """
-ROUND_OFF = 1e-14
+MULTIPLIER_ROUND_OFF = 1e-14
 """A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its
 limit.
 """
@@ -74,10 +74,8 @@ class Limits(eqx.Module):
     def __init__(
         self, lower: ArrayLike = -jnp.inf, upper: ArrayLike = jnp.inf, rate: ArrayLike | None = None
     ):
-        given = (("lower", lower), ("upper", upper), ("rate", rate))
-        self.lower, self.upper, self.rate = (  # type: ignore[assignment]
-            None if x is None and name == "rate" else _numbers(name, x) for name, x in given
-        )
+        self.lower, self.upper = _numbers("lower", lower), _numbers("upper", upper)
+        self.rate = None if rate is None else _numbers("rate", rate)
 
     def check(self, nu: int) -> None:
         """Raise if limits do not fit `nu` actuators or leave nothing between them."""
@@ -201,7 +199,9 @@ def _active_set(G, low, high) -> _Found:
         wish = jnp.where(f.bound, jnp.where(f.x <= low, -pull, pull), -jnp.inf)
         wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
         leaver = jnp.argmax(wish)
-        done = ~stopped & (wish[leaver] <= ROUND_OFF * size * jnp.max(jnp.abs(y), initial=0.0))
+        done = ~stopped & (
+            wish[leaver] <= MULTIPLIER_ROUND_OFF * size * jnp.max(jnp.abs(y), initial=0.0)
+        )
         bound = jnp.where(
             stopped,
             f.bound | (beyond & (share <= share[first])),

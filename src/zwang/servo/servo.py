@@ -32,7 +32,7 @@ from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
-from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
+from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.suggestions import did_you_mean
 from zwang.tracing import outcome, returned
 
@@ -128,7 +128,9 @@ class Servo(AbstractControlLaw):
             instance(limits, Limits, "Servo: limits", "zw.Limits(lower=..., upper=..., rate=...)")
         self.limits = limits
         self.pseudoinverse = (
-            Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
+            Proximal(sweeps=5, rank_threshold=AUTHORITY_THRESHOLD)
+            if pseudoinverse is None
+            else pseudoinverse
         )
         degrees = {} if degrees is None else mapping(degrees, "Servo: degrees", "name -> degree")
         self.degrees = self._checked_degrees(degrees)

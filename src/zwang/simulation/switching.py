@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -112,7 +112,8 @@ class Switch:
         return not self.on if self.initially is None else self.initially
 
     def conditions(self, off: int) -> tuple[Condition, ...]:
-        return self.off if off else self.on  # type: ignore[return-value]
+        given: Any = self.off if off else self.on  # `__post_init__` has made it a tuple
+        return given
 
 
 _CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()

@@ -9,12 +9,12 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
 
-ROUND_OFF = float(np.finfo(float).eps)
-NOISE = 1e-20
+EPSILON = float(np.finfo(float).eps)
+SHORTEST_COLUMN = 1e-20
 """A column shorter than this part of the longest one is left as it is. Round-off is some 1e-17, and
 turning it costs a few sweeps, but a column of 1e-15 may be a row of the model that is that short.
 """
-MOST_SWEEPS = 30
+MOST_JACOBI_SWEEPS = 30
 """Sweeps converge quadratically: random matrices with up to 24 columns, of any rank, take at most
 16.
 """
@@ -71,7 +71,7 @@ def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[A
         W, V = orthogonalized(jnp.pad(G, ((0, 0), (0, 1))))
         others = jnp.argsort(V[-1])[:-1]  # V has a 1 where the added column has come to stand
         return W[:, others], V[:-1, others]
-    floor = (NOISE * jnp.max(jnp.linalg.norm(G, axis=0), initial=0.0)) ** 2
+    floor = (SHORTEST_COLUMN * jnp.max(jnp.linalg.norm(G, axis=0), initial=0.0)) ** 2
     following = _next_round(k)
 
     def round_(_, carry):
@@ -85,7 +85,7 @@ def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[A
         return W, V, turned, count + 1
 
     start = (G, jnp.eye(k), jnp.asarray(True), 0)
-    W, V, _, _ = jax.lax.while_loop(lambda c: c[2] & (c[3] < MOST_SWEEPS), sweep, start)
+    W, V, _, _ = jax.lax.while_loop(lambda c: c[2] & (c[3] < MOST_JACOBI_SWEEPS), sweep, start)
     return W, V
 
 
@@ -96,7 +96,7 @@ def _rotated(W, V, floor) -> tuple[Array, Array, Bool[Array, ""]]:
     half = W.shape[1] // 2
     a, b = W[:, :half], W[:, half:]
     aa, bb, ab = jnp.sum(a * a, axis=0), jnp.sum(b * b, axis=0), jnp.sum(a * b, axis=0)
-    needed = (ab * ab > ROUND_OFF**2 * aa * bb) & (jnp.minimum(aa, bb) > floor)
+    needed = (ab * ab > EPSILON**2 * aa * bb) & (jnp.minimum(aa, bb) > floor)
     zeta = (bb - aa) / jnp.where(needed, 2 * ab, 1.0)
     tangent = jnp.where(zeta >= 0, 1.0, -1.0) / (jnp.abs(zeta) + jnp.hypot(1.0, zeta))
     tangent = jnp.where(needed, tangent, 0.0)

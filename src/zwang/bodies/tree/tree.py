@@ -235,10 +235,12 @@ class BodyTree:
     def _balls(self) -> tuple[np.ndarray, np.ndarray]:
         """Entries of all ball joints in q, (n, 4), and in v, (n, 3)."""
         balls = np.array(self.branching.balls)
-        return tuple(
-            np.stack([x for x, b in zip(self.branching.places(1, k), balls, strict=True) if b])
-            for k in (4, 3)
-        )  # type: ignore
+
+        def entries(k: int) -> np.ndarray:
+            places = zip(self.branching.places(1, k), balls, strict=True)
+            return np.stack([x for x, is_ball in places if is_ball])
+
+        return entries(4), entries(3)
 
     def _velocity_map(self, q, t, p):
         in_q, in_v = self._balls()

@@ -46,7 +46,7 @@ LEGS = tuple(f"leg {i + 1}" for i in range(6))
 LOWER = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
 UPPER = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
 """Directions of the joints on the base and on the platform."""
-HALF = 0.35
+HALF_GAP = 0.35
 """Distance [m] of the center of mass of cylinder and piston from the joint at their end."""
 Z = np.array([0.0, 0.0, 1.0])
 
@@ -58,7 +58,7 @@ def build(
     and turning.
     """
     bodies = rigid_body(gravity)
-    slender = (leg_mass * HALF**2 / 3, leg_mass * HALF**2 / 3, leg_mass * 0.05**2 / 2)
+    slender = (leg_mass * HALF_GAP**2 / 3, leg_mass * HALF_GAP**2 / 3, leg_mass * 0.05**2 / 2)
     part = module(bodies, leg_mass, slender, "part")
     disk = platform_mass * top**2
     lower, upper = (
@@ -82,7 +82,7 @@ def build(
     def spring(q, t, p):
         extension = (
             direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3])
-            + 2 * HALF
+            + 2 * HALF_GAP
             - p["relaxed"]
         )
         return 0.5 * p["stiffness"] * extension**2
@@ -100,11 +100,11 @@ def build(
     def on_base(q, t, p):
         cylinders = q[[f"{n}.cylinder" for n in LEGS]]
         turned = jnp.sum(crossed * direction(cylinders, np.eye(3)[1]), axis=1)
-        return jnp.concatenate([(point(cylinders, -HALF * Z) - lower).ravel(), turned])
+        return jnp.concatenate([(point(cylinders, -HALF_GAP * Z) - lower).ravel(), turned])
 
     def on_platform(q, t, p):
         return (
-            point(q[[f"{n}.piston" for n in LEGS]], HALF * Z) - point(q["platform"], upper)
+            point(q[[f"{n}.piston" for n in LEGS]], HALF_GAP * Z) - point(q["platform"], upper)
         ).ravel()
 
     weight = (
@@ -126,9 +126,9 @@ def build(
         [
             *(
                 np.r_[
-                    lower[i] + HALF * unit[i],
+                    lower[i] + HALF_GAP * unit[i],
                     turns[i],
-                    lower[i] + axes[i] - HALF * unit[i],
+                    lower[i] + axes[i] - HALF_GAP * unit[i],
                     turns[i],
                 ]
                 for i in range(6)
@@ -172,7 +172,7 @@ def _scene(lower, upper) -> Scene:
     def seen(q):
         poses = np.asarray(q).reshape(len(q), -1, 7)
         legs, plate = poses[:, :12], poses[:, 12:]
-        axes = HALF * np.asarray(direction(legs, Z))
+        axes = HALF_GAP * np.asarray(direction(legs, Z))
         both = np.stack([legs[..., :3] - axes, legs[..., :3] + axes], axis=2).reshape(len(q), -1, 3)
         return Seen(
             np.concatenate(
@@ -214,5 +214,5 @@ def _leg_velocity(axis, crossed, u) -> np.ndarray:
     omega = omega + n * (
         crossed @ np.cross(omega, R[:, 1])
     )  # the spin that keeps the second axis of the joint across the first
-    swing = HALF * np.cross(omega, n)
+    swing = HALF_GAP * np.cross(omega, n)
     return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]

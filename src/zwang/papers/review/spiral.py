@@ -18,10 +18,10 @@ from zwang.gallery import Example
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import curves
 
-DURATION = 30.0
+SPIRAL_DURATION = 30.0
 ODE45 = "RK45 as ode45 by default"
 SETTINGS = {
-    ODE45: {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": DURATION / 10},
+    ODE45: {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": SPIRAL_DURATION / 10},
     "RK45, rtol 1e-3": {"method": "RK45", "rtol": 1e-3, "atol": 1e-6},
     "RK45, rtol 1e-6": {"method": "RK45", "rtol": 1e-6, "atol": 1e-9},
     "RK45, rtol 1e-10": {"method": "RK45", "rtol": 1e-10, "atol": 1e-12},
@@ -68,7 +68,9 @@ def _histories(example: Example) -> dict[str, History]:
 
     start, found = np.r_[example.q0, example.v0], {}
     for name, settings in SETTINGS.items():
-        run = solve_ivp(lambda t, y: np.asarray(rate(t, y)), (0, DURATION), start, **settings)
+        run = solve_ivp(
+            lambda t, y: np.asarray(rate(t, y)), (0, SPIRAL_DURATION), start, **settings
+        )
         found[name] = History(run.t, run.y.T, run.nfev)
     run = example.run()
     calls = 12 * (
@@ -189,7 +191,7 @@ def _table(histories: dict[str, History]) -> Grid:
 
 def _charts(histories: dict[str, History]) -> list:
     run = histories[PROJECTED]
-    t = np.linspace(0, DURATION, 1200)
+    t = np.linspace(0, SPIRAL_DURATION, 1200)
     r, theta = (np.interp(t, run.t, y) for y in (np.log(run.y[:, 0]), run.y[:, 1]))
     r = np.exp(r)
     errors = {name: (h.t, h.errors[0]) for name, h in histories.items()}
