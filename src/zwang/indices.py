@@ -30,7 +30,7 @@ def beyond(closed: ClosedJaxpr) -> tuple[int, int] | None:
         closed: a traced function (`jax.make_jaxpr`).
     """
     found: list[tuple[int, int]] = []
-    _follow(closed.jaxpr, [_constant(x) for x in closed.consts], [], found)
+    _interpreted(closed.jaxpr, [_constant(x) for x in closed.consts], [], found)
     return found[0] if found else None
 
 
@@ -45,7 +45,7 @@ def _constant(value) -> np.ndarray | None:
     return np.asarray(value)
 
 
-def _follow(jaxpr, consts: Sequence, inputs: Sequence, found: list) -> list:
+def _interpreted(jaxpr, consts: Sequence, inputs: Sequence, found: list) -> list:
     """Known values of a program's outputs; indices beyond the end are added to `found`."""
     values: dict[Any, np.ndarray | None] = {}
     values.update(zip(jaxpr.constvars, consts, strict=False))
@@ -105,7 +105,7 @@ def _opened(program, inputs: list, found: list) -> list:
     consts = [_constant(x) for x in getattr(program, "consts", ())]
     # of a loop only what stays the same is handed over; the rest is unknown
     inputs = [*inputs, *[None] * (len(jaxpr.invars) - len(inputs))]
-    return _follow(jaxpr, consts, inputs, found)
+    return _interpreted(jaxpr, consts, inputs, found)
 
 
 def _judge(eqn, given: list, found: list) -> None:

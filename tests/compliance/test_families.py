@@ -81,7 +81,7 @@ def test_every_gain_fits_some_order(key):
     assert any(example(order) is not None for order in range(1, 5))
 
 
-WRAPPERS = {"ByName", "ReplicatedConstraint", "Leading", "Prolonged"}
+WRAPPERS = {"ByName", "ReplicatedConstraint", "Leading", "DifferentiatedConstraint"}
 """Constraints of other packages that pass on a member's equations, and are no kind of their own."""
 
 

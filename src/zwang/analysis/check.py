@@ -122,7 +122,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
 
     Args:
         model: the model.
-        q, v: state, shapes (nq,) and (nv,); v is zero unless given.
+        q, v: state, shapes (nq,) and (nv,); v is zero by default.
         t: time [s].
         params: parameters that differ from the model's.
 
@@ -246,7 +246,9 @@ def _nearby(dynamics: Dynamics, s: State) -> list[State]:
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
-    """Kind of each constraint, told by evaluating all of them at random states and times nearby."""
+    """Kind of each constraint, found by evaluating all of them at random states and times
+    nearby.
+    """
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
     at = lambda q=s.q, v=s.v, t=s.t: pieces(dynamics, State(q, v, t))

@@ -33,10 +33,10 @@ class Shape:
 
     Attributes:
         kind: one of `SIZES`.
-        size: its numbers, as `SIZES` names them [m]; a mesh has scales, (1, 1, 1) unless given.
+        size: its numbers, as `SIZES` names them [m]; a mesh has scales, (1, 1, 1) by default.
         position: of its origin in the body's axes [m], shape (3,).
         orientation: of its axes in the body's, a unit quaternion (w, x, y, z).
-        color: red, green, blue and opacity between 0 and 1; the viewer's own unless given.
+        color: red, green, blue and opacity between 0 and 1; the viewer's own by default.
         file: of a mesh: its path (.stl or .obj).
 
     Raises:

@@ -95,8 +95,8 @@ def command(
         "max_steps": max_steps,
         "step": step,
         "start_tolerance": start_tolerance,
+        "atol": None if atol is None else number_or_list(atol, "--atol"),
     }
-    asked["atol"] = None if atol is None else number_or_list(atol, "--atol")
     interrupted = ""
     with Bar(not quiet) as bar, Interruption() as interruption, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
@@ -120,8 +120,8 @@ def command(
                 f"{target.name} does not say how long to run: give --duration S, or define "
                 "duration in the file."
             )
-        folder = made_folder(_folder(out, target.name))
         phases = [_known_coordinate(target, name) for name in phase or ()]
+        folder = made_folder(_folder(out, target.name))
         run = _simulated(target, options, bar, wall, interruption)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
@@ -136,14 +136,18 @@ def command(
     if interrupted:
         complain(interrupted)
     if run.result.is_failure:
-        here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
-        complain(
-            f"{target.name} stopped at {here}: {fitted(run.result.sentence)}; "
-            f"what was reached is in {folder}."
-        )
+        complain(_stopped(run, summary, target.name, folder))
     if interrupted or run.result.name == "INTERRUPTED":
         return INTERRUPTED
     return RUN_FAILED if run.result.is_failure else 0
+
+
+def _stopped(run, summary, name: str, folder: Path) -> str:
+    """Why a run ended early, and where the part that was computed is."""
+    here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
+    return (
+        f"{name} stopped at {here}: {fitted(run.result.sentence)}; what was reached is in {folder}."
+    )
 
 
 def _left_out(folder: Path) -> str:

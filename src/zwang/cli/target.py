@@ -17,8 +17,8 @@ from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
-"""Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before
-JAX is imported.
+"""Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
+name is reported before JAX is imported.
 """
 FILES = (".py", ".toml", *ROBOTS)
 ROBOT_DURATION = 2.0
@@ -60,7 +60,7 @@ class Target:
 
 def locate(model: str) -> Path | None:
     """The file that MODEL is, or None for a gallery name; needs no JAX, so that a misspelling is
-    told at once.
+    reported at once.
 
     Raises:
         UserError: for a missing file, a file of another kind, or an unknown name.
@@ -197,7 +197,7 @@ def _from_robot(path: Path) -> Target:
 
     robot = read(path)
     start = robot.start_state
-    told = tuple(
+    warnings = tuple(
         f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported
     )
     return Target(
@@ -206,7 +206,7 @@ def _from_robot(path: Path) -> Target:
         start.q,
         start.v,
         {"duration": ROBOT_DURATION},
-        warnings=told,
+        warnings=warnings,
         scene=scene(robot),
     )
 

@@ -39,7 +39,7 @@ class Linkage:
     Attributes:
         bars: coordinates (nq,) → ends of all bars, shape (bars, 2 ends, 2).
         unit: unit of lengths.
-        until: last instant [s]; the end of the run unless given.
+        until: last instant [s]; the end of the run by default.
     """
 
     bars: Callable[[np.ndarray], np.ndarray]
@@ -61,8 +61,8 @@ class Linkage:
         ]
         curves += [joined(last, color=PALETTE[0], width=2.4)]
         curves += [joined([last.reshape(-1, 2)], color=PALETTE[1], width=0, marker="o")]
-        told = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
-        return one(curves, f"x [{self.unit}]", f"y [{self.unit}]", equal=True, heading=told)
+        heading = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
+        return one(curves, f"x [{self.unit}]", f"y [{self.unit}]", equal=True, heading=heading)
 
 
 def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Picture]:

@@ -131,11 +131,11 @@ def error(run):
 def _error(run):
     t = run.steps.t
     paper = Curve(t, 0.01, color=MUTED, width=0.8, dash=(3.0, 1.5))
-    told = Label((t[0], 0.01), "the paper's 0.01 m/s", MUTED, (0.0, 3.0))
+    limit = Label((t[0], 0.01), "the paper's 0.01 m/s", MUTED, (0.0, 3.0))
     return one(
         [Curve(t, np.maximum(error(run), 1e-16)), paper],
         "time [s]",
         "‖β‖ [m/s]",
         logarithmic=True,
-        labels=[told],
+        labels=[limit],
     )

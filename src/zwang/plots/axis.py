@@ -67,7 +67,7 @@ class Axis:
         ]
 
     def widened(self, scale: float) -> Axis:
-        """The same about the middle, with so many numbers per point."""
+        """The same about the middle, with the given count of numbers per point."""
         middle, half = (self.low + self.high) / 2, scale * self.length / 2
         return dataclasses.replace(self, low=middle - half, high=middle + half)
 

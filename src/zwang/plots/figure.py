@@ -104,7 +104,7 @@ def _draw(axes, at: Place) -> None:
         ticks = [] if at.empty and way == "y" else along.ticks()
         ruler = getattr(axes, f"{way}axis")
         ruler.set_major_locator(FixedLocator([x for x, _ in ticks]))
-        ruler.set_major_formatter(FixedFormatter([told for _, told in ticks]))
+        ruler.set_major_formatter(FixedFormatter([number for _, number in ticks]))
         ruler.set_minor_locator(NullLocator())
     axes.set_ylabel(plain(at.panel.ylabel))
     axes.yaxis.set_label_coords((NAME - at.left) / at.x.length, 0.5)

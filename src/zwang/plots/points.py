@@ -9,7 +9,8 @@ MOST_POINTS = 800
 that no peak is lost.
 """
 STEP, MOST_STAIRS = 0.5, 4000
-"""A path keeps a point per so much of its length [point], and about so many at most."""
+"""Length of a path between the points that it keeps [point], and about how many these are at most.
+"""
 FAR = 1e4
 """Points farther than this from the picture are drawn there [point]: programs that show SVG count
 in single precision.

@@ -54,7 +54,7 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
 
     Args:
         picture: what is drawn.
-        title: read out by screen readers; that of the picture unless given.
+        title: read out by screen readers; that of the picture by default.
         key: distinguishes its identifiers from others of the page.
         themed: whether colors are the CSS variables of the page, for light and dark, on its own
             ground; plain ones on white otherwise.
@@ -87,8 +87,8 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
 
 def grid(at: Place) -> list[str]:
     """Lines at the ticks, the two axes, and what goes up."""
-    told = at.y.ticks() if not at.empty else []
-    x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in told])
+    ticks = at.y.ticks() if not at.empty else []
+    x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in ticks])
     lines = [f"M{a:.2f} {at.top:.2f}v{at.y.length:.2f}" for a in x] + [
         f"M{at.left:.2f} {b:.2f}h{at.x.length:.2f}" for b in y
     ]
@@ -96,7 +96,7 @@ def grid(at: Place) -> list[str]:
     axes = f"M{at.left:.2f} {at.top:.2f}v{at.y.length:.2f}h{at.x.length:.2f}"
     numbers = [
         text(at.left - 5.5, b + 2.8, number, MUTED, SMALL_TEXT, "end")
-        for b, (_, number) in zip(y, told, strict=True)
+        for b, (_, number) in zip(y, ticks, strict=True)
     ]
     name, room = at.panel.ylabel, at.y.length + 2 * min(at.head, BOTTOM / 2)
     size = max(TINY_TEXT, min(TEXT, TEXT * room / wide(name, TEXT))) if name else TEXT
@@ -112,8 +112,8 @@ def grid(at: Place) -> list[str]:
 def across(at: Place, name: str) -> list[str]:
     """Numbers and name of the axis across, below the last panel."""
     numbers = [
-        text(at.left + float(at.x.at(tick)), at.bottom + 12.5, told, MUTED, SMALL_TEXT, "middle")
-        for tick, told in at.x.ticks()
+        text(at.left + float(at.x.at(tick)), at.bottom + 12.5, number, MUTED, SMALL_TEXT, "middle")
+        for tick, number in at.x.ticks()
     ]
     return [
         *numbers,
@@ -262,13 +262,13 @@ def element(name: str, content: str = "", **attributes: str | float) -> str:
     """An element; attributes with a hyphen are given with an underscore, empty ones are left
     out.
     """
-    told = {
+    texts = {
         key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".")
         if isinstance(x, float)
         else str(x)
         for key, x in attributes.items()
     }
-    inside = "".join(f' {key}="{escape(UNKNOWN.sub("�", x))}"' for key, x in told.items() if x)
+    inside = "".join(f' {key}="{escape(UNKNOWN.sub("�", x))}"' for key, x in texts.items() if x)
     return f"<{name}{inside}>{content}</{name}>" if content else f"<{name}{inside}/>"
 
 

@@ -23,7 +23,7 @@ def controller(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Controller:
-    """A servo, the model's own unless given, bound to the model without its control, checked;
+    """A servo, by default the model's own, bound to the model without its control, checked;
     compiles nothing.
 
     Raises:
@@ -66,13 +66,13 @@ def control(
     Args:
         model: the model; its passive constraints react to the control.
         servo: servo constraints, actuators, gains and the choice among controls; the model's own
-            unless given: `zw.control(model, q=q, v=v)`. One that is given takes the place of the
+            by default: `zw.control(model, q=q, v=v)`. One that is given takes the place of the
             model's own.
         q: coordinates, shape (nq,).
         v: velocities, shape (nv,).
         t: time [s].
         params: parameters that differ from the model's.
-        pseudoinverse: method for A⊕ of the passive constraints; `zw.Proximal()` unless given.
+        pseudoinverse: method for A⊕ of the passive constraints; `zw.Proximal()` by default.
         throw: raise on failure; otherwise read `Control.result`. Inside `jit`, `vmap` and `grad`
             nothing is raised.
 

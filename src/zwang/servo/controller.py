@@ -26,7 +26,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged, chain
+from zwang.servo.lie_derivative import NATURAL_DEGREE, DifferentiatedConstraint, chain
 from zwang.servo.limits import limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
 
@@ -66,7 +66,7 @@ class Controller(eqx.Module):
         members = [
             c
             if servo.degrees[c.name] == NATURAL_DEGREE[c.level]
-            else Prolonged(c, dynamics, servo.degrees[c.name])
+            else DifferentiatedConstraint(c, dynamics, servo.degrees[c.name])
             for c in servo.constraints
         ]
         self.rows = Constraints(members, dynamics.system, dynamics.p)

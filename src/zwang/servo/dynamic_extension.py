@@ -88,10 +88,10 @@ def dynamic_extension(
 
     Args:
         model: the model.
-        servo: constraints, actuation and gains, the model's own unless given; gains must fit any
+        servo: constraints, actuation and gains, the model's own by default; gains must fit any
             order (a number, `Rate`), or the one that is found (`Poles`).
         q, v, t: the start of the run.
-        inputs: actuator → its control at the start; unless given, the controls that come nearest to
+        inputs: actuator → its control at the start; by default the controls that come nearest to
             holding the acceleration at zero there. A quadrotor without thrust cannot be steered.
         params: parameters that differ from the model's.
         highest: relative degree at which to give up.

@@ -132,7 +132,7 @@ def extended_model(model: Model, servo: Servo, lengths: tuple[int, ...], **optio
         model: the model without control.
         servo: its servo, whose actuators the integrators are put before.
         lengths: number of integrators before each actuator.
-        options: what the extended servo has besides constraints and actuation, such as `degrees`.
+        options: further arguments of the extended servo, such as `degrees`.
     """
     chains = Chains(model.system, lengths)
     constraints = [Leading(c, model.system) for c in model.constraints.members]

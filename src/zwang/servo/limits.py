@@ -40,7 +40,7 @@ the entries at a limit are found.
 AT_LIMIT = 1e-12
 """Relative distance from a limit [1] up to which a control counts as being at it."""
 MOST_STEPS = 10
-"""Changes of the active set at most, per actuator; one is enough as a rule. Beyond it the control
+"""Changes of the active set at most, per actuator; one is usually enough. Beyond it the control
 reached so far is taken: it is
 within its limits, and its residual is reported as always.
 """
@@ -58,7 +58,7 @@ class Limits(eqx.Module):
     """Limits of the actuators; arrays, so that other limits compile nothing.
 
     Args:
-        lower, upper: limits of u [N, N·m …], a number or one per actuator; none unless given.
+        lower, upper: limits of u [N, N·m …], a number or one per actuator; none by default.
         rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It
             needs a controller that remembers its last control: `zw.simulate(...,
             loop=zw.Loop(sample_time=...))`; the first control of a run is free.

@@ -29,7 +29,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
-from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
+from zwang.servo.lie_derivative import NATURAL_DEGREE, DifferentiatedConstraint
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
@@ -95,7 +95,7 @@ def relative_degree(
 
     Args:
         model: the model.
-        servo: constraints and actuation, the model's own unless given; its gains and `degrees` do
+        servo: constraints and actuation, the model's own by default; its gains and `degrees` do
             not matter here.
         q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this
             state alone.
@@ -191,7 +191,7 @@ def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, deg
     if degree == 0:
         D = constraint.acceleration_rows(system, s.q, s.v, s.t, p)[0]
     else:
-        y = Prolonged(constraint, dynamics, degree)
+        y = DifferentiatedConstraint(constraint, dynamics, degree)
         D = jax.jacfwd(lambda v: y.velocity_residual(system, s.q, v, s.t, p))(s.v)
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FEWEST_MEMBERS = 16
 """Members that a core must have to itself, at least, before another one takes part."""
 CHUNK_OF_MEMBERS, WIDE = 32, 256
-"""Members in one call unless given. On a processor as many as fill its registers and fit into a
+"""Members in one call by default. On a processor as many as fill its registers and fit into a
 core's cache (five-bar, processor
 seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them;
 elsewhere more, for width is speed.
@@ -252,7 +252,7 @@ def batch(
             members.
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
             lost in every step. The `violation` that it leaves is found in double precision.
-        compiler: `zw.Fused()` for so many members that the compiler may take half a minute: on a
+        compiler: `zw.Fused()` pays where the members are worth half a minute of compiling: on a
             processor all members of a chunk run in one kernel, in half the time (docs/performance),
             if the model fits into one. Otherwise as in `zw.program`.
         often: replaced by `compiler=zw.Fused()`.

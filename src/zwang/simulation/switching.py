@@ -34,7 +34,7 @@ from zwang.tracing import outcome, returned
 
 Condition = float | Callable
 ACCUMULATING, STEADY = 8, 0.05
-"""So many intervals in a row, each shorter than the last by one ratio up to this relative spread,
+"""This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
 go on for ever in a finite time
 (Zeno): a ball that bounces ever lower.
 """
@@ -60,7 +60,7 @@ class Switch:
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
             loss is reported. "impact-free": refused unless the velocity meets the constraint
             already. The position must be met in any case.
-        initially: whether it holds at the start; unless given, it does if there is nothing that
+        initially: whether it holds at the start; by default it does if there is nothing that
             switches it on.
 
     Raises:

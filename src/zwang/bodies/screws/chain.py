@@ -69,10 +69,10 @@ class OpenChain:
         tool: where the tool is at q = 0: a place [m], shape (3,), or a rigid motion, shape (4, 4);
             it moves with the last link.
         gravity: acceleration of gravity [m/s²], shape (3,).
-        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (n,); none unless
-            given.
+        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (n,); none by
+            default.
         potential: `(q, t, p)` → further potential energy [J], e.g. of springs; its force is
-            derived; none unless given.
+            derived; none by default.
 
     Attributes:
         system: the `zw.System`.

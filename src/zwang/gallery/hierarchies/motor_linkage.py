@@ -67,27 +67,7 @@ def build(
     """The model, at rest with the crank to the right and no current, when the voltage is switched
     on.
     """
-    motor = HigherOrder(
-        {"current": 1, "angle": 2},
-        mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),
-        force=lambda x, t, p: jnp.stack(
-            [
-                p["voltage"] - p["resistance"] * x["current"][0] - p["constant"] * x["angle"][1],
-                p["constant"] * x["current"][0] - p["friction"] * x["angle"][1],
-            ]
-        ),
-        params={
-            "inductance": inductance,
-            "rotor": rotor,
-            "resistance": resistance,
-            "constant": torque_constant,
-            "friction": friction,
-            "voltage": voltage,
-        },
-        potential=lambda x, t, p: jnp.zeros(()),
-        units={"current": "C/s", "angle": "rad"},
-        name="motor",
-    )
+    motor = _motor(inductance, rotor, resistance, torque_constant, friction, voltage)
     bars = PlanarBodies(
         [
             Body("crank", crank_mass, crank_mass * crank**2 / 12),
@@ -135,6 +115,31 @@ def build(
         description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, "
         "from rest.",
         figures={"Current": _picture, "Linkage": Linkage(ends, until=0.6)},
+    )
+
+
+def _motor(inductance, rotor, resistance, torque_constant, friction, voltage):
+    """A motor's circuit, of first order, with its rotor, of second."""
+    return HigherOrder(
+        {"current": 1, "angle": 2},
+        mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),
+        force=lambda x, t, p: jnp.stack(
+            [
+                p["voltage"] - p["resistance"] * x["current"][0] - p["constant"] * x["angle"][1],
+                p["constant"] * x["current"][0] - p["friction"] * x["angle"][1],
+            ]
+        ),
+        params={
+            "inductance": inductance,
+            "rotor": rotor,
+            "resistance": resistance,
+            "constant": torque_constant,
+            "friction": friction,
+            "voltage": voltage,
+        },
+        potential=lambda x, t, p: jnp.zeros(()),
+        units={"current": "C/s", "angle": "rad"},
+        name="motor",
     )
 
 

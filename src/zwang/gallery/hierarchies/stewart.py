@@ -14,6 +14,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
@@ -71,31 +72,7 @@ def build(
     )  # first axis of each universal joint
     length = np.linalg.norm(axes, axis=1)
 
-    def prismatic(q, t, p):
-        cylinder, piston = q["cylinder"], q["piston"]
-        x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
-        apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
-        return jnp.stack(
-            [x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])]
-        )
-
-    def spring(q, t, p):
-        extension = (
-            direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3])
-            + 2 * HALF_GAP
-            - p["relaxed"]
-        )
-        return 0.5 * p["stiffness"] * extension**2
-
-    leg = Hierarchy(
-        [
-            [Module(part, name="cylinder"), Module(part, name="piston")],
-            [Holonomic(prismatic, name="prismatic")],
-        ],
-        potential=spring,
-        params={"stiffness": stiffness, "relaxed": 1.0},
-        name="leg",
-    )
+    leg = _leg(part, stiffness)
 
     def on_base(q, t, p):
         cylinders = q[[f"{n}.cylinder" for n in LEGS]]
@@ -155,6 +132,36 @@ def build(
             "Heave": curve("platform.z", "d/dt platform.vz"),
         },
         scene=_scene(lower, upper),
+    )
+
+
+def _leg(part: Model, stiffness: float) -> Model:
+    """A cylinder with its piston, and the spring between them."""
+
+    def prismatic(q, t, p):
+        cylinder, piston = q["cylinder"], q["piston"]
+        x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
+        apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
+        return jnp.stack(
+            [x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])]
+        )
+
+    def spring(q, t, p):
+        extension = (
+            direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3])
+            + 2 * HALF_GAP
+            - p["relaxed"]
+        )
+        return 0.5 * p["stiffness"] * extension**2
+
+    return Hierarchy(
+        [
+            [Module(part, name="cylinder"), Module(part, name="piston")],
+            [Holonomic(prismatic, name="prismatic")],
+        ],
+        potential=spring,
+        params={"stiffness": stiffness, "relaxed": 1.0},
+        name="leg",
     )
 
 

@@ -83,21 +83,7 @@ def build(
             "radius": platform,
         },
     )
-    chain = Hierarchy(
-        [
-            [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],
-            [
-                Holonomic(lambda q, t, p: q["motor.angle"] - q["bar.angle"], name="coupling"),
-                Holonomic(
-                    lambda q, t, p: (
-                        _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"])
-                    ),
-                    name="elbow",
-                ),
-            ],
-        ],
-        name="chain",
-    )
+    chain = _chain(motor, pivoted, rod)
     a, w, phase = np.array(TORQUES).T
     chains = [
         Module(
@@ -138,6 +124,25 @@ def build(
             "Mechanism": Linkage(lambda q: _lines(q, base, bar, link, platform)),
             "Path of the platform": curve("platform.x", "platform.y", equal=True),
         },
+    )
+
+
+def _chain(motor: Model, pivoted: Model, rod: Model) -> Model:
+    """Three modules with the joints between them."""
+    return Hierarchy(
+        [
+            [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],
+            [
+                Holonomic(lambda q, t, p: q["motor.angle"] - q["bar.angle"], name="coupling"),
+                Holonomic(
+                    lambda q, t, p: (
+                        _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"])
+                    ),
+                    name="elbow",
+                ),
+            ],
+        ],
+        name="chain",
     )
 
 

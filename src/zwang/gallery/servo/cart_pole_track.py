@@ -114,11 +114,6 @@ def build(
         place = lambda t: (prescribed(t)[0], free(t))
         rates = prescribed(np.asarray(0.0))[1], 0.0
 
-    def asked(run, what):
-        """What is asked for, if it is `what`, in the unit of its figure."""
-        path = swing * np.sin(frequency * run.t)
-        return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
-
     return Example(
         _closed_loop(
             cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate
@@ -134,24 +129,35 @@ def build(
                 else "path of the cart, and the pole swings."
             )
         ),
-        figures={
-            "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
-            "Position of the cart": over_time(
-                "position [m]",
-                lambda run: {"cart": run.q[:, 0], **asked(run, "cart")},
-                dashed=[ASKED],
-            ),
-            "Angle of the pole": over_time(
-                "angle from the horizontal [deg]",
-                lambda run: {"pole": np.degrees(run.q[:, 5]), **asked(run, "pole")},
-                dashed=[ASKED],
-            ),
-            "Force of the motor": controls("force [N]"),
-        },
+        figures=_figures(task, swing, frequency, rest),
         exact=lambda t: dict(
             zip(_names(), _pose(*place(np.asarray(t, float)), center), strict=True)
         ),
     )
+
+
+def _figures(task, swing, frequency, rest) -> dict:
+    """The linkage, both coordinates beside what is asked of one of them, and the force."""
+
+    def asked(run, what):
+        """What is asked for, if it is `what`, in the unit of its figure."""
+        path = swing * np.sin(frequency * run.t)
+        return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
+
+    return {
+        "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
+        "Position of the cart": over_time(
+            "position [m]",
+            lambda run: {"cart": run.q[:, 0], **asked(run, "cart")},
+            dashed=[ASKED],
+        ),
+        "Angle of the pole": over_time(
+            "angle from the horizontal [deg]",
+            lambda run: {"pole": np.degrees(run.q[:, 5]), **asked(run, "pole")},
+            dashed=[ASKED],
+        ),
+        "Force of the motor": controls("force [N]"),
+    }
 
 
 def _closed_loop(

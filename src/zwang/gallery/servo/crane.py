@@ -139,20 +139,25 @@ def build(
             f"{np.asarray(goal, float)} m in {travel_time:g} s; it starts {off} m off, which "
             f"decays with all poles at -{rate:g} 1/s."
         ),
-        figures={
-            "Path of the load": paths(
-                lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)],
-                ["load", "asked for"],
-            ),
-            "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
-            "Error of the load": over_time(
-                "error [m]",
-                lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True)),
-            ),
-            "Forces": controls("force [N]"),
-        },
+        figures=_figures(begin, way, travel_time),
         exact=lambda t: dict(zip(COORDINATES, carried(np.asarray(t, float)), strict=True)),
     )
+
+
+def _figures(begin, way, travel_time) -> dict:
+    """Path, rope, error and forces."""
+    return {
+        "Path of the load": paths(
+            lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)],
+            ["load", "asked for"],
+        ),
+        "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
+        "Error of the load": over_time(
+            "error [m]",
+            lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True)),
+        ),
+        "Forces": controls("force [N]"),
+    }
 
 
 def _system() -> System:

@@ -121,19 +121,9 @@ def build(
         q0, v0 = along(place, 0.0)
         wanted = Holonomic(_tracked, name=task)
         exact = lambda t: dict(zip(COORDINATES, place(np.asarray(t)).T, strict=True))
-        beside = lambda run: _beside_path(run, amplitude, harmonics)
-        figures = {"Link angles": over_time("angle [rad]", beside, dashed=["path 1", "path 2"])}
     else:
         q0, v0 = np.zeros(4), np.r_[np.asarray(speeds, float), 0.0, 0.0]
         wanted, exact = Nonholonomic(lambda q, v, t, p: v[0] + v[1], name=task), None
-        figures = {
-            "Error of the constraint": over_time(
-                "sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}
-            ),
-            "Link velocities": over_time(
-                "velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}
-            ),
-        }
     servo = Servo(
         [wanted],
         MOTORS,
@@ -152,22 +142,39 @@ def build(
             f"{'on the sum of the link velocities' if task == 'speeds' else 'on both link angles'} "
             f"is differentiated {DEGREES[task]} times until the motors reach it."
         ),
-        figures={
-            **figures,
-            "Joint twist": over_time(
-                "motor angle − link angle [rad]",
-                lambda run: {
-                    "joint 1": run.q[:, 2] - run.q[:, 0],
-                    "joint 2": run.q[:, 3] - run.q[:, 1],
-                },
-            ),
-            "Motor torques": controls("torque [N m]"),
-        },
+        figures=_figures(task, amplitude, harmonics),
         exact=exact,
         scene=bars_scene(
             lambda q: _drawn(q, length, center[1]), ("link 1", "link 2"), traces=("link 2.end",)
         ),
     )
+
+
+def _figures(task, amplitude, harmonics) -> dict:
+    """What the task asks for, then springs and motors."""
+    if task == "angles":
+        beside = lambda run: _beside_path(run, amplitude, harmonics)
+        figures = {"Link angles": over_time("angle [rad]", beside, dashed=["path 1", "path 2"])}
+    else:
+        figures = {
+            "Error of the constraint": over_time(
+                "sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}
+            ),
+            "Link velocities": over_time(
+                "velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}
+            ),
+        }
+    return {
+        **figures,
+        "Joint twist": over_time(
+            "motor angle − link angle [rad]",
+            lambda run: {
+                "joint 1": run.q[:, 2] - run.q[:, 0],
+                "joint 2": run.q[:, 3] - run.q[:, 1],
+            },
+        ),
+        "Motor torques": controls("torque [N m]"),
+    }
 
 
 def _drawn(q, length, center):

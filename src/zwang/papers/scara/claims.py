@@ -138,13 +138,13 @@ def _equations() -> list[Claim]:
             state.constraint_force - torques,
         ),
     ]
-    made = []
-    for place, what, printed, off in listed:
-        largest = float(np.abs(off).max())
-        made.append(
-            Claim(place, what, printed, f"deviation {_short(largest)}", compared(largest < AGREED))
-        )
-    return made
+    return [_compared(*line) for line in listed]
+
+
+def _compared(place: str, what: str, printed: str, off) -> Claim:
+    """A claim that holds where nothing is off by more than `AGREED`."""
+    largest = float(np.abs(off).max())
+    return Claim(place, what, printed, f"deviation {_short(largest)}", compared(largest < AGREED))
 
 
 def _writing() -> list[Claim]:
@@ -302,7 +302,7 @@ def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> l
             f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the "
             f"integrator. At ode45's default tolerances the same run ends with {_short(low)} to "
             f"{_short(high)} m, depending on nothing but its first step: a printed error no "
-            "larger than that cannot be told from the integrator's."
+            "larger than that cannot be distinguished from the integrator's."
         )
         if name == "z":
             why = "5e−4 m/s times 20 s, which the paper does not give as the end of its runs."

@@ -58,10 +58,10 @@ class Interpolant:
             guess = np.where(on_step[:, None], guess, reached)
         else:
             guess = self._through_steps(times, guess, on_step, last + 1)
-        settled, rows = in_blocks(lambda *x: _settled(self.flow, *x), times, guess, held)
+        projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
         structure = self.flow.dynamics.structure
         seen = DenseRows(rows) if structure is None else SparseRows(rows, structure.layout)
-        return np.where(on_step[:, None], self.y[last], settled), seen
+        return np.where(on_step[:, None], self.y[last], projected), seen
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""
@@ -117,7 +117,7 @@ def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y,
 
 
 @program
-def _settled(flow: ConstrainedVectorField, t, y, applied):
+def _projected(flow: ConstrainedVectorField, t, y, applied):
     def one(x):
         t, y, u = x
         held = flow.with_input(u)

@@ -324,8 +324,8 @@ class Run:
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
-            variables: names; q, v, violation and energy unless given, of a closed loop the control
-                and the tracking error, too.
+            variables: names; by default q, v, violation and energy, and of a closed loop also the
+                control and the tracking error.
         """
         from zwang.simulation.results.plot import plot
 

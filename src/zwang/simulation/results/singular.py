@@ -24,7 +24,7 @@ INVERSE_ITERATIONS = 6
 their ratio or more.
 """
 FIRST, SPARE = 8, 4
-"""Vectors of the first search, and those carried besides the wanted ones."""
+"""Vectors of the first search, and those carried in addition to the wanted ones."""
 
 
 class AbstractRows(abc.ABC):
