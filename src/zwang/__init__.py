@@ -48,6 +48,7 @@ _HOME = {
     "Tsit5": "stepping",
     "Kvaerno5": "stepping",
     "Rattle": "stepping",
+    "Bosh3": "stepping.bosh3",
     "Proximal": "algebra.pseudoinverse",
     "CompleteOrthogonal": "algebra.pseudoinverse",
     "SVD": "algebra.pseudoinverse",
@@ -56,6 +57,7 @@ _HOME = {
     "Greville": "algebra.pseudoinverse",
     "Householder": "algebra.pseudoinverse",
     "GramSchmidt": "algebra.pseudoinverse",
+    "Jacobi": "algebra.pseudoinverse.jacobi",
     "UdwadiaKalaba": "dynamics.formulation",
     "Campbell": "dynamics.formulation",
     "CampbellSingular": "dynamics.formulation",
@@ -75,6 +77,7 @@ _HOME = {
     "Poles": "servo",
     "Rate": "servo",
     "Robust": "servo",
+    "Butterworth": "servo.gains.butterworth",
     "Limits": "servo",
     "Loop": "servo",
     "LeastNorm": "servo",
@@ -142,6 +145,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Proximal as Proximal
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
+    from zwang.algebra.pseudoinverse.jacobi import Jacobi as Jacobi
     from zwang.analysis.check import check as check
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
@@ -204,6 +208,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import relative_degree as relative_degree
     from zwang.servo import with_found_degrees as with_found_degrees
     from zwang.servo import zero_dynamics as zero_dynamics
+    from zwang.servo.gains.butterworth import Butterworth as Butterworth
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
     from zwang.simulation.batch import Batch as Batch
@@ -220,3 +225,4 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.stepping.bosh3 import Bosh3 as Bosh3
