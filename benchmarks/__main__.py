@@ -33,6 +33,7 @@ NAMES = (
     "crossing",
     "compile",
     "startup",
+    "first",
     "batch",
     "gradients",
     "hierarchy",

@@ -44,7 +44,7 @@ def run() -> dict:
             "warm without report": median([*job, "--no-report"]),
             "warm, nothing kept": median(job, ZWANG_KEEP="0"),
             "warm / first": warm / first,
-            "parts": {"first": _parts(said), "warm": _parts(parts)},
+            "parts": {"first": parts(said), "warm": parts(parts)},
         }
     print("whole process                                   seconds")
     for name, what in (
@@ -64,7 +64,7 @@ def run() -> dict:
     return results
 
 
-def _parts(said: str) -> dict[str, float]:
+def parts(said: str) -> dict[str, float]:
     """Seconds by phase, from the closing table."""
     line = next(line for line in said.splitlines() if line.startswith("wall time")).partition(":")[
         2

@@ -80,8 +80,8 @@ def compiled(monkeypatch, compilers_as_asked):
     """What is compiled by `zw.program` from now on, none of it at hand from another test."""
     programs, compile_flat = [], lowering.compile_flat
 
-    def watched(*given):
-        made = compile_flat(*given)
+    def watched(*given, **how):
+        made = compile_flat(*given, **how)
         programs.append(made.compiled)
         return made
 

@@ -1,6 +1,6 @@
 """`python -m zwang`."""
 
-from zwang.cli import main
+from zwang.cli import console
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    console()

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import dense_mass
+from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
 from zwang.mechanism import (
     KINDS,
@@ -121,7 +121,7 @@ def agreement(mechanism: Mechanism, duration: float, rtol: float = 1e-13) -> flo
 
 
 def accelerated(at) -> np.ndarray:
-    """v̇ of `Pieces`, by Gauss's principle written as one linear system."""
+    """v̇ of `ModelEvaluation`, by Gauss's principle written as one linear system."""
     A, M = np.asarray(at.A), dense_mass(np.asarray(at.M))
     both = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
     return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
@@ -136,10 +136,10 @@ def test_accelerations_are_alike_in_both_coordinates(seed, world):
     points, zero = {"offset": layout.offset, "orientation": layout.orientation}, jnp.zeros(())
     state = joint.compiled.tree.joint_state(State(layout.q, layout.v, zero), points)
     dynamics = joint.model.dynamics()
-    A = np.asarray(pieces(dynamics, state).A)
+    A = np.asarray(evaluate(dynamics, state).A)
     v = np.asarray(state.v) - np.linalg.pinv(A) @ (A @ np.asarray(state.v))
-    at = pieces(dynamics, State(state.q, jnp.asarray(v), zero))
-    maximal = pieces(mechanism.model.dynamics(), joint.body_state(state.q, v))
+    at = evaluate(dynamics, State(state.q, jnp.asarray(v), zero))
+    maximal = evaluate(mechanism.model.dynamics(), joint.body_state(state.q, v))
     for residual in (at.phi, at.psi, maximal.phi, maximal.psi):
         assert np.abs(residual).max() < 1e-13
     rate, step = accelerated(at), 1e-4

@@ -19,6 +19,7 @@ round-off and is left out.
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -63,6 +64,10 @@ class WeightedPseudoinverse(eqx.Module):
         · = r` asks for.
         """
         return self.mass.unweigh(self.C.solve(self.scale * r))
+
+    def columns(self, R: Float[Array, "m k"]) -> Float[Array, "k nv"]:
+        """`A⊕` of each column of R."""
+        return jax.vmap(self.correct, in_axes=1)(R)
 
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r` for residuals that are taken once more, by `refine`."""

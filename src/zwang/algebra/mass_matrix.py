@@ -52,6 +52,11 @@ class AbstractMass(eqx.Module):
     def dense(self) -> Float[Array, "nv nv"]:
         """`M` as a full matrix, for formulations that need it."""
 
+    @property
+    @abc.abstractmethod
+    def given(self) -> Array:
+        """M in the form in which it was given."""
+
     @abc.abstractmethod
     def is_positive(self) -> Bool[Array, ""]:
         """Whether the factorization succeeded, i.e. M is positive definite to working precision."""
@@ -59,6 +64,10 @@ class AbstractMass(eqx.Module):
 
 class DiagonalMass(AbstractMass):
     diagonal: Float[Array, " nv"]
+
+    @property
+    def given(self):
+        return self.diagonal
 
     def apply(self, x):
         return self.diagonal * x
@@ -92,6 +101,10 @@ class DenseMass(AbstractMass):
     def __init__(self, matrix: Float[Array, "nv nv"]):
         self.matrix, self.factor = matrix, Cholesky(matrix)
 
+    @property
+    def given(self):
+        return self.matrix
+
     def apply(self, x):
         return self.matrix @ x
 
@@ -123,6 +136,10 @@ class BlockDiagonalMass(AbstractMass):
 
     def __init__(self, blocks: Float[Array, "nb k k"]):
         self.blocks, self.factors = blocks, jax.vmap(Cholesky)(blocks)
+
+    @property
+    def given(self):
+        return self.blocks
 
     def _each(self, what, x):
         """`what` of each block's factor applied to its part of x, shape (nv, *k)."""

@@ -16,9 +16,9 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw, Control
-from zwang.dynamics.drift.consistent import pieces
 from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import (
     Start,
     begin,
@@ -140,7 +140,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
     for s in _nearby(dynamics, state):
-        M = np.asarray(pieces(dynamics, s).M)
+        M = np.asarray(evaluate(dynamics, s).M)
         refuse_asymmetric_mass(model, M, f"at q = {np.array2string(np.asarray(s.q), threshold=6)}")
     found = _diagnose(model, dynamics, state, start)
     if model.servo is None:
@@ -251,7 +251,7 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     """
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
-    at = lambda q=s.q, v=s.v, t=s.t: pieces(dynamics, State(q, v, t))
+    at = lambda q=s.q, v=s.v, t=s.t: evaluate(dynamics, State(q, v, t))
     differ = lambda x, y: (
         np.abs(np.asarray(x) - np.asarray(y)) > 1e-10 * (1 + np.abs(np.asarray(x)))
     )

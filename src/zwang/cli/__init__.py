@@ -23,7 +23,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -121,3 +121,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentence, code = explain(error)
         complain(sentence)
         return code
+
+
+def console() -> NoReturn:
+    """`main` as a program of its own: the process ends at once, even if the compiler is still at
+    work behind a run that has ended first.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    if (
+        "zwang.compile.background" in sys.modules
+        and sys.modules["zwang.compile.background"].abandon()
+    ):
+        os._exit(code)  # the compiler cannot be interrupted, and nothing is left to be cleaned up
+    sys.exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 
 
@@ -46,6 +47,8 @@ class WallTime:
     def _heard(self, event: str, duration_secs: float, **_: str | int) -> None:
         from zwang.compile import LOADED  # here, for it imports JAX
 
+        if threading.current_thread() is not threading.main_thread():
+            return  # what is compiled behind keeps no one waiting
         if event.startswith("/jax/core/compile/") or event == LOADED:
             now = time.perf_counter()
             self._pieces.append((max(now - duration_secs, self._mark), now))

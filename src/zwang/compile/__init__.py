@@ -31,7 +31,9 @@ from zwang.compile.events import LOADED as LOADED
 from zwang.compile.folder import cache_folder as cache_folder
 from zwang.compile.folder import processor as processor
 from zwang.compile.interface import BatchProgram as BatchProgram
+from zwang.compile.interface import BoundProgram as BoundProgram
 from zwang.compile.interface import over_members as over_members
+from zwang.compile.interface import prepared as prepared
 from zwang.compile.interface import program as program
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
 from zwang.compile.options import compiler_options as compiler_options

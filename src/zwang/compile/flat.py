@@ -51,6 +51,9 @@ class CompiledProgram:
     Args:
         compiled: arrays → list of arrays.
         skeleton: of the result (`FlatFunction`).
+
+    Attributes:
+        seconds: how long it took to make, where that was measured.
     """
 
     def __init__(self, compiled: Callable[..., list], skeleton: Any):
@@ -58,6 +61,7 @@ class CompiledProgram:
         self._constants = [None if isinstance(x, ArraySlot) else x for x in leaves]
         self._slots = [i for i, x in enumerate(leaves) if isinstance(x, ArraySlot)]
         self._compiled = compiled
+        self.seconds = 0.0
 
     def __call__(self, arrays: list) -> Any:
         leaves = list(self._constants)

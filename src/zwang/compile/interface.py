@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
@@ -22,6 +23,7 @@ from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.compilers import (
     AbstractCompiler,
     in_force,
+    is_plain,
     is_tracing_plain,
     plain_trace,
     requested,
@@ -62,7 +64,25 @@ def program(
     """
     wanted = requested(compiler, often, "zw.program")
     compiled: dict[Any, CompiledProgram] = {}
+    called_before: set[Any] = set()
     plain, jitted = _plain_jit(function), _filter_jit(function)
+
+    def found(leaves: list, tree, make: bool) -> CompiledProgram | None:
+        """The program for some arguments: at hand, read, or else made if it is to be."""
+        using = in_force(wanted)
+        cached = cache.current()
+        key = cached, using.limits, trace_context(), tree, tuple(signature(x) for x in leaves)
+        if (ready := compiled.get(key)) is not None:
+            return ready
+        flat = FlatFunction(function, leaves, tree)
+        if cached is not None:
+            ready = cached.program(flat, leaves, using.limits, make=make)
+        if ready is None and make:
+            made = lowering.compile_flat(flat, [x for x in leaves if eqx.is_array(x)], using.limits)
+            ready = CompiledProgram(made.compiled, flat.skeleton)
+        if ready is not None:
+            compiled[key] = ready
+        return ready
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -75,23 +95,83 @@ def program(
             return jitted()(*args, **kwargs)
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         try:
-            cached = cache.current()
-            key = cached, using.limits, trace_context(), tree, tuple(signature(x) for x in leaves)
-            ready = compiled.get(key)
+            ready = found(leaves, tree, True)
         except (TypeError, NotCacheableError):
             # something that cannot be hashed, or an array that is not on this machine
             return jitted()(*args, **kwargs)
-        arrays = [x for x in leaves if eqx.is_array(x)]
-        if ready is None:
-            flat = FlatFunction(function, leaves, tree)
-            ready = None if cached is None else cached.program(flat, leaves, using.limits)
-            if ready is None:
-                made = lowering.compile_flat(flat, arrays, using.limits)
-                ready = CompiledProgram(made.compiled, flat.skeleton)
-            compiled[key] = ready
-        return ready(arrays)
+        assert ready is not None
+        return ready([x for x in leaves if eqx.is_array(x)])
 
+    def prepared(args: tuple, make: bool) -> bool:
+        leaves, tree = jax.tree_util.tree_flatten((args, {}))
+        try:
+            if in_force(wanted).limits is not None and not _is_debugging():
+                return found(leaves, tree, make) is not None
+            # `jax.jit` has no way to be prepared but to be called; the result is dropped
+            key = tree, tuple(signature(x) for x in leaves)
+            if make:
+                called(*args)  # type: ignore[call-arg]
+                called_before.add(key)
+            return key in called_before
+        except (TypeError, NotCacheableError):
+            return False
+
+    cast(Any, called).prepared = prepared
     return cast(Callable[P, R], called)
+
+
+def prepared(compiled: Callable, *args: Any, make: bool) -> bool:
+    """Whether a `program` for some arguments is at hand or can be read, or, with `make`, has been
+    compiled now; nothing is executed.
+    """
+    return cast(Any, compiled).prepared(args, make)
+
+
+class BoundProgram:
+    """A function some of whose arguments are fixed, compiled to be called many times on the host.
+
+    It is compiled operation by operation, which is quick; `keep_programs` applies to it. Other
+    numbers of the same shapes compile nothing.
+
+    Attributes:
+        key: what the compiled program depends on; None if that cannot be said.
+        seconds: how long it took to make, or to read.
+
+    Args:
+        function: of pytrees.
+        fixed: its first arguments.
+        example: arrays as its other arguments; later calls give others of the same shapes.
+    """
+
+    _ready: ClassVar[dict[Any, CompiledProgram]] = {}
+
+    def __init__(self, function: Callable, fixed: tuple, example: tuple):
+        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *example), {}))
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(example)]]
+        cached, plain = cache.current(), is_plain()
+        context = None if plain else trace_context()
+        key = function, cached, plain, context, tree, tuple(signature(x) for x in leaves)
+        try:
+            known = self._ready.get(key)
+        except TypeError:  # something that cannot be hashed is compiled each time
+            key = known = None
+        self.key = key
+        if known is None:
+            begun = time.perf_counter()
+            flat = FlatFunction(function, leaves, tree)
+            known = None if cached is None else cached.program(flat, leaves, None, quick=True)
+            if known is None:
+                made = lowering.compile_flat(flat, arrays, None, quick=True)
+                known = CompiledProgram(made.compiled, flat.skeleton)
+            known.seconds = time.perf_counter() - begun
+            if key is not None:
+                self._ready[key] = known
+        self._program, self.seconds = known, known.seconds
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The function's result, a pytree of arrays."""
+        return self._program([*self._fixed, *arrays])
 
 
 def _filter_jit(function: Callable) -> Callable[[], Callable]:

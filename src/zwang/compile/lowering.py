@@ -21,7 +21,11 @@ class Lowered(NamedTuple):
 
 
 def compile_flat(
-    flat: Callable[..., list], arrays: list, limits: fusion.Limits | None = fusion.SMALL
+    flat: Callable[..., list],
+    arrays: list,
+    limits: fusion.Limits | None = fusion.SMALL,
+    *,
+    quick: bool = False,
 ) -> Lowered:
     """A function of arrays compiled for their shapes: as one kernel if it can be one.
 
@@ -29,6 +33,7 @@ def compile_flat(
         flat: of arrays, to a list of arrays.
         arrays: examples.
         limits: how large one kernel may be; None for none.
+        quick: whether it is to be compiled quickly rather than to run fast.
     """
     traced, name = jax.jit(flat).trace(*arrays), getattr(flat, "__name__", "program")
     if limits is not None and _may_be_fused(traced.jaxpr, limits, name):
@@ -39,7 +44,7 @@ def compile_flat(
         except Exception as reason:  # an operation that is not emitted as code after all
             jax.monitoring.record_event(NOT_FUSED, reason=f"{name}: {reason}")
     lowered = traced.lower()
-    return Lowered(traced, lowered, lowered.compile(compiler_options()))
+    return Lowered(traced, lowered, lowered.compile(compiler_options(quick=quick)))
 
 
 def compile_batch_kernel(function: Callable, arguments: tuple) -> jax.stages.Compiled | None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from zwang.algebra.judgement import ABSENT, CONSISTENT, OFF_MANIFOLD, relative_residual, row_units
 from zwang.arrays import on_device
-from zwang.dynamics.drift.consistent import Pieces, pieces
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.equations.state import State
 
 NEARLY_PARALLEL = 1e-3
@@ -62,7 +62,7 @@ class Verdict:
 
 def judge(
     dynamics: Dynamics,
-    at: Pieces,
+    at: ModelEvaluation,
     state: State,
     scales: Scales,
     violation: float,
@@ -101,7 +101,7 @@ def singular_values(metric: AbstractMetric, A, length: np.ndarray) -> np.ndarray
     return np.linalg.svd(C, compute_uv=False) if np.all(np.isfinite(C)) else np.zeros(0)
 
 
-def vanishing_rows(dynamics: Dynamics, at: Pieces, state: State) -> dict[int, str]:
+def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dict[int, str]:
     """Rows that vanish at a state though they are no redundancy, each with the reason why no force
     can hold them.
 
@@ -136,7 +136,7 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
         dq = 0.1 * on_device(random.standard_normal(dynamics.system.nv))
         q = dynamics.system.move(state.q, dq, state.t + later, dynamics.p)
         for near in (state.q, q):
-            here = pieces(dynamics, State(near, state.v, state.t + later))
+            here = evaluate(dynamics, State(near, state.v, state.t + later))
             if np.asarray(here.phi if position else here.psi)[place] != 0:
                 if position:
                     return (
@@ -164,11 +164,11 @@ def _of_one_sign(
         return {}
 
     def form(w):
-        b = lambda v: np.asarray(pieces(dynamics, State(state.q, on_device(v), state.t)).b)[rows]
+        b = lambda v: np.asarray(evaluate(dynamics, State(state.q, on_device(v), state.t)).b)[rows]
         return -(0.5 * (b(w) + b(-w)) - still)
 
     still = np.asarray(
-        pieces(dynamics, State(state.q, on_device(np.zeros(len(tangent))), state.t)).b
+        evaluate(dynamics, State(state.q, on_device(np.zeros(len(tangent))), state.t)).b
     )[rows]
     single = np.stack([form(w) for w in tangent.T])
     H = np.zeros((count, count, len(rows)))

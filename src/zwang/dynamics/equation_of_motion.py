@@ -16,6 +16,7 @@ from zwang.algebra.judgement import row_units
 from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.arithmetic import xp
 from zwang.dynamics.sparse_structure import Structure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
@@ -47,8 +48,10 @@ class Equation(eqx.Module):
         state: the state.
         mass: factored mass matrix.
         weighted: A⊕ with A, shape (m, nv).
-        b: right-hand side of `A v̇ = b`, shape (m,).
-        force: F [N, N·m …], shape (nv,).
+        b: right-hand side of `A v̇ = b`, stabilization included, shape (m,).
+        force: F [N, N·m …], shape (nv,), with the actuators' and, for a singular mass, `AᵀDb`.
+        given_b, given_force: b and F as the model's functions give them.
+        actuator_force: what a control law adds to F, or None.
     """
 
     state: State
@@ -56,6 +59,9 @@ class Equation(eqx.Module):
     weighted: WeightedPseudoinverse
     b: Float[Array, " m"]
     force: Float[Array, " nv"]
+    given_b: Float[Array, " m"]
+    given_force: Float[Array, " nv"]
+    actuator_force: Float[Array, " nv"] | None = None
 
     @property
     def free_acceleration(self) -> Float[Array, " nv"]:
@@ -77,6 +83,8 @@ class Dynamics(eqx.Module):
         law: an `AbstractControlLaw` whose actuators act on the system, or None.
         structure: where A has entries, if they alone are to be kept; then `pseudoinverse` is
             `zwang.algebra.pseudoinverse.sparse.Sparse`.
+        parts: for a placement, the motion without its last constraints, whose evaluation is or
+            will be compiled anyway, and these constraints (`zwang.dynamics.evaluation.evaluate`).
     """
 
     system: System
@@ -88,6 +96,7 @@ class Dynamics(eqx.Module):
     singular_mass: bool = eqx.field(static=True, default=False)
     law: eqx.Module | None = None
     structure: Structure | None = None
+    parts: tuple[Dynamics, Constraints] | None = None
 
     @property
     def passive(self) -> Dynamics:
@@ -126,6 +135,10 @@ class Dynamics(eqx.Module):
         unit = row_units(jnp, self.scales.row_length)  # a row that is absent must stay at zero, too
         scaled = unit[self.constraints.position_rows] * phi
         return jnp.sqrt(jnp.sum(scaled**2))
+
+    def move(self, s: State, dq: Float[Array, " nv"]) -> Float[Array, " nq"]:
+        """`q ⊕ dq`."""
+        return self.system.move(s.q, dq, s.t, self.p)
 
     # --- matrices
     #
@@ -187,19 +200,19 @@ class Dynamics(eqx.Module):
         with a control law, F holds the
         force of its actuators.
         """
-        b, mass, A = self.rhs(s) + stabilization, weighted.mass, weighted.A
-        force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        given, mass, A = self.rhs(s), weighted.mass, weighted.A
+        b = given + stabilization
+        force = applied = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
         if self.singular_mass:
             M = jnp.asarray(
                 factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense()
             )
             force = force + A.T @ (augmentation(M, A) * b)
-        eq = Equation(s, mass, weighted, b, force)
-        return (
-            eq
-            if self.law is None
-            else dataclasses.replace(eq, force=force + self.law.force(self.passive, eq))  # type: ignore
-        )
+        eq = Equation(s, mass, weighted, b, force, given, applied)
+        if self.law is None:
+            return eq
+        actuator_force = self.law.force(self.passive, eq)  # type: ignore
+        return dataclasses.replace(eq, force=force + actuator_force, actuator_force=actuator_force)
 
     def applied_force(self, s: State) -> Float[Array, " nv"]:
         """F with the force of the actuators."""
@@ -311,14 +324,14 @@ def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Arr
     first, then over all; and at least `LEAST_WEIGHT` of the largest mass, which a row that acts on
     massless coordinates alone would not get from them (`|e|² = 1` of a quaternion at rest).
     """
-    scale = jnp.diag(M)
-    D = jnp.zeros(len(A))
-    size = jnp.sum(A**2, axis=1)
-    least = jnp.where(size > 0, LEAST_WEIGHT / jnp.where(size > 0, size, 1.0), 0.0) * jnp.max(scale)
+    scale = xp.diag(M)
+    D = xp.zeros(len(A))
+    size = xp.sum(A**2, axis=1)
+    least = xp.where(size > 0, LEAST_WEIGHT / xp.where(size > 0, size, 1.0), 0.0) * xp.max(scale)
     for _ in range(2):
-        massive = scale > 1e-14 * jnp.max(scale)
-        mobility = jnp.sum(jnp.where(massive, A**2 / jnp.where(massive, scale, 1.0), 0.0), axis=1)
-        D = jnp.where(mobility > 0, 1 / jnp.where(mobility > 0, mobility, 1.0), 0.0)
-        D = jnp.maximum(D, least)
-        scale = jnp.diag(M) + D @ A**2
+        massive = scale > 1e-14 * xp.max(scale)
+        mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
+        D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
+        D = xp.maximum(D, least)
+        scale = xp.diag(M) + D @ A**2
     return D

@@ -13,10 +13,12 @@ from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
-from zwang.dynamics.drift.consistent import CONVERGED, Pieces, Placement, measure, pieces, place
 from zwang.dynamics.drift.metric import dense_mass, mass_blocks
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.model import Model, augmented, contradiction
+from zwang.dynamics.placement import CONVERGED, Placement, measure, place
+from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
@@ -56,9 +58,9 @@ class Start:
     """
 
     given: State
-    at: Pieces
+    at: ModelEvaluation
     placement: Placement
-    there: Pieces
+    there: ModelEvaluation
     scales: Scales
     verdict: Verdict
 
@@ -68,12 +70,12 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
     they have a common acceleration
     there. Scales are those of all rows, also of those that are switched off.
     """
-    at = pieces(dynamics, state)
+    at = evaluate(dynamics, state)
     scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
     placement = place(
         eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state
     )
-    there = pieces(dynamics, placement.state)
+    there = evaluate(dynamics, placement.state)
     off = max(placement.violation_after, placement.velocity_violation_after)
     verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))
     return Start(state, at, placement, there, scales, verdict)
@@ -119,8 +121,31 @@ def consistent_state(
             worst.
     """
     instance(model, Model, "consistent_state: model", "a zw.Model")
-    state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = with_mass(model, model.dynamics(params, pseudoinverse), state)
+    v = np.zeros(model.system.nv) if v is None else v
+    return placed(model, q, v, t, params=params, pseudoinverse=pseudoinverse)
+
+
+def placed(
+    model: Model,
+    q,
+    v,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+    parts: tuple[Model, tuple[AbstractConstraint, ...]] | None = None,
+) -> Placement:
+    """`consistent_state`, of a model which may consist of another one and further constraints
+    (`parts`): that other one's evaluation is then compiled, and used for both.
+    """
+    state = model.state(q, v, t)
+    dynamics = model.dynamics(params, pseudoinverse)
+    if parts is not None:
+        base, further = parts[0].dynamics(params, pseudoinverse), parts[1]
+        rows = Constraints(further, base.system, base.p)
+        if base.structure is None:
+            dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=None)
+    dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
@@ -238,7 +263,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
 
 def with_mass(model: Model, dynamics: Dynamics, state: State) -> Dynamics:
     """The dynamics as they are, or with the augmented mass matrix where M is singular."""
-    if dynamics.singular_mass or mass_is_positive(np.asarray(pieces(dynamics, state).M)):
+    if dynamics.singular_mass or mass_is_positive(np.asarray(evaluate(dynamics, state).M)):
         return dynamics
     return augmented(model, dynamics)
 

@@ -29,9 +29,9 @@ from zwang.arrays import (
 )
 from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw
-from zwang.dynamics.drift.consistent import measure
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.placement import measure
 from zwang.dynamics.sparse_structure import MISSED, Sparsity, Structure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State

@@ -18,6 +18,7 @@ from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.stepping.step_loop import Landing
+from zwang.stepping.tableau import Tableau
 
 
 class ConstrainedVectorField(eqx.Module):
@@ -91,6 +92,22 @@ class ConstrainedVectorField(eqx.Module):
         """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
         rate = self.drift.rate(self.dynamics, self.state(t, y))
         return jnp.concatenate([rate.q, rate.v]), rate.residual
+
+    def stages(self, method: Tableau, t, y, h):
+        """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
+        the first.
+        """
+        a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
+
+        def stage(i, carry):
+            rates, first = carry
+            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * (rates @ a[i]))
+            return rates.at[:, i].set(rate), jnp.where(i == 0, residual, first)
+
+        # stages last: of many motions side by side the sum over stages is then one product, without
+        # moving anything
+        start = (jnp.zeros((len(y), method.stages)), jnp.zeros(()))
+        return jax.lax.fori_loop(0, method.stages, stage, start)
 
     def project_step(self, t, y, error) -> Landing:
         landed = self.drift.project_step(

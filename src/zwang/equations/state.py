@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from typing import NamedTuple
+
 from jaxtyping import Array, Float
 
 
-class State(eqx.Module):
+class State(NamedTuple):
     """An instant of a motion.
 
     Attributes:

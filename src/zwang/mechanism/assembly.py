@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.dynamics.initial_conditions import PlacementError, consistent_state
+from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
@@ -100,9 +100,10 @@ def assemble(mechanism: Mechanism) -> State:
 
 def _placed(mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v) -> State:
     compiled = mechanism.compiled
-    model = compiled.model_with(held) if held else compiled.model.passive
+    model = compiled.model_with(held) if held else compiled.model
+    parts = (compiled.model, held) if held else None
     try:
-        return consistent_state(model, q, v).state
+        return placed(model, q, v, parts=parts).state
     except PlacementError as error:
         raise _unplaced(mechanism, model, error.placement.state) from None
 

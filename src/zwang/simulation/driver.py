@@ -16,6 +16,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
 from zwang.simulation.conditions import refuse_undefined
+from zwang.simulation.engine import Engine, Execution
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
 from zwang.simulation.switching import (
@@ -36,7 +37,7 @@ from zwang.simulation.watch import (
     rescaled,
 )
 from zwang.stepping.base import AbstractIntegrator
-from zwang.stepping.step_loop import CHUNK, Progress, Tolerances, advance
+from zwang.stepping.step_loop import CHUNK, Progress, Tolerances
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
@@ -84,6 +85,7 @@ class RunDriver:
         model: Model,
         changeable: bool,
         conditions: Sequence[str] = (),
+        execution: Execution = "auto",
     ):
         self.model, self.changeable = model, changeable
         self.changes: list[str] = []
@@ -100,6 +102,8 @@ class RunDriver:
             progress,
         )
         self.conditions = tuple(conditions)
+        end = float(instants[-1])
+        self.engine = Engine(execution, integrator, events, tolerances, limit, end)
         self.parts: list[Steps] = []
         self.turned: list[Switched] = []
         self.detail: str | None = None
@@ -122,15 +126,7 @@ class RunDriver:
                 )  # the last one may be a switch's, not a sample's
                 window[: len(ahead)] = ahead
                 before = here
-                here, history = advance(
-                    self.flow,  # type: ignore
-                    self.integrator,
-                    self.events,
-                    here,
-                    window,  # type: ignore
-                    self.tolerances,
-                    self.limit,
-                )
+                here, history = self.engine.advance(self.flow, here, window)
                 part = Steps.of(history, done).without_samples_from(until)
                 found = examine(self.model, self.flow, self.parts[-1], part)
                 if isinstance(found, Contradiction):

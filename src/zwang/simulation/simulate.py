@@ -37,6 +37,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.conditions import check_conditions, conditions_of, refuse_undefined
 from zwang.simulation.driver import RunDriver
+from zwang.simulation.engine import Execution, execution_of
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.switching import Switch, Switching, check_condition, event_values
 from zwang.simulation.watch import suited
@@ -95,6 +96,7 @@ def simulate(
     start_tolerance: float = START_TOLERANCE,
     max_steps: int = 1_000_000,
     progress: Callable[[float], None] | None = None,
+    execution: Execution | None = None,
     throw: bool = True,
 ) -> Run:
     """Integrate a model along its constraints.
@@ -132,6 +134,11 @@ def simulate(
             away (by `Projection`) and reported in `run.attrs`; a larger one is refused.
         max_steps: limit of attempted steps.
         progress: called with the fraction done, between chunks of steps.
+        execution: where steps are taken: `"host"` (NumPy around one compiled evaluation of the
+            model, ready within seconds), `"compiled"` (one compiled loop, some ten times as fast
+            and as long to compile), or `"auto"`, the default: on the host until the loop is
+            compiled behind it, if the run lasts that long. Steps agree to round-off.
+            `ZWANG_EXECUTION` has the last word.
         throw: raise if the run does not reach its end; otherwise read `run.result`.
 
     Returns:
@@ -163,10 +170,12 @@ def simulate(
         check_condition(s.function, f"Stop {s.name!r}: function(q, v, t, p)", model, dynamics.p)
     switching = _switching(switches, model, loop, formulation)
 
+    dynamics, sampler = _closed(model, dynamics, loop, t0)
+    dynamics = dynamics if switching is None else switching.begun(dynamics)
     dynamics = with_mass(model, dynamics, state)
     start = checked_start(
         model,
-        dynamics if switching is None else switching.begun(dynamics),
+        dynamics,
         state,
         start_tolerance,
         params,
@@ -178,7 +187,6 @@ def simulate(
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
     state = start.placement.state if projecting else state
     floor = start.placement.violation_after
-    dynamics, sampler = _closed(model, dynamics, loop, t0)
     traced = jax.tree_util.tree_map(
         lambda x: _number(x) if isinstance(x, float) else x, drift
     )  # other gains compile nothing
@@ -249,6 +257,7 @@ def simulate(
         model=model,
         changeable=changeable,
         conditions=conditions,
+        execution=execution_of(execution),
     )
     result, here = driver.follow(here)
 
@@ -263,6 +272,7 @@ def simulate(
         "drift": repr(drift),
         "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
         "method_changes": [x for x in (change, *driver.changes) if x],
+        "execution": driver.engine.description,
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }

@@ -28,10 +28,10 @@ from zwang.compile import program
 from zwang.compile.hints import set_row, while_loop
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.drift.base import corrections
-from zwang.dynamics.drift.consistent import directions_of, extent_of, scales_of, size_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
+from zwang.dynamics.placement import directions_of, extent_of, scales_of, size_of
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result

@@ -15,11 +15,12 @@ from zwang.algebra.judgement import row_units
 from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge
-from zwang.dynamics.drift.consistent import CONVERGED, pieces, place
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model, augmented, contradiction
+from zwang.dynamics.placement import CONVERGED, place
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import Result
@@ -107,11 +108,11 @@ def verdict_at(flow: ConstrainedVectorField, t: float, y: np.ndarray, violation:
     assert dynamics.scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     state = State(q, v, np.float64(t))  # type: ignore
-    passive = dynamics.passive
-    term = flow.drift.term(dynamics, state)
-    return judge(
-        passive, pieces(passive, state), state, dynamics.scales, violation, np.asarray(term)
-    )
+    at, added = evaluate(dynamics, state, flow.drift), flow.drift.stabilization
+    term = 0.0
+    if added is not None:
+        term = np.asarray(added.term_of(dynamics.constraints, at.phi, at.psi))
+    return judge(dynamics, at, state, dynamics.scales, violation, term)
 
 
 def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
@@ -143,7 +144,7 @@ def rescaled(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> Constrain
     scales = dynamics.scales
     assert scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    at = pieces(dynamics.passive, State(q, v, np.float64(t)))  # type: ignore
+    at = evaluate(dynamics, State(q, v, np.float64(t)), flow.drift)  # type: ignore
     length = metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
     typical = np.asarray(scales.row_length)
     if not np.any(length > OUTGROWN * typical):
@@ -161,12 +162,12 @@ def blocked(
     verdict = verdict_at(flow, t, y, 0.0)
     if not verdict.consistent:
         return Result.INCONSISTENT, contradiction(model, verdict.miss)
-    dynamics, c = flow.dynamics.passive, model.constraints
+    dynamics, c = flow.dynamics, model.constraints
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     ahead = max(abs(step), AHEAD * max(abs(t), 1.0))
     moved = dynamics.system.move(q, ahead * v, np.float64(t), dynamics.p)  # type: ignore
     found = place(dynamics, State(moved, v, np.float64(t + ahead)))  # type: ignore
-    at = pieces(dynamics, found.state)
+    at = evaluate(dynamics, found.state)
     residual = np.zeros(c.m)
     unit = row_units(np, np.asarray(dynamics.scales.row_length))  # type: ignore
     residual[c.velocity_rows] = np.abs(np.asarray(at.psi))
@@ -191,11 +192,10 @@ def loses_mass(
     if dynamics.singular_mass or not np.all(np.isfinite(y)):
         return None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    passive = dynamics.passive
     for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
         later = ahead * max(abs(t), 1.0)
-        moved = passive.system.move(on_device(q), on_device(later * v), on_device(t), passive.p)
-        at = pieces(passive, State(moved, on_device(v), on_device(t + later)))
+        moved = dynamics.system.move(on_device(q), on_device(later * v), on_device(t), dynamics.p)
+        at = evaluate(dynamics, State(moved, on_device(v), on_device(t + later)))
         if not mass_is_positive(np.asarray(at.M)):
             break
     else:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float
+
+from zwang.stepping.tableau import Tableau
 
 
 class Flow(Protocol):
@@ -24,6 +26,12 @@ class Flow(Protocol):
         self, t: Float[Array, ""], y: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
         """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it."""
+        raise NotImplementedError
+
+    def stages(
+        self, method: Tableau, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""]
+    ) -> tuple[Float[Array, "n s"], Float[Array, ""]]:
+        """ẏ at the stages of an explicit method, and what is left of `A v̇ = b` at the first."""
         raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
@@ -66,7 +74,7 @@ class Flow(Protocol):
         raise NotImplementedError
 
 
-class Step(eqx.Module):
+class Step(NamedTuple):
     """One trial step.
 
     Attributes:

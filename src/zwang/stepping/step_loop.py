@@ -14,7 +14,8 @@ projection exceeds `accept`.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, cast
 
 import equinox as eqx
 import jax
@@ -22,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from zwang.arithmetic import on_host, xp
 from zwang.compile import program
 from zwang.errors import Result
 from zwang.stepping.base import AbstractIntegrator, Flow
@@ -49,7 +51,7 @@ SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
 
-class Landing(eqx.Module):
+class Landing(NamedTuple):
     """A step brought back to its constraints.
 
     Attributes:
@@ -123,7 +125,7 @@ class Tolerances(eqx.Module):
     duration: Float[Array, ""]
 
 
-class Progress(eqx.Module):
+class Progress(NamedTuple):
     """Where a run is between two chunks; `controller_state` is the flow's own.
 
     `events` are the values of the event functions, inf for one that is spent: it has had its
@@ -162,18 +164,57 @@ class History(eqx.Module):
     residual: Float[Array, " chunk"]
     applied: Float[Array, "chunk k"]
 
+    @classmethod
+    def empty(cls, n: int, k: int) -> History:
+        """Room for a chunk of steps of n state variables and k held inputs."""
+        zero = jnp.zeros(CHUNK)
+        shapes = zero, jnp.zeros((CHUNK, n)), jnp.full(CHUNK, -1), zero, zero, zero
+        return cls(jnp.asarray(0), *shapes, jnp.zeros((CHUNK, k)))
+
+    def with_step(self, tried: Attempt, target) -> History:
+        """The same with a step added if it was kept; `target` is the sample it aimed at."""
+        slot, p = self.count, tried.progress
+        return History(
+            slot + tried.kept,
+            self.t.at[slot].set(jnp.where(tried.kept, p.t, self.t[slot])),
+            self.y.at[slot].set(jnp.where(tried.kept, p.y, self.y[slot])),
+            self.target.at[slot].set(jnp.where(tried.on_sample, target, -1)),
+            self.volume.at[slot].set(tried.volume),
+            self.violation.at[slot].set(tried.violation),
+            self.residual.at[slot].set(tried.residual),
+            self.applied.at[slot].set(tried.applied),
+        )
+
+    @classmethod
+    def of(cls, steps: Sequence[tuple[Attempt, int]], n: int, k: int) -> History:
+        """Steps that were kept, each with its sample or −1."""
+        tried, target = [x for x, _ in steps], [i for _, i in steps]
+        column: Any = lambda name: np.array([getattr(x, name) for x in tried], float)
+        at: Any = lambda name: np.array([getattr(x.progress, name) for x in tried], float)
+        count: Any = len(steps)
+        return cls(
+            count,
+            at("t"),
+            at("y").reshape(count, n),
+            cast(Any, np.array(target, int)),
+            column("volume"),
+            column("violation"),
+            column("residual"),
+            column("applied").reshape(count, k),
+        )
+
 
 def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
     """Root mean square of the entries' errors, each over the one it may have; a step is close
     enough up to 1.
     """
-    weight = atol + rtol * jnp.maximum(jnp.abs(after), jnp.abs(before))
-    return jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
+    weight = atol + rtol * xp.maximum(xp.abs(after), xp.abs(before))
+    return xp.sqrt(xp.mean((error / weight) ** 2)) + 1e-30
 
 
 def acceptable(landing: Landing, accept) -> Bool[Array, ""]:
     """Whether what a step leaves of φ and ψ is small enough to go on from."""
-    return (landing.violation <= accept) & (landing.slip <= jnp.maximum(accept, LEAST_SLIP))
+    return (landing.violation <= accept) & (landing.slip <= xp.maximum(accept, LEAST_SLIP))
 
 
 def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -> Float[Array, ""]:
@@ -182,10 +223,140 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     a quarter where the step cannot be kept.
     """
     low, high = limits
-    growth = jnp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
-    return jnp.where(
-        kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high)
+    growth = xp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
+    return xp.where(kept, xp.where(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))
+
+
+class Attempt(NamedTuple):
+    """One attempted step: where the run is after it, and what there is to keep of it.
+
+    Attributes:
+        progress: where the run is.
+        kept: whether the step was accepted.
+        on_sample: whether it ended on the sample that was aimed at.
+        violation, volume, residual, applied: as in `History`.
+    """
+
+    progress: Progress
+    kept: Bool[Array, ""]
+    on_sample: Bool[Array, ""]
+    violation: Float[Array, ""]
+    volume: Float[Array, ""]
+    residual: Float[Array, ""]
+    applied: Float[Array, " k"]
+
+
+def attempt(
+    flow: ManifoldFlow,
+    integrator: AbstractIntegrator,
+    events: EventFunctions,
+    p: Progress,
+    sample: Float[Array, ""],
+    tolerances: Tolerances,
+    limit: Int[Array, ""],
+) -> Attempt:
+    """Try one step from where a run is towards the time `sample`: one text for the compiled loop
+    and for the host.
+    """
+    due = flow.next_sample_time(p.controller_state) <= p.t
+    controller_state = flow.update_sample(due, p.t, p.y, p.controller_state)
+    target = xp.minimum(sample, flow.next_sample_time(controller_state))
+    applied = flow.held_input(controller_state)
+    held = flow.with_input(applied)
+    wanted = xp.minimum(xp.minimum(p.h, tolerances.longest), p.ceiling)
+    hit = p.t + wanted * (1 + 1e-9) >= target
+    h = xp.where(hit, target - p.t, wanted)
+    t = xp.where(hit, target, p.t + h)
+
+    weight = tolerances.atol + tolerances.rtol * xp.abs(p.y)
+    step = integrator.step(held, p.t, p.y, h, weight)
+    landing = held.project_step(t, step.y, step.error)
+    y = landing.y
+    ratio = error_ratio(landing.error, p.y, y, tolerances.rtol, tolerances.atol)
+    finite = xp.all(xp.isfinite(y)) & xp.isfinite(ratio) & step.solved & landing.converged
+    kept = finite & acceptable(landing, tolerances.accept)
+    fixed = tolerances.growth[1] == 1
+    close = (ratio <= 1) | fixed
+    resolution = SMALLEST * (xp.abs(p.t) + tolerances.duration)
+
+    found = _crossed(events, flow, p, controller_state, t, y)
+    at_event = xp.any(found.crossed) & kept & close & (h <= 10 * resolution)
+    ok = kept & close & (~xp.any(found.crossed) | at_event)
+    approach = xp.any(found.crossed) & kept & close & ~at_event
+
+    growth = step_growth(integrator.order, ratio, p.ratio, kept, close, tolerances.growth)
+    h_next = xp.where(approach, h * found.secant + resolution, h * growth)
+    h_next = xp.where(hit & ok, xp.maximum(p.h, h * growth), h_next)
+    h_next = xp.where(fixed & ok, p.h, h_next)
+    ceiling = xp.where(approach, h, xp.where(ok, p.ceiling - h, p.ceiling))
+    ceiling = xp.where(ceiling <= resolution, xp.where(approach, h, 10 * resolution), ceiling)
+
+    stuck = ~ok & ~approach & ((h_next <= resolution) | fixed)
+    result = xp.where(at_event, Result.STOPPED, Result.SUCCESS)
+    result = xp.where(stuck, _reason(finite, kept, step.solved, p.y), result)
+    spent = (p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS)
+    result = xp.where(spent, Result.TOO_MANY_STEPS, result)
+
+    def keep(new, old):
+        return xp.where(ok, new, old)
+
+    progress = Progress(
+        keep(t, p.t),
+        keep(y, p.y),
+        h_next,
+        keep(xp.maximum(ratio, 1e-10), p.ratio),
+        ceiling,
+        keep(found.values, p.events),
+        keep(found.largest, p.largest),
+        p.accepted + ok,
+        p.rejected + (~ok & ~approach),
+        xp.where(ok | approach, 0, p.refused + 1),
+        xp.asarray(result, p.result.dtype),
+        xp.where(at_event, found.crossed, p.fired),
+        controller_state,
     )
+    on_sample = ok & hit & (target == sample)
+    return Attempt(
+        progress, ok, on_sample, landing.violation, landing.volume, step.residual, applied
+    )
+
+
+class _Crossed(NamedTuple):
+    """What the event functions did along a step.
+
+    Attributes:
+        values, largest: as in `Progress`, at the end of the step.
+        crossed: which of them crossed zero, shape (e,).
+        secant: where the first of them did, as a part of the step that is tried next.
+    """
+
+    values: Float[Array, " e"]
+    largest: Float[Array, " e"]
+    crossed: Bool[Array, " e"]
+    secant: Float[Array, ""]
+
+
+def _crossed(events: EventFunctions, flow, p: Progress, controller_state, t, y) -> _Crossed:
+    """Evaluate the event functions; a crossing is bracketed by `ceiling` and approached by the
+    secant rule.
+    """
+    values = events(flow, controller_state, t, y)
+    largest = xp.maximum(p.largest, xp.abs(values))
+    crossed = xp.where(
+        events.rising, (p.events <= 0) & (values > 0), xp.sign(values) * xp.sign(p.events) < 0
+    )
+    values = xp.where(xp.isinf(p.events) & (values > -EVENT_BAND * largest), xp.inf, values)
+    change = xp.where(crossed, p.events - values, 1.0)
+    secant = xp.min(xp.where(crossed, p.events / change, 1.0), initial=1.0)
+    return _Crossed(values, largest, crossed, xp.clip(secant * (1 - 1e-3), 1e-3, 0.8))
+
+
+def _reason(finite, kept, solved, y):
+    """Why no smaller step can be tried."""
+    reason = xp.where(
+        finite, xp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
+    )
+    return xp.where(solved | ~xp.all(xp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
 
 
 @program
@@ -207,112 +378,43 @@ def advance(
         pending = jnp.isfinite(targets[jnp.minimum(k, CHUNK - 1)]) & (k < CHUNK)
         return (p.result == Result.SUCCESS) & (history.count < CHUNK) & pending
 
-    def attempt(carry):
+    def once(carry):
         p, history, k = carry
-        controller_state = flow.update_sample(
-            flow.next_sample_time(p.controller_state) <= p.t, p.t, p.y, p.controller_state
-        )
-        target = jnp.minimum(targets[k], flow.next_sample_time(controller_state))
-        held = flow.with_input(flow.held_input(controller_state))
-        wanted = jnp.minimum(jnp.minimum(p.h, tolerances.longest), p.ceiling)
-        hit = p.t + wanted * (1 + 1e-9) >= target
-        h = jnp.where(hit, target - p.t, wanted)
-        weight = tolerances.atol + tolerances.rtol * jnp.abs(p.y)
-        step = integrator.step(held, p.t, p.y, h, weight)
-        t = jnp.where(hit, target, p.t + h)
-        landing = held.project_step(t, step.y, step.error)
-        y, error, violation = landing.y, landing.error, landing.violation
-        ratio = error_ratio(error, p.y, y, tolerances.rtol, tolerances.atol)
-        finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & step.solved & landing.converged
-        kept = finite & acceptable(landing, tolerances.accept)
-        fixed = tolerances.growth[1] == 1
-        close = (ratio <= 1) | fixed
-        values = events(flow, controller_state, t, y)
-        largest = jnp.maximum(p.largest, jnp.abs(values))
-        crossed = jnp.where(
-            events.rising, (p.events <= 0) & (values > 0), jnp.sign(values) * jnp.sign(p.events) < 0
-        )
-        values = jnp.where(jnp.isinf(p.events) & (values > -EVENT_BAND * largest), jnp.inf, values)
-        resolution = SMALLEST * (jnp.abs(p.t) + tolerances.duration)
-        found = jnp.any(crossed) & kept & close & (h <= 10 * resolution)
-        ok = kept & close & (~jnp.any(crossed) | found)
+        tried = attempt(flow, integrator, events, p, targets[k], tolerances, limit)
+        return tried.progress, history.with_step(tried, k), k + tried.on_sample
 
-        # step control: PI on the error, which also remembers steps that a sample has cut short
-        # (without them steps enter singular
-        # configurations too long and are rejected there: a fifth fewer of them, and a thousand
-        # times the error);
-        # a crossing event is bracketed by `ceiling` and approached by the secant rule
-        growth = step_growth(integrator.order, ratio, p.ratio, kept, close, tolerances.growth)
-        secant = jnp.min(
-            jnp.where(crossed, p.events / jnp.where(crossed, p.events - values, 1.0), 1.0),
-            initial=1.0,
-        )
-        approach = jnp.any(crossed) & kept & close & ~found
-        h_next = jnp.where(
-            approach, h * jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8) + resolution, h * growth
-        )
-        h_next = jnp.where(hit & ok, jnp.maximum(p.h, h * growth), h_next)
-        h_next = jnp.where(fixed & ok, p.h, h_next)
-        ceiling = jnp.where(approach, h, jnp.where(ok, p.ceiling - h, p.ceiling))
-        ceiling = jnp.where(ceiling <= resolution, jnp.where(approach, h, 10 * resolution), ceiling)
-
-        refused = jnp.where(ok | approach, 0, p.refused + 1)
-        result = jnp.where(found, Result.STOPPED, Result.SUCCESS)
-        stuck = ~ok & ~approach & ((h_next <= resolution) | fixed)
-        reason = jnp.where(
-            finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
-        )
-        reason = jnp.where(step.solved | ~jnp.all(jnp.isfinite(p.y)), reason, Result.STEP_TOO_SMALL)
-        result = jnp.where(stuck, reason, result)
-        result = jnp.where(
-            (p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS),
-            Result.TOO_MANY_STEPS,
-            result,
-        )
-
-        on_sample = ok & hit & (target == targets[k])
-
-        def keep(new, old):
-            return jnp.where(ok, new, old)
-
-        slot = history.count
-        history = History(
-            history.count + ok,
-            history.t.at[slot].set(keep(t, history.t[slot])),
-            history.y.at[slot].set(keep(y, history.y[slot])),
-            history.target.at[slot].set(jnp.where(on_sample, k, -1)),
-            history.volume.at[slot].set(landing.volume),
-            history.violation.at[slot].set(violation),
-            history.residual.at[slot].set(step.residual),
-            history.applied.at[slot].set(flow.held_input(controller_state)),
-        )
-        progress = Progress(
-            keep(t, p.t),
-            keep(y, p.y),
-            h_next,
-            keep(jnp.maximum(ratio, 1e-10), p.ratio),
-            ceiling,
-            keep(values, p.events),
-            keep(largest, p.largest),
-            p.accepted + ok,
-            p.rejected + (~ok & ~approach),
-            refused,
-            jnp.asarray(result, p.result.dtype),
-            jnp.where(found, crossed, p.fired),
-            controller_state,
-        )
-        return progress, history, k + on_sample
-
-    n = len(progress.y)
-    empty = History(
-        jnp.asarray(0),
-        jnp.zeros(CHUNK),
-        jnp.zeros((CHUNK, n)),
-        jnp.full(CHUNK, -1),
-        jnp.zeros(CHUNK),
-        jnp.zeros(CHUNK),
-        jnp.zeros(CHUNK),
-        jnp.zeros((CHUNK, len(flow.held_input(progress.controller_state)))),
-    )
-    progress, history, _ = jax.lax.while_loop(running, attempt, (progress, empty, jnp.asarray(0)))
+    held = flow.held_input(progress.controller_state)
+    empty = History.empty(len(progress.y), len(held))
+    progress, history, _ = jax.lax.while_loop(running, once, (progress, empty, jnp.asarray(0)))
     return progress, history
+
+
+def advance_on_host(
+    flow: ManifoldFlow,
+    integrator: AbstractIntegrator,
+    events: EventFunctions,
+    progress: Progress,
+    targets: np.ndarray,
+    tolerances: Tolerances,
+    limit: Any,
+    until: Callable[[], bool],
+) -> tuple[Progress, History]:
+    """`advance` by NumPy around one compiled evaluation of the model; it also ends where `until()`
+    says so after a step.
+    """
+    p, k, steps = jax.tree_util.tree_map(np.asarray, progress), 0, []
+    with on_host(), np.errstate(all="ignore"):
+        while (
+            int(p.result) == Result.SUCCESS
+            and len(steps) < CHUNK
+            and k < CHUNK
+            and np.isfinite(targets[k])
+            and not until()
+        ):
+            tried = attempt(flow, integrator, events, p, targets[k], tolerances, limit)
+            p = tried.progress
+            if tried.kept:
+                steps.append((tried, k if tried.on_sample else -1))
+            k += int(tried.on_sample)
+    held = len(flow.held_input(p.controller_state))
+    return p, History.of(steps, len(p.y), held)

@@ -94,6 +94,10 @@ class SparseWeighted(eqx.Module):
         """`A⊕ r`."""
         return self._corrected(r, self.sweeps)
 
+    def columns(self, R: Float[Array, "m k"]) -> Float[Array, "k nv"]:
+        """`A⊕` of each column of R."""
+        return jax.vmap(self.correct, in_axes=1)(R)
+
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r` by one sweep."""
         return self._corrected(r, dataclasses.replace(self.sweeps, count=1))

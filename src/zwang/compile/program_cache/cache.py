@@ -83,14 +83,20 @@ class ProgramCache:
         self.prefetch = Prefetch(self.store, task, self._read, self._ready) if task else None
 
     def program(
-        self, flat: FlatFunction, leaves: list, limits: Limits | None
+        self,
+        flat: FlatFunction,
+        leaves: list,
+        limits: Limits | None,
+        *,
+        quick: bool = False,
+        make=True,
     ) -> CompiledProgram | None:
-        """The program for some arguments: at hand, on disk, or made and written; None if it cannot
-        be cached.
+        """The program for some arguments: at hand, on disk, or, with `make`, made and written; None
+        if it cannot be cached.
         """
         began = time.perf_counter()
         try:
-            key = self._key(flat, leaves, limits)
+            key = self._key(flat, leaves, limits, quick)
         except Exception as reason:  # whatever a foreign object raises while it is looked through
             jax.monitoring.record_event(
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
@@ -100,13 +106,18 @@ class ProgramCache:
             return self._ready[key]
         if (ready := self._load(key)) is not None:
             jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
+        elif not make:
+            return None
         else:
-            ready = self._make(key, flat, [x for x in leaves if eqx.is_array(x)], limits)
+            arrays = [x for x in leaves if eqx.is_array(x)]
+            ready = self._make(key, flat, arrays, limits, quick)
             jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
         self._ready[key] = ready
         return ready
 
-    def _key(self, flat: FlatFunction, leaves: list, limits: Limits | None) -> str:
+    def _key(
+        self, flat: FlatFunction, leaves: list, limits: Limits | None, quick: bool = False
+    ) -> str:
         found, function = Fingerprint(), flat.function
         # without the axis names of an enclosing `vmap`: at the top level there is none
         thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]
@@ -114,7 +125,7 @@ class ProgramCache:
             environment_key(),
             self._sources,
             repr(thread),
-            repr(limits),
+            repr((limits, quick)),
             function.__module__,
             function.__qualname__,
         )
@@ -143,14 +154,19 @@ class ProgramCache:
             return None
 
     def _make(
-        self, key: str, flat: FlatFunction, arrays: list, limits: Limits | None
+        self,
+        key: str,
+        flat: FlatFunction,
+        arrays: list,
+        limits: Limits | None,
+        quick: bool = False,
     ) -> CompiledProgram:
         """A program compiled now, and written if it is nothing but a computation."""
         # What JAX's own cache returns cannot be serialized once more. A name that it has never met
         # keeps it from answering, an endless least time from writing.
         flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
         with bypass_compile_cache():
-            made = lowering.compile_flat(flat, arrays, limits)
+            made = lowering.compile_flat(flat, arrays, limits, quick=quick)
         try:
             refuse_callbacks(made.traced, made.lowered)
             content = _Stored(

@@ -7,8 +7,6 @@
 | `Baumgarte(α, β)` | `b − 2αψ − β²φ` | nothing | size of the integration error | comparison with the literature |
 | `Stabilized(BaumgarteGains(α, β))` | `b − αψ − βφ`, per row | nothing | the same | comparison with the literature |
 | `NoStabilization()` | nothing | nothing | grows | to see why the others exist |
-
-`consistent.py` finds a consistent state from an inconsistent one.
 """  # noqa: E501
 
 from zwang.dynamics.drift.base import AbstractDrift as AbstractDrift
@@ -19,9 +17,6 @@ from zwang.dynamics.drift.baumgarte import BaumgarteGains as BaumgarteGains
 from zwang.dynamics.drift.baumgarte import BaumgarteRates as BaumgarteRates
 from zwang.dynamics.drift.baumgarte import NoStabilization as NoStabilization
 from zwang.dynamics.drift.baumgarte import Stabilized as Stabilized
-from zwang.dynamics.drift.consistent import Placement as Placement
-from zwang.dynamics.drift.consistent import measure as measure
-from zwang.dynamics.drift.consistent import place as place
 from zwang.dynamics.drift.projection import Projection as Projection
 
 ALL_DRIFTS = (

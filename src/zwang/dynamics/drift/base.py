@@ -5,19 +5,18 @@ step.
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.arithmetic import add, xp
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
 
 
-class ProjectedStep(eqx.Module):
+class ProjectedStep(NamedTuple):
     """A step after its drift was treated.
 
     Attributes:
@@ -44,11 +43,16 @@ class Rate(eqx.Module):
         q, v: q̇, shape (nq,), and v̇, shape (nv,).
         residual: of `A v̇ = b`, rows at unit length, relative to the accelerations in it
             (`Dynamics.residual`).
+        phi, psi: residuals at the state, before it was projected.
+        equation: what the equation of motion was solved with.
     """
 
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     residual: Float[Array, ""]
+    phi: Float[Array, " holonomic"]
+    psi: Float[Array, " rows"]
+    equation: Equation
 
 
 class AbstractStabilization(eqx.Module):
@@ -62,15 +66,14 @@ class AbstractStabilization(eqx.Module):
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
         """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
+        return self.term_of(dynamics.constraints, phi, psi)
+
+    def term_of(self, constraints, phi, psi) -> Float[Array, " m"]:
+        """The same where the residuals are known."""
         velocity_gain, position_gain = self.gains()
-        constraints = dynamics.constraints
-        term = jnp.zeros(constraints.m)
-        term = term.at[constraints.velocity_rows].add(
-            -velocity_gain * dynamics.velocity_residual(state)
-        )
-        return term.at[constraints.position_rows].add(
-            -position_gain * dynamics.position_residual(state)
-        )
+        term = add(xp.zeros(constraints.m), constraints.velocity_rows, -velocity_gain * psi)
+        return add(term, constraints.position_rows, -position_gain * phi)
 
 
 class AbstractDrift(eqx.Module):
@@ -89,8 +92,12 @@ class AbstractDrift(eqx.Module):
         return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
-    def rate(self, dynamics: Dynamics, state: State) -> Rate:
-        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`."""
+    def rate(self, dynamics: Dynamics, state: State, treated: Any = True) -> Rate:
+        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`.
+
+        Where `treated` is False, b and F are those of the state itself, without a projection of its
+        velocity.
+        """
 
     @abc.abstractmethod
     def project_step(
@@ -99,11 +106,12 @@ class AbstractDrift(eqx.Module):
         """Treat a finished step; `target` is the violation below which it counts as zero."""
 
 
-def rate_of(dynamics: Dynamics, state: State, equation: Equation) -> Rate:
+def rate_of(dynamics: Dynamics, state: State, equation: Equation, phi, psi) -> Rate:
     """The rate at a state whose equation is known."""
     acceleration = dynamics.acceleration(equation)
     along = dynamics.system.rate(state.q, state.v, state.t, dynamics.p)
-    return Rate(along, acceleration, dynamics.residual(equation, acceleration))
+    residual = dynamics.residual(equation, acceleration)
+    return Rate(along, acceleration, residual, phi, psi, equation)
 
 
 def renormalized(dynamics: Dynamics, state: State) -> State:
@@ -113,7 +121,7 @@ def renormalized(dynamics: Dynamics, state: State) -> State:
     system = dynamics.system
     if system.retract is None:
         return state
-    return State(system.move(state.q, 0 * state.v, state.t, dynamics.p), state.v, state.t)
+    return State(dynamics.move(state, 0 * state.v), state.v, state.t)
 
 
 def corrections(
@@ -133,10 +141,10 @@ def corrections(
     """
     c, n = dynamics.constraints, len(velocity)
     if len(c.position_rows) == len(c.velocity_rows):
-        change = jax.vmap(moving.correct, in_axes=1)(jnp.stack([*velocity, *position], axis=1))
+        change = moving.columns(xp.stack([*velocity, *position], axis=1))
         return list(change[:n]), list(change[n:])
     held = dynamics.weighted(moving.mass, A, c.position_rows)
     return [
-        list(jax.vmap(weighted.correct, in_axes=1)(jnp.stack(residuals, axis=1)))
+        list(weighted.columns(xp.stack(residuals, axis=1)))
         for weighted, residuals in ((moving, velocity), (held, position))
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.arithmetic import xp
 from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
@@ -62,11 +63,12 @@ class Stabilized(AbstractDrift):
 
     stabilization: AbstractStabilization | None = None
 
-    def rate(self, dynamics: Dynamics, state: State):
+    def rate(self, dynamics: Dynamics, state: State, treated=True):
         A = dynamics.matrix(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
         equation = dynamics.equation(state, weighted, self.term(dynamics, state))
-        return rate_of(dynamics, state, equation)
+        phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
+        return rate_of(dynamics, state, equation, phi, psi)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         state = renormalized(dynamics, state)
@@ -76,8 +78,8 @@ class Stabilized(AbstractDrift):
             state,
             error,
             size,
-            jnp.zeros(()),  # the velocity is left as it was integrated
-            jnp.asarray(True),
+            xp.zeros(()),  # the velocity is left as it was integrated
+            xp.asarray(True),
             dynamics.weighted(dynamics.mass(state, A), A).log_det(),
         )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 
+from zwang.arithmetic import while_loop, xp
 from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
@@ -56,7 +56,7 @@ class Projection(AbstractDrift):
     stabilization: AbstractStabilization | None = None
     projects = True
 
-    def rate(self, dynamics: Dynamics, state: State):
+    def rate(self, dynamics: Dynamics, state: State, treated=True):
         A = dynamics.matrix(state)
         mass = dynamics.mass(state, A)
         phi = dynamics.position_residual(state)
@@ -64,10 +64,12 @@ class Projection(AbstractDrift):
         weighted = dynamics.weighted(mass, A, violation=uncertainty)
         rows = dynamics.constraints.velocity_rows
         moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, uncertainty)
-        v = state.v - moving.refine(dynamics.velocity_residual(state), state.v)
+        psi = dynamics.velocity_residual(state)
+        v = state.v - moving.refine(psi, state.v)
+        v = v if treated is True else jnp.where(treated, v, state.v)
         tangent = State(state.q, v, state.t)
         equation = dynamics.equation(tangent, weighted, self.term(dynamics, tangent))
-        return rate_of(dynamics, tangent, equation)
+        return rate_of(dynamics, tangent, equation, phi, psi)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         constraints, system = dynamics.constraints, dynamics.system
@@ -88,7 +90,7 @@ class Projection(AbstractDrift):
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(
                 dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held]
             )
-            q = jnp.where(before > target, system.move(state.q, -dq, state.t, dynamics.p), state.q)
+            q = xp.where(before > target, dynamics.move(state, -dq), state.q)
 
             # the move has turned A by the angle `before`, which leaves that much of ψ; the same
             # factor takes it, but for its square
@@ -99,37 +101,37 @@ class Projection(AbstractDrift):
             )
             dv = moving.correct(psi)
             # what damping near a rank drop leaves, and the square of the move
-            slip = jnp.linalg.norm(moving.scale * (psi - moving.A @ dv))
-            square = before * jnp.linalg.norm(moving.scale * psi)
-            speed = jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            slip = xp.linalg.norm(moving.scale * (psi - moving.A @ dv))
+            square = before * xp.linalg.norm(moving.scale * psi)
+            speed = xp.sqrt(xp.abs(state.v @ moving.mass.apply(state.v)))
             tangent = slip + square <= VELOCITY_ROUND_OFF * speed
             # beside the velocities that ψ is made of, those of its drives included
-            imposed = jnp.linalg.norm(moving.scale * (psi - moving.A @ moved.v))
-            slip = jnp.where(slip > 0, slip / jnp.maximum(speed + imposed, slip), 0.0)
+            imposed = xp.linalg.norm(moving.scale * (psi - moving.A @ moved.v))
+            slip = xp.where(slip > 0, slip / xp.maximum(speed + imposed, slip), 0.0)
 
             stagnant = ((i >= 1) & (size > 0.5 * before)) | (
                 (before**2 <= target) & (size <= NEAR * target)
             )
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
-            done = done | (i + 1 >= self.iterations) | ~jnp.isfinite(size)
+            done = done | (i + 1 >= self.iterations) | ~xp.isfinite(size)
             worse = done & (size > before)
             state = State(
-                jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t
+                xp.where(worse, state.q, q), xp.where(worse, moved.v, moved.v - dv), state.t
             )
             error = error_q - sum(forbidden_q), error_v - forbidden_v
-            size = jnp.where(worse, before, size)
+            size = xp.where(worse, before, size)
             return state, error, size, slip, i + 1, moving.log_det(), done
 
         start = (
             renormalized(dynamics, state),
             error,
-            jnp.asarray(jnp.inf),
-            jnp.zeros(()),
+            xp.asarray(xp.inf),
+            xp.zeros(()),
             0,
-            jnp.zeros(()),
-            jnp.asarray(False),
+            xp.zeros(()),
+            xp.asarray(False),
         )
-        state, error, size, slip, _, log_det, _ = jax.lax.while_loop(
+        state, error, size, slip, _, log_det, _ = while_loop(
             lambda carry: ~carry[-1], correct, start
         )
-        return ProjectedStep(state, error, size, slip, jnp.isfinite(size), log_det)
+        return ProjectedStep(state, error, size, slip, xp.isfinite(size), log_det)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.operator.host import row_scale as host_row_scale
 from zwang.compile import program
+from zwang.dynamics.host import HostVectorField, has_host
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.simulation.results.blocks import in_blocks
 from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
@@ -58,10 +61,44 @@ class Interpolant:
             guess = np.where(on_step[:, None], guess, reached)
         else:
             guess = self._through_steps(times, guess, on_step, last + 1)
-        projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
         structure = self.flow.dynamics.structure
+        if self._host is not None:
+            projected, rows = self._projected_on_host(times, guess, held)
+            return np.where(on_step[:, None], self.y[last], projected), DenseRows(rows)
+        projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
         seen = DenseRows(rows) if structure is None else SparseRows(rows, structure.layout)
         return np.where(on_step[:, None], self.y[last], projected), seen
+
+    def __getstate__(self) -> dict:
+        # the motion on the host holds compiled programs, and is made again when it is asked for
+        return {name: x for name, x in vars(self).items() if name != "_host"}
+
+    @cached_property
+    def _host(self) -> HostVectorField | None:
+        """The motion on the host, where it has one."""
+        return HostVectorField(self.flow) if has_host(self.flow) else None
+
+    def _rates_at(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """ẏ at steps, shape (k, n)."""
+        if self._host is None:
+            return in_blocks(lambda t, y: _rates(self.flow, t, y), t, y)
+        return np.stack([self._host.rate(*x) for x in zip(t, y, strict=True)])
+
+    def _projected_on_host(self, times, guess, held) -> tuple[np.ndarray, np.ndarray]:
+        """States projected onto the constraints, and their rows at unit length."""
+        states, rows = [], []
+        host = self._host
+        assert host is not None
+        for t, y, u in zip(times, guess, held, strict=True):
+            flow = host.with_input(u)
+            with np.errstate(all="ignore"):
+                y = np.asarray(flow.project_step(t, y, np.zeros_like(y)).y)
+            s = flow.state(t, y)
+            A = flow.dynamics.matrix(s)
+            C = flow.dynamics.mass(s, A).weigh(A)
+            states.append(y)
+            rows.append(host_row_scale(np.linalg.norm(C, axis=1))[:, None] * C)
+        return np.stack(states), np.stack(rows)
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""
@@ -70,9 +107,7 @@ class Interpolant:
         near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
         wanted = np.unique(near)
         if len(wanted := wanted[~self._known[wanted]]):
-            self._rates[wanted] = in_blocks(
-                lambda t, y: _rates(self.flow, t, y), self.t[wanted], self.y[wanted]
-            )
+            self._rates[wanted] = self._rates_at(self.t[wanted], self.y[wanted])
             self._known[wanted] = True
         if len(between):
             guess[between] = hermite(self.t[near], self.y[near], self._rates[near], times[between])

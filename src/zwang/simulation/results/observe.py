@@ -137,6 +137,10 @@ def observe_all(
     """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis
     and lives on the host.
     """
+    from zwang.simulation.results.host_samples import observe_on_host, observes
+
+    if observes(flow) and len(t):
+        return observe_on_host(flow, t, q, v, applied)
     return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
 
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from zwang.arrays import on_device
-from zwang.compile import program
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State
 
 CONVERGED = 1e-11
@@ -41,41 +38,6 @@ NEWTON, POLISH = 100, 20
 """Most position steps, and most velocity steps after them; more than two of these only matter for
 constraints nonlinear in v.
 """
-
-
-class Pieces(eqx.Module):
-    """A model's functions at one state, as they are: residuals φ and ψ, A, b, M and F."""
-
-    phi: Float[Array, " holonomic"]
-    psi: Float[Array, " rows"]
-    A: Float[Array, "m nv"]
-    b: Float[Array, " m"]
-    M: Float[Array, "..."]
-    F: Float[Array, " nv"]
-
-
-def pieces(dynamics: Dynamics, s: State) -> Pieces:
-    """Evaluate a model's functions; one program, whether the scales are known or not."""
-    return _pieces(dataclasses.replace(dynamics, scales=None), s)
-
-
-@program
-def _pieces(dynamics: Dynamics, s: State) -> Pieces:
-    M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), s.v.dtype)
-    F = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p), s.v.dtype)
-    return Pieces(
-        dynamics.position_residual(s),
-        dynamics.velocity_residual(s),
-        dynamics.matrix(s),
-        dynamics.rhs(s),
-        M,
-        F,
-    )
-
-
-@program
-def _moved(dynamics: Dynamics, q, dv, t):
-    return dynamics.system.move(q, dv, t, dynamics.p)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,13 +74,13 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     Linear constraints have no curvature: their violation is measured against the extent of the
     motion within `span` seconds (`extent_of`).
     """
-    here = pieces(dynamics, s)
+    here = evaluate(dynamics, s)
     metric = metric_of(dynamics, here.M, here.A)
     length = metric.lengths(rows_of(here.A))
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
-        return np.asarray(pieces(dynamics, State(s.q, w, s.t)).b)
+        return np.asarray(evaluate(dynamics, State(s.q, w, s.t)).b)
 
     still = b(np.zeros(dynamics.system.nv))
     curved = np.stack([0.5 * (b(w) + b(-w)) - still for w in directions])
@@ -177,14 +139,14 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
     unit = np.where(length > 0, length, 1.0)
 
-    def distance(at: Pieces) -> float:
+    def distance(at: ModelEvaluation) -> float:
         return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
 
-    def violation(at: Pieces) -> float:
+    def violation(at: ModelEvaluation) -> float:
         return inverse_length * distance(at)
 
-    def slip(at: Pieces, v) -> float:
-        still = pieces(dynamics, State(q, np.zeros(len(state.v)), state.t))  # type: ignore
+    def slip(at: ModelEvaluation, v) -> float:
+        still = evaluate(dynamics, State(q, np.zeros(len(state.v)), state.t))  # type: ignore
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
         residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
         return (
@@ -195,10 +157,10 @@ def place(dynamics: Dynamics, state: State) -> Placement:
 
     q: Any = state.q
     v: Any = state.v
-    at = pieces(dynamics, state)
+    at = evaluate(dynamics, state)
     before, slip_before = violation(at), slip(at, v)
-    q = _moved(dynamics, q, np.zeros(len(v)), state.t)
-    at = pieces(dynamics, State(q, v, state.t))
+    q = moved(dynamics, q, np.zeros(len(v)), state.t)
+    at = evaluate(dynamics, State(q, v, state.t))
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
         near, last = violation(at) <= CONVERGED, size
@@ -207,8 +169,8 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         for halving in range(
             1 if near else HALVINGS
         ):  # near the constraints a full step fails by round-off only
-            trial = _moved(dynamics, q, -(0.5**halving) * step, state.t)
-            there = pieces(dynamics, State(trial, v, state.t))
+            trial = moved(dynamics, q, -(0.5**halving) * step, state.t)
+            there = evaluate(dynamics, State(trial, v, state.t))
             if better := distance(there) < size:
                 q, at, size = trial, there, distance(there)
                 break
@@ -218,7 +180,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         metric = metric_of(dynamics, at.M, at.A)
         dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))
         v = np.asarray(v) - dv
-        at = pieces(dynamics, State(q, v, state.t))
+        at = evaluate(dynamics, State(q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
             break
     after, slip_after = violation(at), slip(at, v)

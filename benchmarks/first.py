@@ -1,0 +1,105 @@
+"""The first motion of a model: whole processes of `zwang run` with nothing compiled before, the
+same once more, and what is compiled beside the evaluation of the model alone.
+
+    python -m benchmarks first
+    python -m benchmarks.first five-bar bennett --repeats 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from benchmarks.startup import parts
+
+MODELS = (
+    "pendulum",
+    "five-bar",
+    "n-four-bar",
+    "four-bar",
+    "quick-return",
+    "gyroscope",
+    "bennett",
+    "bicycle",
+    "stewart",
+    "scara",
+    "digger",
+)
+REPEATS = 5
+SHARES = ("compiling", "evaluation", "ratio")
+"""Seconds of compiling that the first run waits for, those of the evaluation alone, and both."""
+
+EVALUATION = """
+import sys, time
+import jax
+jax.config.update("jax_enable_x64", True)
+import jax.numpy as jnp
+import numpy as np
+from zwang import gallery
+
+example = gallery.load(sys.argv[1])
+dynamics, system = example.model.passive.dynamics(), example.model.system
+
+def evaluation(q, v, t):
+    c, p = dynamics.constraints, dynamics.p
+    return (c.position_residual(q, t, p), c.velocity_residual(q, v, t, p), c.matrix(q, v, t, p),
+            c.rhs(q, v, t, p), jnp.asarray(system.force(q, v, t, p)),
+            jnp.asarray(system.mass_matrix(q, t, p)))
+
+state = np.asarray(example.q0, float), np.asarray(example.v0, float), 0.0
+start = time.perf_counter()
+jax.jit(evaluation).lower(*state).compile()
+print(time.perf_counter() - start)
+"""
+"""Prints how long φ, ψ, A, b, F and M take to trace and to compile."""
+
+
+def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
+    columns = "".join(f"{name:>12s}" for name in ("first", "again", *SHARES))
+    print(f"{'zwang run':18s}{columns}")
+    return {name: _measured(name, repeats) for name in models}
+
+
+def _measured(name: str, repeats: int) -> dict[str, float]:
+    first, again, compiling, alone = [], [], [], []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "ZWANG_CACHE": f"{folder}/cache", "COLUMNS": "200"}
+            command = [sys.executable, "-m", "zwang", "run", name, "--out", f"{folder}/out"]
+            for times in (first, again):
+                start = time.perf_counter()
+                said = _output(command, environment)
+                times.append(time.perf_counter() - start)
+                if times is first:
+                    compiling.append(parts(said)["compilation"])
+            evaluation = [sys.executable, "-c", EVALUATION, name]
+            alone.append(float(_output(evaluation, environment)))
+    found = {
+        "first": float(np.median(first)),
+        "again": float(np.median(again)),
+        "compiling": float(np.median(compiling)),
+        "evaluation": float(np.median(alone)),
+    }
+    found["ratio"] = found["compiling"] / found["evaluation"]
+    print(f"{name:18s}" + "".join(f"{x:12.2f}" for x in found.values()), flush=True)
+    return found
+
+
+def _output(command: list[str], environment: dict[str, str]) -> str:
+    return subprocess.run(
+        command, check=True, env=environment, capture_output=True, text=True
+    ).stdout
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    asked = parser.parse_args()
+    run(tuple(asked.models), asked.repeats)

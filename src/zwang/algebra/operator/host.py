@@ -1,0 +1,124 @@
+"""A⊕ on the host, by NumPy and LAPACK: the same proximal sweeps as in a compiled program.
+
+A run that has not been compiled yet projects its steps with it. The equations are those of
+`zwang.algebra.kernel.WeightedPseudoinverse` with `Proximal`, and a test holds both together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+
+from zwang.algebra.judgement import ABSENT, units_of
+from zwang.algebra.pseudoinverse.proximal import TINY, Proximal
+
+POTRF, POTRS = get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
+"""LAPACK's Cholesky factorization and solution, without the checks around them, which take longer
+than a dozen rows do."""
+
+
+class HostMass:
+    """M = L Lᵀ with `W = L⁻ᵀ`, from its diagonal (nv,), dense (nv, nv) or in blocks (nb, k, k).
+
+    Attributes:
+        given: M as it was given.
+        root: diagonal of L⁻¹, or L⁻¹ of each block, shape (nb, k, k); NaN where M is not positive
+            definite.
+    """
+
+    def __init__(self, M: np.ndarray):
+        self.given = M
+        if M.ndim == 1:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                self.root = 1 / np.sqrt(M)
+            return
+        blocks = M[None] if M.ndim == 2 else M
+        try:
+            self.root = np.linalg.inv(np.linalg.cholesky(blocks))
+        except np.linalg.LinAlgError:
+            self.root = np.full_like(blocks, np.nan)
+
+    def weigh(self, A: np.ndarray) -> np.ndarray:
+        """`A W`, shape (m, nv)."""
+        if self.root.ndim == 1:
+            return A * self.root
+        if len(self.root) == 1:
+            return A @ self.root[0].T
+        count, k, _ = self.root.shape
+        rows = A.reshape(len(A), count, k).transpose(1, 0, 2)
+        return (rows @ self.root.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(A.shape)
+
+    def unweigh(self, y: np.ndarray) -> np.ndarray:
+        """`W y` for a vector (nv,) or columns (nv, k)."""
+        if self.root.ndim == 1:
+            return (self.root * y.T).T
+        count, k, _ = self.root.shape
+        return (self.root.transpose(0, 2, 1) @ y.reshape(count, k, -1)).reshape(y.shape)
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """`M x`."""
+        if self.given.ndim == 1:
+            return self.given * x
+        if self.given.ndim == 2:
+            return self.given @ x
+        count, k, _ = self.given.shape
+        return (self.given @ x.reshape(count, k, 1)).reshape(x.shape)
+
+    def solve(self, f: np.ndarray) -> np.ndarray:
+        """`M⁻¹ f`."""
+        if self.root.ndim == 1:
+            return self.root * self.root * f
+        count, k, _ = self.root.shape
+        return self.unweigh((self.root @ f.reshape(count, k, 1)).reshape(f.shape))
+
+
+class HostOperator:
+    """`A⊕`, factored once and applied to many residuals.
+
+    Args:
+        mass: factored mass matrix.
+        A: constraint matrix, shape (m, nv).
+        method: damping and sweeps.
+        row_length: length by which each row is divided, shape (m,); the rows' own unless given.
+    """
+
+    def __init__(self, mass: HostMass, A: np.ndarray, method: Proximal, row_length=None):
+        self.mass, self.A, self.sweeps = mass, A, method.sweeps
+        C = mass.weigh(A)
+        length = np.sqrt(np.einsum("ij,ij->i", C, C)) if row_length is None else row_length
+        self.scale = row_scale(length)
+        self.C = self.scale[:, None] * C
+        self.gram = self.C @ self.C.T
+        largest = self.gram.diagonal().max(initial=TINY)
+        self._damped = self.gram + float(method.damping) * largest * np.eye(len(A))
+        self._factor, failed = POTRF(self._damped, lower=1) if len(A) else (self._damped, 0)
+        if failed or not np.isfinite(largest):
+            self._factor = np.full_like(self.gram, np.nan)
+
+    def correct(self, r: np.ndarray) -> np.ndarray:
+        """`A⊕ r` for a vector (m,) or columns (m, k)."""
+        if not len(self.A):
+            return np.zeros((self.A.shape[1], *r.shape[1:]))
+        r = (self.scale * r.T).T
+        multipliers = POTRS(self._factor, r, lower=1)[0]
+        for _ in range(self.sweeps - 1):
+            multipliers = multipliers + POTRS(self._factor, r - self.gram @ multipliers, lower=1)[0]
+        return self.mass.unweigh(self.C.T @ multipliers)
+
+    def columns(self, R: np.ndarray) -> np.ndarray:
+        """`A⊕` of each column of R (m, k), as rows (k, nv)."""
+        return self.correct(R).T
+
+    def units(self) -> np.ndarray:
+        """What makes rows comparable, those that are absent included."""
+        return units_of(np, self.scale)
+
+    def log_det(self) -> float:
+        """`log det (C Cᵀ + μ I)`."""
+        return 2 * float(np.sum(np.log(self._factor.diagonal()))) if len(self.A) else 0.0
+
+
+def row_scale(length: np.ndarray) -> np.ndarray:
+    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
+    present = length > ABSENT * np.max(length, initial=0.0)
+    return np.where(present, 1 / np.where(present, length, 1.0), 0.0)

@@ -1,0 +1,90 @@
+"""One text of an algorithm with two homes: traced by JAX, or executed by NumPy on the host.
+
+`xp` is `jax.numpy`, and `numpy` inside `with on_host():`. An algorithm that is written with `xp`
+and the few functions below runs in both; on the host nothing is compiled, and a loop is a loop of
+Python. The home is a property of the thread, so that a program can be traced in another thread
+while this one computes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class _Home(threading.local):
+    """Where the arithmetic of a thread is executed."""
+
+    host = False
+
+
+_HOME = _Home()
+
+
+class _Namespace:
+    """The functions of NumPy or of `jax.numpy`, whichever the thread computes with."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np if _HOME.host else jnp, name)
+
+
+xp: Any = _Namespace()
+
+
+@contextlib.contextmanager
+def on_host() -> Iterator[None]:
+    """Compute with NumPy in this thread, within the context."""
+    before, _HOME.host = _HOME.host, True
+    try:
+        yield
+    finally:
+        _HOME.host = before
+
+
+@contextlib.contextmanager
+def traced() -> Iterator[None]:
+    """Compute with JAX in this thread, within the context, also inside of `on_host`."""
+    before, _HOME.host = _HOME.host, False
+    try:
+        yield
+    finally:
+        _HOME.host = before
+
+
+def is_on_host() -> bool:
+    """Whether this thread computes with NumPy."""
+    return _HOME.host
+
+
+def while_loop(unfinished: Callable, body: Callable, start: Any) -> Any:
+    """`jax.lax.while_loop`, or a loop of Python."""
+    if not _HOME.host:
+        return jax.lax.while_loop(unfinished, body, start)
+    carry = start
+    while unfinished(carry):
+        carry = body(carry)
+    return carry
+
+
+def put(array: Any, index: Any, value: Any) -> Any:
+    """The array with `value` at `index`."""
+    if not _HOME.host:
+        return jnp.asarray(array).at[index].set(value)
+    changed = np.array(array, float)
+    changed[index] = value
+    return changed
+
+
+def add(array: Any, index: Any, value: Any) -> Any:
+    """The array with `value` added at `index`, whose entries are distinct."""
+    if not _HOME.host:
+        return jnp.asarray(array).at[index].add(value)
+    changed = np.array(array, float)
+    changed[index] += value
+    return changed

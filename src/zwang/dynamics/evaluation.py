@@ -1,0 +1,236 @@
+"""One compiled evaluation of a model, which serves starts, stages, steps and samples alike.
+
+    (t, y, h) ↦ rates k₁ … kₛ of an explicit step, and φ, ψ, A, b, M, F at its last stage
+
+It is a loop over the stages, so that the model's functions appear in the program once, and the
+number of stages is traced, so that a single state is a step of one stage. Nothing else of a model
+has to be compiled before something moves: what is done with the result is linear algebra on the
+host (`zwang.dynamics.host`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.compile import BoundProgram
+from zwang.dynamics.drift import AbstractDrift, Projection
+from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.equations.constraint import Constraints
+from zwang.equations.state import State
+from zwang.equations.system import System
+
+STAGES = 13
+"""Stages that the program has room for, those of the default integrator; another number of them
+compiles another program."""
+
+
+class ModelEvaluation(NamedTuple):
+    """A model's functions at one state, as they are.
+
+    Attributes:
+        phi, psi: position and velocity residuals, shapes (holonomic,) and (rows,).
+        A: constraint matrix, shape (m, nv), or a `SparseMatrix`.
+        b: right-hand side of `A v̇ = b`, shape (m,).
+        M: mass matrix as it is given, shape (nv,), (nv, nv) or (nb, k, k).
+        F: applied force without that of actuators [N, N·m …], shape (nv,).
+        actuator_force: force of the actuators, shape (nv,).
+    """
+
+    phi: Float[Array, " holonomic"]
+    psi: Float[Array, " rows"]
+    A: Float[Array, "m nv"]
+    b: Float[Array, " m"]
+    M: Float[Array, "..."]
+    F: Float[Array, " nv"]
+    actuator_force: Float[Array, " nv"]
+
+
+class Stages(NamedTuple):
+    """The stages of an explicit step.
+
+    Attributes:
+        rates: ẏ at each stage, shape (n, stages).
+        residual: of `A v̇ = b` at the first stage (`Dynamics.residual`).
+        last: the model's functions at the last stage.
+    """
+
+    rates: Float[Array, "n stages"]
+    residual: Float[Array, ""]
+    last: ModelEvaluation
+
+
+def stages_of(
+    dynamics: Dynamics, drift: AbstractDrift, t, y, h, a, c, count, treated=True
+) -> Stages:
+    """Evaluate the stages of an explicit step, one after another.
+
+    Args:
+        dynamics, drift: the motion.
+        t, y, h: time [s], (q, v) of shape (n,), and step [s].
+        a, c: coefficients of the method, shapes (s, s) and (s,).
+        count: how many of the s stages there are.
+        treated: whether a stage's velocity is brought onto the constraints (`AbstractDrift.rate`).
+    """
+    nq = dynamics.system.nq
+
+    def evaluated(rates, i):
+        z = y + h * (rates @ a[i])
+        rate = drift.rate(dynamics, State(z[:nq], z[nq:], t + c[i] * h), treated)
+        eq = rate.equation
+        M = eq.mass.given
+        if dynamics.singular_mass:  # what was factored is the augmented matrix
+            s = eq.state
+            M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), y.dtype)
+        at = ModelEvaluation(
+            rate.phi,
+            rate.psi,
+            eq.weighted.A,
+            eq.given_b,
+            M,
+            eq.given_force,
+            jnp.zeros_like(eq.force) if eq.actuator_force is None else eq.actuator_force,
+        )
+        return jnp.concatenate([rate.q, rate.v]), rate.residual, at
+
+    def stage(i, carry):
+        rates, first, _ = carry
+        rate, residual, at = evaluated(rates, i)
+        return rates.at[:, i].set(rate), jnp.where(i == 0, residual, first), at
+
+    start = jnp.zeros((len(y), len(c))), jnp.zeros(()), _nothing(dynamics, y)
+    return Stages(*jax.lax.fori_loop(0, count, stage, start))
+
+
+def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
+    """An evaluation before the first one: zeros, whose shapes are found without tracing the
+    constraints once more.
+    """
+    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
+    mass = lambda q, t: jnp.asarray(system.mass_matrix(q, t, p), y.dtype)
+    M = jax.eval_shape(mass, y[: system.nq], jnp.zeros(()))
+    A = jax.ShapeDtypeStruct((c.m, system.nv), y.dtype)
+    if dynamics.structure is not None:
+        s = State(y[: system.nq], y[system.nq :], jnp.zeros(()))
+        A = jax.eval_shape(lambda: dynamics.matrix(s))
+    zeros = lambda shape: jax.tree_util.tree_map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
+    vector, phi, psi = jnp.zeros(system.nv), len(c.position_rows), len(c.velocity_rows)
+    return ModelEvaluation(
+        jnp.zeros(phi), jnp.zeros(psi), zeros(A), jnp.zeros(c.m), zeros(M), vector, vector
+    )
+
+
+class BoundEvaluation:
+    """The compiled evaluation of one motion, with its numbers.
+
+    Args:
+        dynamics, drift: the motion.
+    """
+
+    def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
+        n = dynamics.system.nq + dynamics.system.nv
+        zero, self._single = np.zeros(()), (np.zeros((STAGES, STAGES)), np.zeros(STAGES))
+        example = (zero, np.zeros(n), zero, *self._single, np.int64(1), np.True_)
+        self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
+
+    @property
+    def key(self) -> Any:
+        """What the compiled program depends on."""
+        return self._call.key
+
+    @property
+    def seconds(self) -> float:
+        """How long it took to compile, or to read."""
+        return self._call.seconds
+
+    def stages(self, t: float, y: np.ndarray, h: float, method: PaddedMethod) -> Stages:
+        """The stages of a step."""
+        return self._call(
+            np.float64(t), y, np.float64(h), method.a, method.c, np.int64(method.count), np.True_
+        )
+
+    def untreated(self, t: float, y: np.ndarray) -> Stages:
+        """The rate and the model's functions at one state as it is, off its constraints or not."""
+        zero = np.float64(0.0)
+        return self._call(np.float64(t), y, zero, *self._single, np.int64(1), np.False_)
+
+    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
+        """The model's functions at one state."""
+        return self.untreated(t, y).last
+
+
+@dataclasses.dataclass(frozen=True)
+class PaddedMethod:
+    """Coefficients of an explicit method in arrays of at least `STAGES` stages.
+
+    Attributes:
+        a, c: shapes (s, s) and (s,), zero beyond the method's own stages.
+        count: how many stages the method has.
+    """
+
+    a: np.ndarray
+    c: np.ndarray
+    count: int
+
+    @classmethod
+    def of(cls, a: np.ndarray, c: np.ndarray) -> PaddedMethod:
+        """A method's own coefficients, padded."""
+        count, size = len(c), max(len(c), STAGES)
+        padded = np.zeros((size, size)), np.zeros(size)
+        padded[0][:count, :count], padded[1][:count] = a, c
+        return cls(*padded, count)
+
+
+def with_scales(dynamics: Dynamics) -> Dynamics:
+    """The dynamics with scales of one where none are measured yet, so that it is the same
+    program.
+    """
+    if dynamics.scales is not None:
+        return dynamics
+    one = np.float64(1.0)
+    unit = Scales(np.ones(dynamics.constraints.m), one, one)  # type: ignore
+    return dataclasses.replace(dynamics, scales=unit)
+
+
+def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -> ModelEvaluation:
+    """A model's functions at one state, on the host.
+
+    The compiled evaluation is that of a run with `Projection`, which is not compiled again.
+    """
+    q, v, t = np.asarray(s.q), np.asarray(s.v), np.float64(s.t)
+    if dynamics.parts is not None:
+        base, further = dynamics.parts
+        known = evaluate(base, s, drift)
+        more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
+        joined = [np.concatenate(x) for x in zip(known[:4], more, strict=True)]
+        return ModelEvaluation(*joined, *known[4:])  # type: ignore
+    bound = BoundEvaluation(dynamics, Projection() if drift is None else drift)
+    return bound.at(float(t), np.concatenate([q, v]))
+
+
+def _rows(constraints: Constraints, p, q, v, t):
+    """φ, ψ, A and b of some constraints."""
+    return (
+        constraints.position_residual(q, t, p),
+        constraints.velocity_residual(q, v, t, p),
+        constraints.matrix(q, v, t, p),
+        constraints.rhs(q, v, t, p),
+    )
+
+
+def moved(dynamics: Dynamics, q, dq, t) -> Any:
+    """`q ⊕ dq` on the host."""
+    system, q, dq = dynamics.system, np.asarray(q), np.asarray(dq)
+    if system.velocity_map is None and system.retract is None:
+        return q + dq
+    given = q, dq, np.float64(t)
+    return np.asarray(BoundProgram(move, (system, dynamics.p), given)(*given))
+
+
+def move(system: System, p, q, dq, t):
+    return system.move(q, dq, t, p)

@@ -1,0 +1,281 @@
+"""A model's motion on the host: its functions by one compiled evaluation, all else by NumPy.
+
+`HostDynamics` and `HostVectorField` answer what `Dynamics` and `ConstrainedVectorField` answer to a
+drift treatment and to the step loop, so that a run can begin before its loop is compiled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from zwang.algebra.elimination.matrix import SparseMatrix
+from zwang.algebra.judgement import row_units
+from zwang.algebra.operator.host import HostMass, HostOperator
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.arithmetic import on_host
+from zwang.compile import BoundProgram
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import State
+from zwang.stepping.step_loop import Landing
+
+MOST_ENTRIES = 1_000_000
+"""Largest m · nv of a constraint matrix that is stepped on the host, as a dense array; at 1000 by
+1000 a factorization takes 20 ms, and a run is compiled from its beginning."""
+
+
+EULER = PaddedMethod.of(np.zeros((1, 1)), np.zeros(1))
+"""One stage, at the state itself."""
+
+
+def has_host(flow: ConstrainedVectorField) -> bool:
+    """Whether a motion can be stepped on the host: with `Proximal`, of a size that is dense."""
+    dynamics = flow.dynamics
+    small = dynamics.constraints.m * dynamics.system.nv <= MOST_ENTRIES
+    return small and type(dynamics.pseudoinverse) is Proximal
+
+
+@dataclasses.dataclass(frozen=True)
+class HostConstraints:
+    """Which rows of A are held at which level."""
+
+    m: int
+    position_rows: np.ndarray
+    velocity_rows: np.ndarray
+
+
+class HostDynamics:
+    """The equation of motion at one state after another, on the host.
+
+    Args:
+        dynamics: the equation of motion, with its scales measured.
+        evaluation: its compiled evaluation.
+    """
+
+    def __init__(self, dynamics: Dynamics, evaluation: BoundEvaluation):
+        c, scales = dynamics.constraints, dynamics.scales
+        assert scales is not None
+        self.system, self.p = dynamics.system, dynamics.p
+        self.constraints = HostConstraints(c.m, c.position_rows, c.velocity_rows)
+        self.row_length = np.asarray(scales.row_length)
+        self.inverse_length = np.float64(scales.inverse_length)
+        self._dynamics, self._evaluation, self._method = (
+            dynamics,
+            evaluation,
+            dynamics.pseudoinverse,
+        )
+        self._unit = row_units(np, self.row_length)[c.position_rows]
+        self._known: tuple[Any, Any, Any, ModelEvaluation] | None = None
+        self._mass: HostMass | None = None
+
+    @cached_property
+    def _move(self) -> BoundProgram | None:
+        system = self.system
+        if system.velocity_map is None and system.retract is None:
+            return None
+        example = (np.zeros(system.nq), np.zeros(system.nv), np.zeros(()))
+        return BoundProgram(move, (system, self.p), example)
+
+    def at(self, s: State) -> ModelEvaluation:
+        """The model's functions at a state; that of the last one is at hand."""
+        known = self._known
+        if known is None or known[0] is not s.q or known[1] is not s.v or known[2] != s.t:
+            found = self._evaluation.at(s.t, np.concatenate([s.q, s.v]))  # type: ignore
+            self._known = known = s.q, s.v, s.t, found
+        return known[3]
+
+    def position_residual(self, s: State) -> np.ndarray:
+        """`φ(q, t)`."""
+        return np.asarray(self.at(s).phi)
+
+    def velocity_residual(self, s: State) -> np.ndarray:
+        """`ψ(q, v, t)`."""
+        return np.asarray(self.at(s).psi)
+
+    def matrix(self, s: State) -> np.ndarray:
+        """A."""
+        return dense(self.at(s).A)
+
+    def mass(self, s: State, A: np.ndarray) -> HostMass:
+        """M, factored; M + AᵀDA if M may be singular."""
+        M = np.asarray(self.at(s).M)
+        if self._dynamics.singular_mass:
+            M = augmented_mass(M, A)
+        if self._mass is None or not np.array_equal(M, self._mass.given):
+            self._mass = HostMass(M)
+        return self._mass
+
+    def weighted(self, mass: HostMass, A: np.ndarray, rows=None) -> HostOperator:
+        """A⊕ of all rows, or of some."""
+        length = self.row_length
+        if rows is not None and len(rows) < len(A):
+            A, length = A[rows], length[rows]
+        return HostOperator(mass, A, self._method, length)  # type: ignore
+
+    def violation(self, phi: np.ndarray) -> np.float64:
+        """Size of a position residual, dimensionless (`Dynamics.violation`)."""
+        scaled = self._unit * phi
+        return self.inverse_length * np.sqrt(scaled @ scaled)
+
+    def move(self, s: State, dq: np.ndarray) -> np.ndarray:
+        """`q ⊕ dq`."""
+        if self._move is None:
+            return s.q + dq  # type: ignore
+        return np.asarray(self._move(s.q, dq, np.float64(s.t)))
+
+
+def dense(A: Any) -> np.ndarray:
+    """A as an array, also where it is known by its entries."""
+    return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
+
+
+def augmented_mass(M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """`M + AᵀDA` (`zwang.dynamics.equation_of_motion.augmentation`)."""
+    from zwang.dynamics.drift.metric import dense_mass
+    from zwang.dynamics.equation_of_motion import augmentation
+
+    M = dense_mass(M)
+    with on_host():
+        return M + A.T @ (augmentation(M, A)[:, None] * A)  # type: ignore
+
+
+class HostVectorField:
+    """`ẏ = f(t, y)` with its constraint manifold, on the host.
+
+    Args:
+        flow: the motion, as it is compiled.
+    """
+
+    def __init__(self, flow: ConstrainedVectorField):
+        self.flow, self.drift, self.target = flow, flow.drift, np.float64(flow.target)
+        self.evaluation = BoundEvaluation(flow.dynamics, flow.drift)
+        self.dynamics = HostDynamics(flow.dynamics, self.evaluation)
+        self._held: tuple[bytes, HostVectorField] | None = None
+        self._methods: dict[Any, PaddedMethod] = {}
+
+    def with_input(self, held) -> HostVectorField:
+        """The motion while a sampler holds its control, or while some switches are on."""
+        if self.flow.sampler is None and self.flow.switched is None:
+            return self
+        key = np.asarray(held).tobytes()
+        if self._held is None or self._held[0] != key:
+            self._held = key, HostVectorField(self.flow.with_input(np.asarray(held)))  # type: ignore
+        return self._held[1]
+
+    def held_input(self, controller_state) -> np.ndarray:
+        """What acts between two changes."""
+        if self.flow.switched is not None:
+            return np.asarray(controller_state)
+        return np.zeros(0) if self.flow.sampler is None else self._sampled.held(controller_state)
+
+    def next_sample_time(self, controller_state) -> float:
+        """When the motion changes next [s]."""
+        return np.inf if self.flow.sampler is None else self._sampled.next_time(controller_state)
+
+    def update_sample(self, due, t, y, controller_state):
+        """The controller state from (t, y) on, if a change is due."""
+        if self.flow.sampler is None or not due:
+            return controller_state
+        return self._sampled.update(t, y, controller_state)
+
+    @cached_property
+    def _sampled(self) -> HostSampler:
+        return HostSampler(self.flow)
+
+    def state(self, t, y: np.ndarray) -> State:
+        """q, v and t."""
+        nq = self.flow.dynamics.system.nq
+        return State(y[:nq], y[nq:], t)  # type: ignore
+
+    def stages(self, method, t, y, h) -> tuple[np.ndarray, float]:
+        """Rates at the stages of an explicit method, shape (n, s), and the first one's residual."""
+        if (coefficients := self._methods.get(method)) is None:
+            coefficients = PaddedMethod.of(method.matrix, np.asarray(method.c, float))
+            self._methods[method] = coefficients
+        found: Stages = self.evaluation.stages(t, y, h, coefficients)
+        return np.asarray(found.rates)[:, : method.stages], np.asarray(found.residual)  # type: ignore
+
+    def rate(self, t, y: np.ndarray) -> np.ndarray:
+        """`ẏ` as the stages of a run compute it."""
+        return np.asarray(self.evaluation.stages(t, y, 0.0, EULER).rates)[:, 0]
+
+    def project_step(self, t, y, error) -> Landing:
+        """The step after the drift treatment."""
+        nq = self.flow.dynamics.system.nq
+        with on_host():
+            landed = self.drift.project_step(
+                self.dynamics,  # type: ignore
+                self.state(t, y),
+                (error[:nq], error[nq:]),
+                self.target,  # type: ignore
+            )
+        return Landing(
+            np.concatenate([landed.state.q, landed.state.v]),  # type: ignore
+            np.concatenate(landed.error),  # type: ignore
+            landed.violation,
+            landed.slip,
+            landed.converged,
+            landed.log_det,
+        )
+
+
+class HostSampler:
+    """A sampler's functions, each compiled when it is first called."""
+
+    def __init__(self, flow: ConstrainedVectorField):
+        self._flow = flow
+        self._programs: dict[str, BoundProgram] = {}
+
+    def held(self, controller_state) -> np.ndarray:
+        return self._call("held", _held, (), controller_state)
+
+    def next_time(self, controller_state) -> float:
+        return float(self._call("next", _next_time, (), controller_state))
+
+    def update(self, t, y, controller_state):
+        return self._call("update", _updated, (np.float64(t), y), controller_state)
+
+    def _call(self, name: str, function, given: tuple, controller_state) -> Any:
+        import jax
+
+        leaves, tree = jax.tree_util.tree_flatten(controller_state)
+        arrays = (*given, *(np.asarray(x) for x in leaves))
+        if name not in self._programs:
+            self._programs[name] = BoundProgram(_Flattened(function, tree), (self._flow,), arrays)
+        return jax.tree_util.tree_map(np.asarray, self._programs[name](*arrays))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Flattened:
+    """A function of a motion, arrays and a controller state, as one of the latter's arrays."""
+
+    function: Any
+    tree: Any
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, flow, *arrays):
+        import jax
+
+        leaves = self.tree.num_leaves
+        given, state = arrays[: len(arrays) - leaves], arrays[len(arrays) - leaves :]
+        return self.function(flow, *given, jax.tree_util.tree_unflatten(self.tree, list(state)))
+
+
+def _held(flow: ConstrainedVectorField, controller_state):
+    return flow.held_input(controller_state)
+
+
+def _next_time(flow: ConstrainedVectorField, controller_state):
+    return flow.next_sample_time(controller_state)
+
+
+def _updated(flow: ConstrainedVectorField, t, y, controller_state):
+    return flow.update_sample(True, t, y, controller_state)

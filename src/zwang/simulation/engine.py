@@ -1,0 +1,155 @@
+"""What takes the steps of a run: the host at once, the compiled loop as soon as there is one."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from zwang.arguments import choice
+from zwang.compile import prepared
+from zwang.compile.background import Background
+from zwang.dynamics.host import HostVectorField, has_host
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.simulation.switching import event_values
+from zwang.stepping.base import AbstractIntegrator
+from zwang.stepping.explicit import AbstractExplicit
+from zwang.stepping.step_loop import History, Progress, Tolerances, advance, advance_on_host
+
+Execution = Literal["auto", "host", "compiled"]
+VARIABLE = "ZWANG_EXECUTION"
+"""Environment variable that has the last word on where the steps of a run are taken."""
+LEAST_WAIT = 4.0
+"""Seconds on the host, in this run or in all runs of the same motion, from which on the loop is
+compiled behind it."""
+LOOP_TO_EVALUATION = 5.0
+"""How long compiling the loop takes, in those of the evaluation: from 4 to 7 for linkages."""
+_spent_on: dict[Any, float] = {}
+"""Seconds on the host so far, by program."""
+SLICE = 0.25
+"""Longest time on the host between two looks at the outside [s]: progress, Ctrl-C, the compiler."""
+
+
+class HostEvents:
+    """Event functions on the host, by one compiled program."""
+
+    def __init__(self, events: Events):
+        self.events, self.rising = events, events.rising
+
+    def __call__(self, flow: HostVectorField, controller_state, t, y) -> np.ndarray:
+        if not len(self.rising):
+            return np.zeros(0)
+        state = np.asarray(controller_state) if len(np.shape(controller_state)) else ()
+        return np.asarray(event_values(self.events, flow.flow, state, np.float64(t), y))
+
+
+class Engine:
+    """Takes the steps of one run.
+
+    Args:
+        execution: `"host"`, `"compiled"`, or `"auto"` for the host until the loop is compiled.
+        integrator, events, tolerances, limit: as `advance` takes them.
+        end: when the run ends [s].
+
+    Attributes:
+        steps: accepted steps, by where they were taken.
+    """
+
+    def __init__(
+        self,
+        execution: Execution,
+        integrator: AbstractIntegrator,
+        events: Events,
+        tolerances: Tolerances,
+        limit,
+        end: float,
+    ):
+        self.execution = execution
+        self.integrator, self.events, self.tolerances, self.limit, self.end = (
+            integrator,
+            events,
+            tolerances,
+            limit,
+            end,
+        )
+        self.steps = {"host": 0, "compiled": 0}
+        self._host: HostVectorField | None = None
+        self._events = HostEvents(events)
+        self._compiled_for: ConstrainedVectorField | None = None
+        self._behind: tuple[ConstrainedVectorField, Background] | None = None
+        self._spent = 0.0
+
+    @property
+    def description(self) -> str:
+        """Where the steps were taken."""
+        taken = [f"{home} ({count} steps)" for home, count in self.steps.items() if count]
+        return ", then ".join(taken)
+
+    def advance(
+        self, flow: ConstrainedVectorField, here: Progress, window: np.ndarray
+    ) -> tuple[Progress, History]:
+        """A chunk of steps, or what the host takes of one in `SLICE` seconds."""
+        arguments = self.integrator, self.events, here, window, self.tolerances, self.limit
+        if self._is_compiled(flow, arguments):
+            found = advance(flow, *arguments)  # type: ignore
+            self.steps["compiled"] += int(found[1].count)
+            return found
+        if self._host is None or self._host.flow is not flow:
+            self._host = HostVectorField(flow)
+        begun, first = time.perf_counter(), float(here.t)
+        found = advance_on_host(
+            cast(Any, self._host),
+            self.integrator,
+            self._events,  # type: ignore[arg-type]
+            here,
+            window,
+            self.tolerances,
+            self.limit,
+            lambda: time.perf_counter() > begun + SLICE,
+        )
+        self.steps["host"] += int(found[1].count)
+        self._spent += (spent := time.perf_counter() - begun)
+        if self.execution == "auto":
+            self._look_ahead(flow, arguments, spent, float(found[0].t) - first)
+        return found
+
+    def _is_compiled(self, flow: ConstrainedVectorField, arguments: tuple) -> bool:
+        """Whether the loop is taken, or has to be, for the host has no way to."""
+        explicit = isinstance(self.integrator, AbstractExplicit)
+        if self.execution == "compiled" or not explicit or not has_host(flow):
+            return True
+        if self.execution == "host":
+            return False
+        if self._compiled_for is not flow:
+            behind = self._behind
+            ended = behind is not None and behind[0] is flow and behind[1].done
+            asked_first = behind is None and not self._spent
+            if (ended and behind[1].error is None) or asked_first:  # type: ignore
+                ready = prepared(advance, flow, *arguments, make=False)
+                self._compiled_for = flow if ready else None
+        return self._compiled_for is flow
+
+    def _look_ahead(
+        self, flow: ConstrainedVectorField, arguments: tuple, spent: float, gone: float
+    ) -> None:
+        """Begin to compile the loop if it pays: for what is left of this run, or because the same
+        motion has been run before.
+        """
+        if self._behind is not None or gone <= 0:
+            return
+        left = spent * (self.end - float(arguments[2].t)) / gone
+        worth = max(LEAST_WAIT, LOOP_TO_EVALUATION * self._host.evaluation.seconds)  # type: ignore
+        key = self._host.evaluation.key  # type: ignore
+        _spent_on[key] = _spent_on.get(key, 0.0) + spent
+        if left > worth or (_spent_on[key] > worth and left > SLICE):
+            prepare = lambda: prepared(advance, flow, *arguments, make=True)
+            self._behind = flow, Background(prepare)
+
+
+def execution_of(asked: Execution | None) -> Execution:
+    """Where the steps of a run are taken: as `ZWANG_EXECUTION` says, or as asked for."""
+    named = os.environ.get(VARIABLE)
+    what = "execution" if named is None else VARIABLE
+    return choice(named or asked or "auto", what, ("auto", "host", "compiled"))  # type: ignore

@@ -1,0 +1,89 @@
+"""A run takes the same steps on the host and compiled."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang import gallery
+from zwang.compile import background
+
+FAST = ["pendulum", "five-bar", "rolling-disk", "knife-edge", "log-spiral", "latching-pendulums"]
+SLOW = ["n-four-bar", "gyroscope", "bennett", "3rrr", "two-mass-spring", "rough-circle", "swarm"]
+PART = 0.15
+"""Part of a gallery model's own duration that is run."""
+
+
+def both(example, **options):
+    """One run on the host and one compiled."""
+    options = {"duration": PART * example.duration} | dict(example.simulate) | options
+    runs = [
+        zw.simulate(example.model, example.q0, example.v0, execution=home, **options)
+        for home in ("host", "compiled")
+    ]
+    assert [run.attrs["execution"].split()[0] for run in runs] == ["host", "compiled"]
+    return runs
+
+
+def largest(x):
+    return np.max(np.abs(x), initial=0.0)
+
+
+@pytest.mark.parametrize(
+    "name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+)
+def test_host_and_compiled_take_the_same_steps(name):
+    host, compiled = both(gallery.load(name), rtol=1e-8)
+    assert abs(len(host.steps.t) - len(compiled.steps.t)) <= 2
+    assert largest(host.q - compiled.q) <= 1e-7 * max(largest(compiled.q), 1.0)
+    assert largest(host.v - compiled.v) <= 1e-6 * max(largest(compiled.v), 1.0)
+    h, c = host.variables, compiled.variables
+    for name in ("violation", "velocity_violation"):
+        assert np.allclose(h[name].values, c[name].values, rtol=1e-6, atol=1e-10, equal_nan=True)
+    for name in ("acceleration", "constraint_force", "multiplier", "constraint_rank", "energy"):
+        if name in c:
+            size = max(largest(np.nan_to_num(c[name].values)), 1.0)
+            assert largest(np.nan_to_num(h[name].values - c[name].values)) <= 1e-5 * size, name
+    assert [x.constraints for x in host.crossings] == [x.constraints for x in compiled.crossings]
+    assert np.allclose(
+        [x.time for x in host.crossings], [x.time for x in compiled.crossings], atol=1e-6
+    )
+
+
+def test_one_fixed_step_is_equal_to_round_off():
+    host, compiled = both(gallery.load("five-bar"), step=0.02, duration=0.2, samples=2)
+    assert len(host.steps.t) == len(compiled.steps.t)
+    assert largest(host.steps.y - compiled.steps.y) <= 1e-13
+    assert np.allclose(host.steps.volume[1:], compiled.steps.volume[1:], atol=1e-10)
+
+
+def test_a_long_run_goes_over_to_the_compiled_loop(monkeypatch):
+    from zwang.simulation import engine
+
+    monkeypatch.setattr(engine, "LEAST_WAIT", 0.0)
+    monkeypatch.setattr(engine, "LOOP_TO_EVALUATION", 0.0)
+    monkeypatch.setattr(engine, "SLICE", 0.02)
+    example = gallery.load("pendulum")
+    run = zw.simulate(
+        example.model, example.q0, example.v0, duration=2000.0, samples=3, execution="auto"
+    )
+    assert (
+        run.attrs["execution"].startswith("host (") and "then compiled (" in run.attrs["execution"]
+    )
+    assert not background.is_compiling()
+    exact = np.linalg.norm(run.q[-1])
+    assert abs(exact - 1.0) <= 1e-12
+
+
+def test_stops_end_a_host_run_at_their_zero():
+    example = gallery.load("pendulum")
+    stop = zw.Stop(lambda q, v, t, p: q[0], "below")
+    runs = both(example, duration=3.0, stop=[stop])
+    assert [run.result.name for run in runs] == ["STOPPED", "STOPPED"]
+    assert abs(runs[0].steps.t[-1] - runs[1].steps.t[-1]) <= 1e-9
+    assert abs(runs[0].q[-1][0]) <= 1e-9
+
+
+def test_an_unknown_execution_is_one_sentence():
+    example = gallery.load("pendulum")
+    with pytest.raises(zw.ModelError, match="execution is 'gpu'|execution"):
+        zw.simulate(example.model, example.q0, example.v0, duration=1.0, execution="gpu")  # type: ignore[arg-type]
