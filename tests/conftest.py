@@ -17,6 +17,7 @@ from zwang.compile import interface, keep_programs, lowering
 ROOT = Path(__file__).resolve().parents[1]
 
 jax.config.update("jax_enable_x64", True)
+keep_programs(on=False)
 
 # Compilation dominates test time, so compiled programs are kept between runs and shared by the
 # workers; small ones too, as

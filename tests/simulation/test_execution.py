@@ -1,7 +1,14 @@
 """A run takes the same steps on the host and compiled."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
+import xarray as xr
 
 import zwang as zw
 from zwang import gallery
@@ -87,3 +94,65 @@ def test_an_unknown_execution_is_one_sentence():
     example = gallery.load("pendulum")
     with pytest.raises(zw.ModelError, match="execution is 'gpu'|execution"):
         zw.simulate(example.model, example.q0, example.v0, duration=1.0, execution="gpu")  # type: ignore[arg-type]
+
+
+CELL = """
+import time
+import jax
+jax.config.update("jax_enable_x64", True)
+import jax.numpy as jnp
+import zwang as zw
+
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, *_, **about: compiled.append(event) if "backend_compile" in event else None
+)
+text = '''
+system = zw.System(
+    nq=2,
+    mass_matrix=lambda q, t, p: p["m"] * jnp.ones(2),
+    force=lambda q, v, t, p: jnp.array([0.0, -9.81 * p["m"]]),
+)
+rod = zw.Holonomic(lambda q, t, p: q @ q - p["L"] ** 2, name="rod")
+model = zw.Model(system, [rod], {"m": 1.0, "L": 1.0})
+zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=0.1).variables
+'''
+for _ in range(2):
+    compiled.clear()
+    exec(compile(text, "<cell>", "exec"))
+    print(len(compiled))
+"""
+
+
+def test_the_same_model_defined_again_compiles_nothing(tmp_path):
+    environment = {**os.environ, "ZWANG_CACHE": str(tmp_path)}
+    environment.pop("ZWANG_KEEP", None)
+    counts = []
+    for _ in range(2):
+        command = [sys.executable, "-c", CELL]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        counts += [int(line) for line in ended.stdout.split()]
+    assert counts[0] > 0  # in a new folder it is compiled
+    assert counts[1:] == [0, 0, 0]  # the cell run again; another process; its cell again
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_ends_while_it_is_compiled_behind_leaves_no_process(tmp_path, number):
+    command = [sys.executable, "-m", "zwang", "run", "bennett", "--duration", "2000"]
+    environment = {**os.environ, "ZWANG_CACHE": str(tmp_path / "cache"), "ZWANG_KEEP": "0"}
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out")],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(14.0)  # by then the host has stepped for some seconds
+    process.send_signal(number)
+    _, said = process.communicate(timeout=120.0)
+    assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    if number == signal.SIGINT:
+        with xr.open_dataset(tmp_path / "out" / "run.nc") as data:
+            assert data.attrs["result"] == "INTERRUPTED"
+            assert float(data.time[-1]) > 0
+        assert "Traceback" not in said

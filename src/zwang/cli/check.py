@@ -28,6 +28,12 @@ def command(
             "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
         ),
     ] = None,
+    timing: Annotated[
+        bool,
+        typer.Option(
+            "--timing", help="Also say how large the model's equations are, and compile them anew."
+        ),
+    ] = False,
 ) -> int:
     """Diagnose a model at its start: rank, redundant rows, degrees of freedom, consistency, kind of
     each constraint.
@@ -50,6 +56,12 @@ def command(
 
     diagnosis = check(target.model, target.q0, target.v0, params=target.params or None)
     say(fitted(str(diagnosis)))
+    if timing:
+        from zwang.dynamics.evaluation import evaluation_size
+
+        dynamics = target.model.dynamics(target.params or None)
+        state = target.model.state(target.q0, target.v0)
+        say(f"  evaluation         {evaluation_size(dynamics, state)}")
     for warning in target.warnings:
         warn(warning)
     return 0 if diagnosis.consistent else WRONG_INPUT

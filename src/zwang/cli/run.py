@@ -166,7 +166,8 @@ def _simulated(
     from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
-    bar.says("compiling")
+    system, rows = target.model.system, target.model.constraints.m
+    bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
     def reached(fraction: float) -> None:
         if fraction >= 1:

@@ -17,6 +17,8 @@ it comes down to `jax.jit`.
 | `interpreter` | a traced program evaluated operation by operation |
 | `program_cache/` | compiled programs that outlive their process |
 | `options` | options of XLA |
+| `background` | programs compiled in another thread |
+| `size` | how large a program is, and how long it takes to make |
 | `events` | what `jax.monitoring` hears |
 | `folder` | zwang's folder for caches |
 """
@@ -38,3 +40,5 @@ from zwang.compile.interface import program as program
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
 from zwang.compile.options import compiler_options as compiler_options
 from zwang.compile.program_cache.cache import keep_programs as keep_programs
+from zwang.compile.size import ProgramSize as ProgramSize
+from zwang.compile.size import program_size as program_size

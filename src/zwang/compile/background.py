@@ -16,7 +16,8 @@ class Background:
     """A task in a thread of its own.
 
     The compiler cannot be interrupted, and a process must not end beside it: where one ends first,
-    it waits, unless `abandoned` was called before and the process is ended without cleaning up.
+    it waits, unless it calls `abandon` and then ends without cleaning up. XLA compiles one program
+    at a time: another one that is needed meanwhile waits for this one.
 
     Args:
         task: what is to be done, without a result.

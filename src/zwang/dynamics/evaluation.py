@@ -13,12 +13,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.compile import BoundProgram
+from zwang.compile import BoundProgram, ProgramSize, program_size
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.equations.constraint import Constraints
@@ -184,6 +185,20 @@ class PaddedMethod:
         padded = np.zeros((size, size)), np.zeros(size)
         padded[0][:count, :count], padded[1][:count] = a, c
         return cls(*padded, count)
+
+
+def evaluation_size(dynamics: Dynamics, s: State) -> ProgramSize:
+    """How large the compiled evaluation of a model is, and how long it takes to make."""
+    prepared, drift = with_scales(dynamics), Projection()
+    arrays, rest = eqx.partition((prepared, drift), eqx.is_array)
+
+    def called(arrays, t, y, a, c):
+        dynamics, drift = eqx.combine(arrays, rest)
+        return stages_of(dynamics, drift, t, y, t, a, c, 1, False)
+
+    y = np.concatenate([np.asarray(s.q), np.asarray(s.v)])
+    single = np.zeros((STAGES, STAGES)), np.zeros(STAGES)
+    return program_size(called, arrays, np.float64(s.t), y, *single)
 
 
 def with_scales(dynamics: Dynamics) -> Dynamics:

@@ -69,6 +69,7 @@ class HostDynamics:
             evaluation,
             dynamics.pseudoinverse,
         )
+        self._holonomic = len(c.position_rows) == c.m
         self._unit = row_units(np, self.row_length)[c.position_rows]
         self._known: tuple[Any, Any, Any, ModelEvaluation] | None = None
         self._mass: HostMass | None = None
@@ -89,6 +90,12 @@ class HostDynamics:
             self._known = known = s.q, s.v, s.t, found
         return known[3]
 
+    def _at_place(self, s: State) -> ModelEvaluation:
+        """The model's functions at a state whose velocity may differ, where that is the same."""
+        known = self._known
+        same = known is not None and known[0] is s.q and known[2] == s.t
+        return known[3] if same and self._holonomic else self.at(s)  # type: ignore[index]
+
     def position_residual(self, s: State) -> np.ndarray:
         """`φ(q, t)`."""
         return np.asarray(self.at(s).phi)
@@ -98,12 +105,12 @@ class HostDynamics:
         return np.asarray(self.at(s).psi)
 
     def matrix(self, s: State) -> np.ndarray:
-        """A."""
-        return dense(self.at(s).A)
+        """A; of holonomic constraints it does not depend on v."""
+        return dense(self._at_place(s).A)
 
     def mass(self, s: State, A: np.ndarray) -> HostMass:
         """M, factored; M + AᵀDA if M may be singular."""
-        M = np.asarray(self.at(s).M)
+        M = np.asarray(self._at_place(s).M)
         if self._dynamics.singular_mass:
             M = augmented_mass(M, A)
         if self._mass is None or not np.array_equal(M, self._mass.given):

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.arithmetic import on_host, xp
+from zwang.arithmetic import choose, on_host, xp
 from zwang.compile import program
 from zwang.errors import Result
 from zwang.stepping.base import AbstractIntegrator, Flow
@@ -298,7 +298,7 @@ def attempt(
     result = xp.where(spent, Result.TOO_MANY_STEPS, result)
 
     def keep(new, old):
-        return xp.where(ok, new, old)
+        return choose(ok, new, old)
 
     progress = Progress(
         keep(t, p.t),

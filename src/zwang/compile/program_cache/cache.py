@@ -187,16 +187,26 @@ class ProgramCache:
 
 
 _current: ProgramCache | None = None
+_chosen = False
+"""Whether `keep_programs` has been called in this process."""
 
 
 def current() -> ProgramCache | None:
-    """The cache that is in use, or None."""
+    """The cache that is in use, or None; unless `keep_programs` has said otherwise, that of
+    zwang's folder for caches.
+    """
+    if not _chosen:
+        keep_programs()
     return _current
 
 
 def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
     """Cache compiled programs on disk from now on, and use those that are there: what ran once in
     any process is not traced again.
+
+    That is so without a call of this function, in zwang's own folder for caches: a model that is
+    defined once more, in a cell that runs twice or in another process, compiles nothing.
+    `keep_programs(on=False)` or `ZWANG_KEEP=0` switches it off.
 
     The key of a program is all that it was made from: bytecode of functions, what they close over
     and refer to, zwang's sources, versions, settings and processor. What cannot be known for
@@ -216,8 +226,8 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: st
     Returns:
         Why nothing is cached; empty if something is, or if nothing is wanted.
     """
-    global _current
-    _current = None
+    global _current, _chosen
+    _current, _chosen = None, True
     if not on or os.environ.get("ZWANG_KEEP") == "0" or is_plain():
         return ""
     folder = cache_folder() / "programs" if folder is None else Path(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.arithmetic import while_loop, xp
+from zwang.arithmetic import choose, while_loop, xp
 from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
@@ -90,7 +90,7 @@ class Projection(AbstractDrift):
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(
                 dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held]
             )
-            q = xp.where(before > target, dynamics.move(state, -dq), state.q)
+            q = choose(before > target, dynamics.move(state, -dq), state.q)
 
             # the move has turned A by the angle `before`, which leaves that much of ψ; the same
             # factor takes it, but for its square
@@ -115,11 +115,9 @@ class Projection(AbstractDrift):
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i + 1 >= self.iterations) | ~xp.isfinite(size)
             worse = done & (size > before)
-            state = State(
-                xp.where(worse, state.q, q), xp.where(worse, moved.v, moved.v - dv), state.t
-            )
+            state = State(choose(worse, state.q, q), choose(worse, moved.v, moved.v - dv), state.t)
             error = error_q - sum(forbidden_q), error_v - forbidden_v
-            size = xp.where(worse, before, size)
+            size = choose(worse, before, size)
             return state, error, size, slip, i + 1, moving.log_det(), done
 
         start = (
