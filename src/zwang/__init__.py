@@ -29,6 +29,7 @@ _HOME = {
     "Switch": "simulation.switching",
     "consistent_state": "dynamics.initial_conditions",
     "check": "analysis.check",
+    "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
@@ -94,6 +95,10 @@ _HOME = {
     "Mechanism": "mechanism",
     "AssemblyError": "mechanism",
     "Scene": "scene",
+    "c_code": "codegen.c",
+    "fmu": "codegen.fmu",
+    "stablehlo": "codegen.stablehlo",
+    "derive": "symbolic",
     "Robot": "robots",
     "robot": "robots",
     "keep_programs": "compile",
@@ -108,7 +113,7 @@ _HOME = {
 }
 _OTHER = {"robot": "read"}
 """Names that are other ones at home."""
-_MODULES = ("bodies", "gallery", "mechanism", "testing")
+_MODULES = ("bodies", "gallery", "mechanism", "symbolic", "testing")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -147,6 +152,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.algebra.pseudoinverse.jacobi import Jacobi as Jacobi
     from zwang.analysis.check import check as check
+    from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.codegen.c import c_code as c_code
+    from zwang.codegen.fmu import fmu as fmu
+    from zwang.codegen.stablehlo import stablehlo as stablehlo
     from zwang.compile import Fused as Fused
     from zwang.compile import FusedIfSmall as FusedIfSmall
     from zwang.compile import PlainJit as PlainJit
@@ -226,3 +235,4 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
     from zwang.stepping.bosh3 import Bosh3 as Bosh3
+    from zwang.symbolic import derive as derive

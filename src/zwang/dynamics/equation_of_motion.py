@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import row_units
-from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_lengths
+from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arithmetic import xp
-from zwang.dynamics.sparse_structure import Structure
+from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
@@ -81,8 +81,7 @@ class Dynamics(eqx.Module):
         singular_mass: whether M may be singular; then M + AᵀDA takes its place, which changes
             nothing on `A v̇ = b`.
         law: an `AbstractControlLaw` whose actuators act on the system, or None.
-        structure: where A has entries, if they alone are to be kept; then `pseudoinverse` is
-            `zwang.algebra.pseudoinverse.sparse.Sparse`.
+        structure: whether A is an array, or where it has entries if they alone are kept.
         parts: for a placement, the motion without its last constraints, whose evaluation is or
             will be compiled anyway, and these constraints (`zwang.dynamics.evaluation.evaluate`).
     """
@@ -95,7 +94,7 @@ class Dynamics(eqx.Module):
     scales: Scales | None = None
     singular_mass: bool = eqx.field(static=True, default=False)
     law: eqx.Module | None = None
-    structure: Structure | None = None
+    structure: AbstractStructure = DENSE
     parts: tuple[Dynamics, Constraints] | None = None
 
     @property
@@ -146,9 +145,7 @@ class Dynamics(eqx.Module):
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
-        if self.structure is not None:
-            return self.structure.matrix(self.constraints.product(s.q, s.v, s.t, self.p))  # type: ignore
-        return self.constraints.matrix(s.q, s.v, s.t, self.p)
+        return self.structure.matrix(self.constraints, s, self.p)
 
     def rhs(self, s: State) -> Float[Array, " m"]:
         """b."""
@@ -165,11 +162,7 @@ class Dynamics(eqx.Module):
 
     def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
         """Length of each row in the metric of M⁻¹."""
-        return (
-            row_lengths(mass.weigh(A))
-            if self.structure is None
-            else self.structure.row_lengths(mass, A)  # type: ignore
-        )
+        return self.structure.row_lengths(mass, A)
 
     def weighted(
         self,
@@ -185,10 +178,9 @@ class Dynamics(eqx.Module):
         length = None if self.scales is None else self.scales.row_length
         if rows is not None and len(rows) < len(A):
             A, length = A[rows], None if length is None else length[rows]
-        if self.structure is not None:
-            return self.structure.weighted(mass, A, method.proximal, length)  # type: ignore
-        pattern = self.constraints.pattern if rows is None else self.constraints.pattern[rows]
-        return WeightedPseudoinverse(mass, A, method.knowing(mass.spread(pattern)), length)
+        whole = lambda: self.constraints.pattern
+        pattern = whole if rows is None else lambda: self.constraints.pattern[rows]
+        return self.structure.weighted(mass, A, method, length, pattern)
 
     def equation(
         self,
@@ -294,12 +286,7 @@ class Dynamics(eqx.Module):
         """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is
         dense.
         """
-        if self.structure is None:
-            return jnp.zeros(())
-        return self.structure.missed(
-            self.matrix(s),  # type: ignore
-            self.constraints.product(s.q, s.v, s.t, self.p),  # type: ignore
-        )
+        return self.structure.missed(self.constraints, s, self.p)
 
 
 LEAST_WEIGHT = 1e-3

@@ -116,7 +116,7 @@ def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
     mass = lambda q, t: jnp.asarray(system.mass_matrix(q, t, p), y.dtype)
     M = jax.eval_shape(mass, y[: system.nq], jnp.zeros(()))
     A = jax.ShapeDtypeStruct((c.m, system.nv), y.dtype)
-    if dynamics.structure is not None:
+    if dynamics.structure.sparse:
         s = State(y[: system.nq], y[system.nq :], jnp.zeros(()))
         A = jax.eval_shape(lambda: dynamics.matrix(s))
     zeros = lambda shape: jax.tree_util.tree_map(lambda x: jnp.zeros(x.shape, x.dtype), shape)

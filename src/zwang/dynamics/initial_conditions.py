@@ -16,6 +16,7 @@ from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift.metric import dense_mass, mass_blocks
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model, augmented, contradiction
 from zwang.dynamics.placement import CONVERGED, Placement, measure, place
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -143,8 +144,8 @@ def placed(
     if parts is not None:
         base, further = parts[0].dynamics(params, pseudoinverse), parts[1]
         rows = Constraints(further, base.system, base.p)
-        if base.structure is None:
-            dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=None)
+        if not base.structure.sparse:
+            dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=DENSE)
     dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)

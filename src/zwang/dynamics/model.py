@@ -31,6 +31,7 @@ from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.dynamics.placement import measure
 from zwang.dynamics.sparse_structure import MISSED, Sparsity, Structure
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -141,7 +142,7 @@ class Model(eqx.Module):
                 f"{type(formulation).__name__} needs a positive definite mass matrix, but the "
                 "model has singular_mass=True."
             )
-        structure = None
+        structure: AbstractStructure = DENSE
         if isinstance(method, Sparse):
             method, structure = (
                 method.suited(self.constraints.m),
@@ -304,8 +305,8 @@ def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
             f"{type(dynamics.formulation).__name__} needs a positive definite mass matrix, but "
             f"that of {model.name} is singular."
         )
-    method = Proximal() if dynamics.structure is not None else dynamics.pseudoinverse
-    return dataclasses.replace(dynamics, singular_mass=True, structure=None, pseudoinverse=method)
+    method = Proximal() if dynamics.structure.sparse else dynamics.pseudoinverse
+    return dataclasses.replace(dynamics, singular_mass=True, structure=DENSE, pseudoinverse=method)
 
 
 @program

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,10 +15,9 @@ from zwang.algebra.elimination.elimination import Plan, plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.elimination.pattern import MOST_COLORS, detect
-from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.operator.sparse import SparseWeighted, inverse_roots, row_lengths, weighed
-from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.sparsity_pattern import colors
+from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
 
@@ -45,7 +43,7 @@ shows that an entry is missing.
 """
 
 
-class Structure(eqx.Module):
+class Structure(AbstractStructure):
     """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated; for implicit methods
     also what a Newton step needs.
     """
@@ -53,22 +51,25 @@ class Structure(eqx.Module):
     layout: Layout
     plan: Plan
     newton: NewtonPlan | None = None
+    sparse = True
 
-    def matrix(self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]) -> SparseMatrix:
-        """A from its products `A w`, one per color."""
-        return self.layout.evaluate(product)
+    @property
+    def newton_plan(self):
+        return self.newton
 
-    def weighted(
-        self, mass: AbstractMass, A: SparseMatrix, method: Proximal, row_length=None
-    ) -> SparseWeighted:
-        """A⊕."""
-        return SparseWeighted(mass, A, self.plan, method, row_length)
+    def matrix(self, constraints, s, p) -> SparseMatrix:
+        return self.layout.evaluate(constraints.product(s.q, s.v, s.t, p))
 
-    def row_lengths(self, mass: AbstractMass, A: SparseMatrix) -> Float[Array, " m"]:
-        """Length of each row in the metric of M⁻¹."""
+    def weighted(self, mass, A, method, row_length, pattern) -> SparseWeighted:
+        return SparseWeighted(mass, A, self.plan, cast(Any, method).proximal, row_length)
+
+    def row_lengths(self, mass, A):
         return row_lengths(weighed(inverse_roots(mass), A))
 
-    def missed(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
+    def missed(self, constraints, s, p):
+        return self.outside(self.matrix(constraints, s, p), constraints.product(s.q, s.v, s.t, p))
+
+    def outside(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
         """Relative difference between `A w` by entries and by differentiation, along a fixed random
         w.
         """

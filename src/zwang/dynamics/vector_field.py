@@ -171,14 +171,14 @@ class ConstrainedVectorField(eqx.Module):
         along = lambda w: dynamics.system.along(s.q, w, t, dynamics.p)
         change = jax.linearize(lambda q, v: dynamics.applied_force(State(q, v, t)), s.q, s.v)[1]
         X = lambda w: change(step**2 * along(w), step * w)
-        if dynamics.structure is not None and dynamics.structure.newton is not None:
+        if dynamics.structure.newton_plan is not None:
             scale = row_scale(
                 dynamics.row_lengths(mass, A)
                 if dynamics.scales is None
                 else dynamics.scales.row_length
             )
             K = lambda w: mass.apply(w) - X(w)
-            constrained = dynamics.structure.newton.factored(
+            constrained = dynamics.structure.newton_plan.factored(
                 K,
                 A,  # type: ignore
                 scale,

@@ -26,6 +26,7 @@ from zwang.algebra.elimination.pattern import detect
 from zwang.algebra.judgement import UNCERTAIN, relative_residual
 from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
+from zwang.algebra.operator.sparse import SparseWeighted
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.algebra.sparsity_pattern import colors
@@ -148,11 +149,12 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         weighted = WeightedPseudoinverse(unit, JT, Proximal())
     else:
         product = x.joints.product(q, v, t, p)
-        J = x.pattern.structure.matrix(product)
-        missed = x.pattern.structure.missed(J, product)
+        J = x.pattern.structure.layout.evaluate(product)
+        missed = x.pattern.structure.outside(J, product)
         method = Sparse().suited(len(b)).proximal
         assert method is not None
-        weighted = x.pattern.structure.weighted(unit, x.pattern.times(J, tangents), method)
+        rows = x.pattern.times(J, tangents)
+        weighted = SparseWeighted(unit, rows, x.pattern.structure.plan, method)
 
     def corrected(_, y):
         moved = weighted.correct(b - J @ y)

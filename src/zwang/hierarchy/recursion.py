@@ -32,7 +32,7 @@ from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.base import MatrixFactor
 
-DEPENDENT = 1e-8
+DEPENDENT_ROW = 1e-8
 """A row of unit length of which no more than this is left beside the levels below depends on them;
 as in `zwang.check`.
 """
@@ -169,7 +169,7 @@ def _matrix(pinv: Pseudoinverse) -> Float[Array, "n m"]:
 
 
 def _rank(seen):
-    return jnp.sum(jnp.linalg.svd(seen, compute_uv=False) > DEPENDENT)
+    return jnp.sum(jnp.linalg.svd(seen, compute_uv=False) > DEPENDENT_ROW)
 
 
 class _Absolute(AbstractPseudoinverse):
@@ -179,7 +179,7 @@ class _Absolute(AbstractPseudoinverse):
     would blow up.
     """
 
-    threshold: Float[Array, ""] | float = DEPENDENT
+    threshold: Float[Array, ""] | float = DEPENDENT_ROW
 
     def factor(self, C):
         U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)

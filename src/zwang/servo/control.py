@@ -39,7 +39,7 @@ def controller(
             "own."
         )
     passive = model.passive.dynamics(params, Proximal() if pseudoinverse is None else pseudoinverse)
-    if passive.structure is not None:
+    if passive.structure.sparse:
         raise ModelError(
             f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= "
             "out."

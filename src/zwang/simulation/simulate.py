@@ -181,7 +181,7 @@ def simulate(
         params,
         instants[-1] - t0,
     )
-    changeable = pseudoinverse is None and formulation is None and dynamics.structure is None
+    changeable = pseudoinverse is None and formulation is None and not dynamics.structure.sparse
     dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
     dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf

@@ -29,7 +29,7 @@ SETTINGS = {
 }
 """Integrations of eq. (57), which is not stabilized."""
 PROJECTED = "zwang's default, rtol 1e-10"
-CLOSED = 1e-12
+CLOSED_FORM = 1e-12
 """Round-off of values up to 30."""
 
 
@@ -115,7 +115,7 @@ def _errors(histories: dict[str, History]) -> list[Claim]:
             "r settles to a very small magnitude after t ≥ 20",
             "very small",
             f"{at_20:.2f} m at 20 s, {last:.2f} m at 30 s",
-            compared(abs(last - 1) < CLOSED, correction),
+            compared(abs(last - 1) < CLOSED_FORM, correction),
             correction,
             Verdict.CORRECTED,
         )
@@ -131,7 +131,7 @@ def _exact(example: Example) -> list[Claim]:
             "the motion is θ = 30 − t, r = exp(0.1 θ)",
             "that",
             f"differs by {error:.0e}",
-            compared(error < CLOSED),
+            compared(error < CLOSED_FORM),
             "Two constraints on two coordinates leave no freedom.",
         )
     ]
@@ -161,7 +161,7 @@ def _masses(example: Example) -> list[Claim]:
         "accelerations but no Lagrangian form, and its constraint force along θ is an angular "
         "acceleration."
     )
-    agrees = differ["both constraints"] < CLOSED * 100 and differ["the spiral alone"] > 1
+    agrees = differ["both constraints"] < CLOSED_FORM * 100 and differ["the spiral alone"] > 1
     return [
         Claim(
             "eq. (9)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -66,7 +67,11 @@ class Interpolant:
             projected, rows = self._projected_on_host(times, guess, held)
             return np.where(on_step[:, None], self.y[last], projected), DenseRows(rows)
         projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
-        seen = DenseRows(rows) if structure is None else SparseRows(rows, structure.layout)
+        seen = (
+            DenseRows(rows)
+            if not structure.sparse
+            else SparseRows(rows, cast(Any, structure).layout)
+        )
         return np.where(on_step[:, None], self.y[last], projected), seen
 
     def __getstate__(self) -> dict:
@@ -160,7 +165,7 @@ def _projected(flow: ConstrainedVectorField, t, y, applied):
         state = held.state(t, y)
         dynamics = dataclasses.replace(held.dynamics, scales=None)  # rows by their own lengths
         A = dynamics.matrix(state)
-        if dynamics.structure is not None:
+        if dynamics.structure.sparse:
             return y, dynamics.weighted(dynamics.mass(state, A), A).C.data
         C = dynamics.mass(state, A).weigh(A)
         return y, row_scale(row_lengths(C))[:, None] * C

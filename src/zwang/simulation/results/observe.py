@@ -155,7 +155,7 @@ def refuse_missed(flow: ConstrainedVectorField, t: np.ndarray, y: np.ndarray) ->
     """Raise if a constraint has met velocities that it did not meet when its sparsity was found;
     every step is looked at.
     """
-    if flow.dynamics.structure is None or not len(t):
+    if not flow.dynamics.structure.sparse or not len(t):
         return
     bad = ~(in_blocks(lambda t, y: _missed_block(flow, t, y), t, y) <= MISSED) & np.all(
         np.isfinite(y), axis=1

@@ -1,0 +1,14 @@
+"""Code from a model: what its functions compute, written down for other programs.
+
+| file | what |
+|---|---|
+| `expression.py` | scalar expressions as one shared graph |
+| `interpreter.py`, `movement.py` | a traced program of JAX as expressions |
+| `equations.py` | M, F, N, φ, ψ, A, b of a model, and its servo, as expressions |
+| `samples.py` | random states and what the numeric model says there |
+| `c/` | C99 without allocation: `c_code` |
+| `fmu/` | functional mock-up units: `fmu` |
+| `stablehlo.py` | the compiled evaluation by `jax.export`: `stablehlo` |
+"""
+
+from __future__ import annotations

@@ -1,0 +1,316 @@
+"""A model's functions as expressions: M, F, N, φ, ψ, A, b, and what its servo asks for."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.arguments import instance
+from zwang.codegen.expression import Graph, Node
+from zwang.codegen.interpreter import expressions
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.servo import LeastNorm, PaperLeastNorm, Preferred, Servo, WeightedNorm
+from zwang.servo.controller import Controller
+
+
+@dataclasses.dataclass(frozen=True)
+class ServoEquations:
+    """`A v̇ = b` of the servo constraints, with the pull of their gains in b.
+
+    Attributes:
+        A, b: shapes (rows, nv) and (rows,).
+        B: actuation matrix, shape (nv, nu).
+        choice: name of the class of `Servo.null_space`.
+        weight: w of `WeightedNorm`, shape (nu,); ones otherwise.
+        preferred: s of `Preferred`, shape (nu,); zeros otherwise.
+        actuators: names of the actuators.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    B: np.ndarray
+    choice: str
+    weight: np.ndarray
+    preferred: np.ndarray
+    actuators: tuple[str, ...]
+
+    @property
+    def nu(self) -> int:
+        """Number of actuators."""
+        return self.B.shape[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Equations:
+    """A model as arrays of expressions in its inputs.
+
+    Attributes:
+        model: where it comes from.
+        graph: of the expressions.
+        q, v, w, p, t: inputs: coordinates (nq,), velocities (nv,), a direction of velocities (nv,),
+            parameters (np,) and the time; names "q0", "v0", "w0", "p0", "t".
+        parameters: name and value of each parameter, in order.
+        M, F: mass matrix (nv, nv) and force (nv,).
+        rate: `q̇ = N v + n`, shape (nq,).
+        along: `N w`; moved: q moved along w on the manifold of coordinates, shape (nq,).
+        phi, psi: residuals at position and velocity level.
+        A, b: constraint rows, shapes (m, nv) and (m,).
+        ideal: inputs "f0" …: ideal forces of the parts of nonideal constraints, one after another.
+        nonideal: c from them, shape (nv,), or None if all constraints are ideal.
+        potential: potential energy, or None.
+        servo: what the model's servo asks for, or None.
+    """
+
+    model: Model
+    graph: Graph
+    q: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    p: np.ndarray
+    t: Node
+    parameters: tuple[tuple[str, float], ...]
+    M: np.ndarray
+    F: np.ndarray
+    rate: np.ndarray
+    along: np.ndarray
+    moved: np.ndarray
+    phi: np.ndarray
+    psi: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+    ideal: np.ndarray
+    nonideal: np.ndarray | None
+    potential: object
+    servo: ServoEquations | None
+
+    @property
+    def m(self) -> int:
+        """Number of rows of A."""
+        return len(self.b)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether M has entries on its diagonal alone."""
+        off = ~np.eye(len(self.M), dtype=bool)
+        return all(not isinstance(x, Node) and x == 0 for x in self.M[off])
+
+    @property
+    def position_rows(self) -> np.ndarray:
+        """Rows of A that φ belongs to."""
+        return self.model.constraints.position_rows
+
+    @property
+    def velocity_rows(self) -> np.ndarray:
+        """Rows of A that ψ belongs to."""
+        return self.model.constraints.velocity_rows
+
+
+def equations(model: Model) -> Equations:
+    """Trace a model's functions into expressions.
+
+    Raises:
+        ModelError: for an operation that cannot be written as a formula, a mass matrix that the
+            model declares singular, limits of actuators, or a control law that is no `zw.Servo`.
+    """
+    instance(model, Model, "model", "a zw.Model")
+    if model.singular_mass:
+        raise ModelError(
+            f"{model.name}: formulas and code need a positive definite mass matrix, but the model "
+            "has singular_mass=True; choose coordinates in which every velocity has mass."
+        )
+    graph, trace = Graph(), None
+    leaves, tree = jax.tree_util.tree_flatten(model.params)
+    names = parameter_names(model.params)
+    nq, nv = model.system.nq, model.system.nv
+    inputs = {c: _inputs(graph, c, n) for c, n in (("q", nq), ("v", nv), ("w", nv))}
+    p, t = _inputs(graph, "p", len(names)), graph.input("t")
+    trace = _Trace(model, graph, tree, [np.shape(x) for x in leaves])
+    q, v, w, time = inputs["q"], inputs["v"], inputs["w"], np.asarray(t, object)
+    system, constraints = model.system, model.constraints
+    M, N, moved, phi = trace(
+        lambda p, q, w, t: (
+            _dense(jnp.asarray(system.mass_matrix(q, t, p)), nv),
+            system.along(q, w, t, p),
+            system.move(q, w, t, p),
+            constraints.position_residual(q, t, p),
+        ),
+        p, q, w, time,
+    )  # fmt: skip
+    F, rate, psi, A, b = trace(
+        lambda p, q, v, t: (
+            jnp.asarray(system.force(q, v, t, p)),
+            system.rate(q, v, t, p),
+            constraints.velocity_residual(q, v, t, p),
+            constraints.matrix(q, v, t, p),
+            constraints.rhs(q, v, t, p),
+        ),
+        p, q, v, time,
+    )  # fmt: skip
+    ideal, nonideal = _nonideal(trace, p, q, v, time)
+    potential = None
+    if system.potential is not None:
+        value = lambda p, q, t: jnp.asarray(system.potential(q, t, p))  # type: ignore
+        potential = trace(value, p, q, time).item()
+    return Equations(
+        model, graph, q, v, w, p, t, tuple(zip(names, _values(leaves), strict=True)),
+        M, F, rate, N, moved, phi, psi, A, b, ideal, nonideal, potential,
+        _servo(trace, p, q, v, time),
+    )  # fmt: skip
+
+
+class _Trace:
+    """Traces functions of `(p, …)`, p being the parameters as the model's functions get them."""
+
+    def __init__(self, model: Model, graph: Graph, tree, shapes: Sequence[tuple[int, ...]]):
+        self.model, self.graph, self.tree, self.shapes = model, graph, tree, shapes
+
+    def params(self, p):
+        """The tree of parameters from their entries in order."""
+        ends = np.cumsum([0, *(int(np.prod(s)) for s in self.shapes)])
+        leaves = [p[i:j].reshape(s) for i, j, s in zip(ends, ends[1:], self.shapes, strict=False)]
+        return jax.tree_util.tree_unflatten(self.tree, leaves)
+
+    def __call__(self, function: Callable, p: np.ndarray, *given: np.ndarray):
+        whole = lambda p, *x: function(self.model.parameters(self.params(p)), *x)
+        return expressions(whole, self.graph, p, *given)
+
+
+def _inputs(graph: Graph, letter: str, count: int) -> np.ndarray:
+    out = np.empty(count, object)
+    out[:] = [graph.input(f"{letter}{i}") for i in range(count)]
+    return out
+
+
+def _values(leaves) -> list[float]:
+    return [float(x) for leaf in leaves for x in np.asarray(leaf).ravel()]
+
+
+def parameter_names(params) -> list[str]:
+    """A name for each number among a model's parameters, an identifier in any language: `mass`,
+    `link_length`, `inertia_2` for the second entry of an array.
+    """
+    names = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        parts = [str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path]
+        whole = identifier("_".join(parts) or "parameter")
+        for index in np.ndindex(np.shape(leaf)):
+            names.append("_".join([whole, *(str(i + 1) for i in index)]))
+    return unique(names)
+
+
+def identifier(name: str) -> str:
+    """A name as an identifier of every target language."""
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
+    return plain if plain[0].isalpha() else f"x_{plain}"
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Names, those that repeat numbered."""
+    out: list[str] = []
+    for name in names:
+        number, wanted = 1, name
+        while wanted in out:
+            number += 1
+            wanted = f"{name}_{number}"
+        out.append(wanted)
+    return out
+
+
+def _dense(M, nv: int):
+    if M.ndim == 1:
+        return jnp.diag(M)
+    if M.ndim == 2:
+        return M
+    out, k = jnp.zeros((nv, nv)), M.shape[1]
+    for i in range(len(M)):
+        out = out.at[i * k : (i + 1) * k, i * k : (i + 1) * k].set(M[i])
+    return out
+
+
+def _nonideal(trace: _Trace, p, q, v, t):
+    """Inputs for the ideal forces of nonideal constraints, and the sum of what they impress."""
+    constraints = trace.model.constraints
+    members = [c for c in constraints.members if c.nonideal is not None]
+    nv = trace.model.system.nv
+    if not members:
+        return np.empty((0, nv), object), None
+    parts = sum(len(c.parts) for c in members)
+    ideal = _inputs(trace.graph, "f", parts * nv).reshape(parts, nv)
+
+    def impressed(p, q, v, t, ideal):
+        total, first = jnp.zeros(nv), 0
+        for c in members:
+            own = ideal[first : first + len(c.parts)]
+            total, first = total + c.impressed(q, v, t, p, own).sum(axis=0), first + len(c.parts)
+        return total
+
+    return ideal, trace(impressed, p, q, v, t, ideal)
+
+
+def nonideal_rows(model: Model) -> list[slice]:
+    """Rows of each part whose ideal force is an input of `Equations.nonideal`, in order."""
+    slices = model.constraints.row_slices
+    return [
+        slices[part]
+        for c in model.constraints.members
+        if c.nonideal is not None
+        for part in c.parts
+    ]
+
+
+CHOICES = (LeastNorm, PaperLeastNorm, Preferred, WeightedNorm)
+
+
+def _servo(trace: _Trace, p, q, v, t) -> ServoEquations | None:
+    model, servo = trace.model, trace.model.servo
+    if servo is None:
+        return None
+    if not isinstance(servo, Servo):
+        raise ModelError(f"{model.name}: formulas and code need a zw.Servo as control law.")
+    if servo.limits is not None:
+        raise ModelError(
+            f"{model.name}: limits of actuators have no formula; leave limits= out, and limit u "
+            "where it is applied."
+        )
+    if not isinstance(servo.null_space, CHOICES):
+        raise ModelError(
+            f"{model.name}: null_space {type(servo.null_space).__name__} is not known; expected "
+            f"one of {', '.join(c.__name__ for c in CHOICES)}."
+        )
+    if trace.model.constraints.members and any(
+        c.nonideal is not None for c in model.constraints.members
+    ):
+        raise ModelError(
+            f"{model.name}: a servo together with nonideal constraints has no closed form; u "
+            "then depends on its own friction. Drop nonideal= or the servo."
+        )
+    dynamics = model.passive.dynamics(pseudoinverse=None)
+    dynamics = dataclasses.replace(dynamics, structure=None) if dynamics.structure else dynamics
+
+    def rows(p, q, v, t):
+        controller = Controller(dataclasses.replace(dynamics, p=p), servo)
+        state = State(q, v, t)
+        choice, ones = servo.null_space, jnp.ones(nu)
+        weight = choice.weights(nu, state, p) if isinstance(choice, WeightedNorm) else ones
+        given = choice.s if isinstance(choice, Preferred) else 0.0
+        preferred = given(q, v, t, p) if callable(given) else given
+        return (
+            controller.rows.matrix(q, v, t, p),
+            controller.target(state),
+            servo.actuation_matrix(q, t, p),
+            jnp.broadcast_to(weight, nu),
+            jnp.broadcast_to(jnp.asarray(preferred, float), nu),
+        )
+
+    nu = servo.checked(dynamics)
+    A, b, B, weight, preferred = trace(rows, p, q, v, t)
+    return ServoEquations(
+        A, b, B, type(servo.null_space).__name__, weight, preferred, servo.names(nu)
+    )

@@ -1,0 +1,202 @@
+"""Random states of a model and what the numeric model says there: what every formula and every
+program is compared with before it is handed over.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.arrays import vector
+from zwang.codegen.equations import Equations
+from zwang.dynamics.model import Model, motion
+from zwang.errors import ModelError
+from zwang.servo.control import control
+
+SPREAD = 0.2
+"""Standard deviation of random displacements from the start [unit of v · s]."""
+DEPENDENT = 1e-6
+"""Singular values below this part of the largest count as zero where rows are counted."""
+REGULAR = 1e-2
+"""States of redundant rows are taken where singular values keep this part of the largest one: next
+to a loss of rank the answer has no digits to compare."""
+PROJECTIONS = 30
+"""Newton iterations that bring random states of redundant rows onto their constraints."""
+
+
+class Reference(NamedTuple):
+    """What the numeric model says at each state, shapes (states, …); u is empty without a servo,
+    and `applied` is F with the force of the actuators.
+    """
+
+    acceleration: np.ndarray
+    constraint_force: np.ndarray
+    free_acceleration: np.ndarray
+    applied: np.ndarray
+    u: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """States with parameters.
+
+    Attributes:
+        model: the model.
+        start: q0 and v0 that they lie around.
+        q, v, t, p: shapes (states, nq), (states, nv), (states,), (states, np).
+        projected: whether the states are on the constraints, as those of redundant rows have to be.
+    """
+
+    model: Model
+    start: tuple[np.ndarray, np.ndarray]
+    q: np.ndarray
+    v: np.ndarray
+    t: np.ndarray
+    p: np.ndarray
+    projected: bool
+
+    def reference(self) -> Reference:
+        """What `zw.motion` and `zw.control` return at the states."""
+        return self._reference
+
+    @cached_property
+    def _reference(self) -> Reference:
+        model = self.model
+
+        def at(q, v, t, params):
+            F = jnp.asarray(model.system.force(q, v, t, model.parameters(params)))
+            if model.servo is not None:  # whose answer holds all that a motion would say
+                found = control(model, q=q, v=v, t=t, params=params, throw=False)
+                both = found.acceleration, found.passive_force, found.acceleration
+                return (*both, F + found.actuator_force, found.u)
+            found = motion(model, q, v, t, params=params, throw=False)
+            forces = found.acceleration, found.constraint_force, found.free_acceleration
+            return (*forces, F, jnp.zeros(0))
+
+        out = jax.jit(jax.vmap(at))(self.q, self.v, self.t, _parameters(model, self.p))
+        return Reference(*map(np.asarray, out))
+
+    def error(self, found: np.ndarray, expected: np.ndarray, terms: np.ndarray) -> float:
+        """Largest difference over all states, beside the largest entry of a state's result and of
+        the terms that it is made of.
+        """
+        size = np.maximum(np.abs(expected).max(axis=1, initial=0.0), terms)
+        off = np.abs(found - expected).max(axis=1, initial=0.0)
+        return float(np.max(off / np.where(size > 0, size, 1.0), initial=0.0))
+
+
+def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0) -> Samples:
+    """Random states around a start, with parameters that vary by up to a tenth.
+
+    Where rows of A depend on each other the states are brought onto their constraints, with the
+    model's own parameters: elsewhere such rows contradict each other. Those next to a loss of rank
+    are left out then.
+
+    Raises:
+        ModelError: if q0 or v0 does not fit the model, or no such state is found.
+    """
+    model, system = found.model, found.model.system
+    q0 = np.ones(system.nq) if q0 is None else np.asarray(vector(q0, system.nq, "q0"))
+    v0 = np.zeros(system.nv) if v0 is None else np.asarray(vector(v0, system.nv, "v0"))
+    own = np.array([x for _, x in found.parameters])
+
+    def drawn(count: int):
+        rng = np.random.default_rng(seed)
+        w = SPREAD * rng.standard_normal((count, system.nv))
+        v = v0 + 2 * SPREAD * rng.standard_normal((count, system.nv))
+        t = rng.uniform(0.0, 1.0, count)
+        p = own * (1 + rng.uniform(-0.1, 0.1, (count, len(own))))
+        moved = lambda w, t, p: system.move(jnp.asarray(q0), w, t, model.parameters(p))
+        q = np.asarray(jax.jit(jax.vmap(moved))(w, t, _parameters(model, p)))
+        return q, v, t, p
+
+    q, v, t, p = drawn(count)
+    free = Samples(model, (q0, v0), q, v, t, p, False)
+    if not found.m:
+        return free
+    # rows may also depend on each other where they hold and nowhere else
+    rank, _ = _ranks(_on_constraints(free, own))
+    if rank == found.m:
+        return free
+    on = _on_constraints(Samples(model, (q0, v0), *drawn(2 * count), False), own)
+    _, share = _ranks(on)
+    kept = np.flatnonzero(share > REGULAR)[:count]
+    if not len(kept):
+        raise ModelError(
+            f"{model.name}: no random state around the start is on the constraints and away from a "
+            "loss of rank; give a q0 where the constraints keep their rank."
+        )
+    return Samples(model, (q0, v0), on.q[kept], on.v[kept], on.t[kept], on.p[kept], True)
+
+
+def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
+    """The states moved onto the constraints, with the model's own parameters."""
+    p = np.broadcast_to(own, given.p.shape).copy()
+    q, v = _projected(given.model, given.q, given.v, given.t, _parameters(given.model, p))
+    return dataclasses.replace(given, q=q, v=v, p=p, projected=True)
+
+
+def _parameters(model: Model, p: np.ndarray):
+    """The model's tree of parameters, each leaf with the states first."""
+    leaves, tree = jax.tree_util.tree_flatten(model.params)
+    ends = np.cumsum([0, *(np.size(x) for x in leaves)])
+    batched = [
+        jnp.asarray(p[:, i:j].reshape(len(p), *np.shape(leaf)))
+        for i, j, leaf in zip(ends, ends[1:], leaves, strict=False)
+    ]
+    return jax.tree_util.tree_unflatten(tree, batched)
+
+
+def _ranks(given: Samples) -> tuple[int, np.ndarray]:
+    """Rank of A at most of the states, and at each state of that rank its least singular value
+    beside the largest; 0 at the others.
+    """
+    sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
+    sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
+    ranks = np.sum(sigma > DEPENDENT, axis=1)
+    rank = int(np.median(ranks))
+    return rank, np.where(ranks == rank, sigma[:, max(rank, 1) - 1], 0.0)
+
+
+def _unit(A: np.ndarray) -> np.ndarray:
+    """Rows at unit length."""
+    length = np.linalg.norm(A, axis=2, keepdims=True)
+    return A / np.where(length > 0, length, 1.0)
+
+
+def _projected(model: Model, q, v, t, params):
+    """States moved onto the constraints: positions by Newton's method, then velocities."""
+    system, constraints = model.system, model.constraints
+    rows = constraints.position_rows
+
+    def at(q, v, t, params):
+        p = model.parameters(params)
+
+        def closer(_, q):
+            A = constraints.matrix(q, v, t, p)[rows]
+            step = jnp.linalg.lstsq(A, constraints.position_residual(q, t, p), rcond=1e-7)[0]
+            return system.move(q, -step, t, p)
+
+        def slower(_, v):
+            A = constraints.matrix(q, v, t, p)[constraints.velocity_rows]
+            residual = constraints.velocity_residual(q, v, t, p)
+            return v - jnp.linalg.lstsq(A, residual, rcond=1e-7)[0]
+
+        q = jax.lax.fori_loop(0, PROJECTIONS if len(rows) else 0, closer, q)
+        return q, jax.lax.fori_loop(0, 3, slower, v)
+
+    q, v = jax.jit(jax.vmap(at))(q, v, t, params)
+    return np.asarray(q), np.asarray(v)
+
+
+def matrices(given: Samples) -> np.ndarray:
+    """A at each state, shape (states, m, nv)."""
+    model = given.model
+    at = lambda q, v, t, p: model.constraints.matrix(q, v, t, model.parameters(p))
+    A = jax.jit(jax.vmap(at))(given.q, given.v, given.t, _parameters(model, given.p))
+    return np.asarray(A)

@@ -1,0 +1,88 @@
+"""The compiled evaluation of a model for other runtimes, by `jax.export`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+from zwang.arguments import instance, texts
+from zwang.codegen.equations import identifier
+from zwang.dynamics.model import Model, motion
+from zwang.errors import ModelError
+from zwang.files import make_folder, write_bytes, write_text
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+
+@dataclasses.dataclass(frozen=True)
+class StableHLO:
+    """A model's acceleration as StableHLO.
+
+    Attributes:
+        name: identifier.
+        text: the module as text.
+        data: the same serialized; `jax.export.deserialize` reads it back without zwang.
+    """
+
+    name: str
+    text: str = dataclasses.field(repr=False)
+    data: bytes = dataclasses.field(repr=False)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write `NAME.mlir` and `NAME.stablehlo` into a folder.
+
+        Raises:
+            OutputError: if a file cannot be written.
+        """
+        place = make_folder(Path(folder))
+        paths = [place / f"{self.name}.mlir", place / f"{self.name}.stablehlo"]
+        write_text(paths[0], self.text)
+        write_bytes(paths[1], self.data)
+        return paths
+
+
+def stablehlo(
+    model: Model, *, batch: int | None = None, platforms: Sequence[str] = ("cpu",)
+) -> StableHLO:
+    """`v̇ = f(q, v, t, p)` of a model as StableHLO, which XLA's runtimes and IREE execute.
+
+    Args:
+        model: the model; p is its tree of parameters.
+        batch: number of states that are evaluated together, the first axis of q, v and t; one
+            state without that axis unless given.
+        platforms: of "cpu", "cuda", "rocm" and "tpu".
+
+    Raises:
+        ModelError: for something else than a model, or without flatbuffers (extra `export`).
+
+    Reference: OpenXLA, StableHLO specification.
+
+    Example:
+        >>> data = zw.stablehlo(model).data
+        >>> jax.export.deserialize(data).call(q, v, 0.0, model.params)
+    """
+    instance(model, Model, "stablehlo: model", "a zw.Model")
+    chosen = texts(platforms, "stablehlo: platforms")
+
+    def acceleration(q, v, t, p):
+        return motion(model, q, v, t, params=p, throw=False).acceleration
+
+    of = acceleration if batch is None else jax.vmap(acceleration, in_axes=(0, 0, 0, None))
+    lead = () if batch is None else (batch,)
+    shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
+    p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
+    made = export.export(jax.jit(of), platforms=chosen)(
+        shape(model.system.nq), shape(model.system.nv), shape(), p
+    )
+    try:
+        data = bytes(made.serialize())
+    except ImportError:
+        raise ModelError(
+            "StableHLO needs flatbuffers, which is not installed: pip install 'zwang[export]'."
+        ) from None
+    return StableHLO(identifier(model.name), made.mlir_module(), data)

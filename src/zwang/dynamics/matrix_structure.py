@@ -1,0 +1,79 @@
+"""How A is formed, measured and factored: as an array, or from its entries alone."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.algebra.kernel import WeightedPseudoinverse, row_lengths
+from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.equations.constraint import Constraints
+from zwang.equations.state import State
+
+
+class AbstractStructure(eqx.Module):
+    """What a constraint matrix is like, and the operators that belong to it.
+
+    Attributes:
+        sparse: whether only entries are kept; what needs A as an array refuses that, or does
+            without.
+    """
+
+    sparse: ClassVar[bool]
+
+    @abc.abstractmethod
+    def matrix(self, constraints: Constraints, s: State, p: PyTree) -> Any:
+        """A at a state, an array or a `SparseMatrix`, which multiplies alike."""
+
+    @abc.abstractmethod
+    def row_lengths(self, mass: AbstractMass, A: Any) -> Float[Array, " m"]:
+        """Length of each row in the metric of M⁻¹."""
+
+    @abc.abstractmethod
+    def weighted(
+        self,
+        mass: AbstractMass,
+        A: Any,
+        method: AbstractPseudoinverse,
+        row_length: Float[Array, " m"] | None,
+        pattern: Callable[[], np.ndarray],
+    ) -> Any:
+        """A⊕ (`zwang.algebra.constraint_operator`); `pattern()` says where A can have entries."""
+
+    @abc.abstractmethod
+    def missed(self, constraints: Constraints, s: State, p: PyTree) -> Float[Array, ""]:
+        """Relative part of `A w` that lies outside of what is kept, along a random w."""
+
+    @property
+    def newton_plan(self) -> Any:
+        """What a Newton step of an implicit method needs to be sparse; None for an array."""
+        return None
+
+
+class DenseStructure(AbstractStructure):
+    """A as an array."""
+
+    sparse = False
+
+    def matrix(self, constraints, s, p):
+        return constraints.matrix(s.q, s.v, s.t, p)
+
+    def row_lengths(self, mass, A):
+        return row_lengths(mass.weigh(A))
+
+    def weighted(self, mass, A, method, row_length, pattern):
+        known = method.knowing(mass.spread(pattern()))
+        return WeightedPseudoinverse(mass, A, known, row_length)
+
+    def missed(self, constraints, s, p):
+        return jnp.zeros(())
+
+
+DENSE = DenseStructure()

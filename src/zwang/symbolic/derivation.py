@@ -1,0 +1,331 @@
+"""The explicit equation of motion of a model, in closed form."""
+
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+# pyright: reportCallIssue=false
+# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import sympy as sp
+
+from zwang.arguments import count
+from zwang.codegen.equations import nonideal_rows
+from zwang.codegen.samples import Samples, samples
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.symbolic.elimination import Definitions, Mass, Rows
+from zwang.symbolic.equations import SymbolicEquations, symbolic_equations
+from zwang.symbolic.integrals import first_integrals
+
+CLOSED = 80
+"""Operations of a result, written out in full, up to which it is simplified as one expression."""
+FEW = 6
+"""Symbols of an expression up to which long ones are cancelled, too."""
+LARGEST = 40
+"""Velocities or rows up to which a model is derived by symbols."""
+DEPENDENT = 1e-6
+"""Rows whose rest is below this part of their length count as dependent."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Derivation:
+    """The equation of motion of a model by symbols, with the programs that were printed from it.
+
+    Attributes:
+        equations: M, F, φ, ψ, A and b.
+        definitions: intermediate results, in order; each may use those before it.
+        acceleration: v̇, shape (nv, 1); constraint_force: Q_c, shape (nv, 1); multipliers: λ of the
+            rows in `rows`, shape (r, 1); control: u, shape (nu, 1), or None.
+        rows: rows of A that the formulas use; the others follow from them.
+        assumptions: sentences that say where the formulas hold.
+        integrals: name → first integral that the equation of motion keeps.
+        digits: name of a language and function → agreement with the numeric model, as the largest
+            relative difference over `states`; None where it could not be executed.
+        states: number of states compared.
+        sources: file name → text.
+    """
+
+    equations: SymbolicEquations
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    latex_names: dict[sp.Symbol, str]
+    acceleration: sp.Matrix
+    constraint_force: sp.Matrix
+    multipliers: sp.Matrix
+    control: sp.Matrix | None
+    rows: tuple[int, ...]
+    assumptions: tuple[str, ...]
+    integrals: dict[str, sp.Expr]
+    digits: dict[str, float | None] = dataclasses.field(default_factory=dict)
+    states: int = 0
+    sources: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.equations.model
+
+    @property
+    def outputs(self) -> dict[str, sp.Matrix]:
+        """What is printed as a function, by its name."""
+        found = {"acceleration": self.acceleration}
+        if self.equations.A.rows:
+            found["constraint_force"] = self.constraint_force
+        return found if self.control is None else found | {"control": self.control}
+
+    @property
+    def latex(self) -> str:
+        """The derivation as the body of a LaTeX document."""
+        from zwang.symbolic.printing.latex import body
+
+        return body(self)
+
+    def expanded(self, value: sp.Matrix) -> sp.Matrix:
+        """A result with its definitions put in."""
+        for symbol, expression in reversed(self.definitions):
+            value = value.subs(symbol, expression)
+        return value
+
+    def verdict(self) -> str:
+        """What was compared, and how well it agrees, a line for each function."""
+        lines = [f"Compared with the numeric model at {self.states} random states:"]
+        for name, error in self.digits.items():
+            said = "not executed, not installed here" if error is None else f"{error:.1e}"
+            lines.append(f"  {name:32s} {said}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        from zwang.symbolic.printing.text import text
+
+        return text(self)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write `NAME.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder.
+
+        Raises:
+            OutputError: if a file cannot be written.
+        """
+        from zwang.files import make_folder, write_text
+
+        place = make_folder(Path(folder))
+        for name, text in self.sources.items():
+            write_text(place / name, text)
+        return [place / name for name in self.sources]
+
+
+def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
+    """Derive a model's explicit equation of motion by symbols, and print it as programs.
+
+        v̇ = a + A⊕ (b − A a),   Q_c = M A⊕ (b − A a),   u of a servo
+
+    M, F, A and b come from the model's own functions, by tracing them. Every printed function is
+    executed and compared with the numeric model at random states before it is returned.
+
+    Args:
+        model: the model.
+        q0, v0: a state that the random states lie around, shapes (nq,) and (nv,); ones and zeros
+            unless given.
+        states: number of states.
+
+    Returns:
+        A `Derivation`: `.acceleration`, `.constraint_force`, `.control`, `.latex`, `.verdict()`,
+        `.write(folder)`.
+
+    Raises:
+        ModelError: for an operation without a formula, by its name, a model that is too large, or
+            a printed function that does not agree with the numeric model.
+
+    Reference: review of the Udwadia-Kalaba approach, eq. (36); servo paper, eq. (35); row by row:
+        recursive paper, eq. (4.14)-(4.16).
+
+    Example:
+        >>> found = zw.derive(model, q0=[1.0, 0.0], v0=[0.0, 0.0])
+        >>> print(found.latex); found.write("pendulum")
+    """
+    from zwang.symbolic.printing import printed_and_checked
+
+    count(states, "derive: states", least=1)
+    found = symbolic_equations(model)
+    _refuse_large(found)
+    given = samples(found.source, q0, v0, states)
+    return printed_and_checked(closed_form(found, given), given)
+
+
+def _refuse_large(found: SymbolicEquations) -> None:
+    size = max(found.A.rows, found.M.rows)
+    if size > LARGEST:
+        raise ModelError(
+            f"{found.model.name} has {size} velocities or rows, expected at most {LARGEST} where "
+            "formulas are printed; zw.c_code writes code for models of any size."
+        )
+
+
+def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
+    """The equation of motion by symbols, nothing printed yet.
+
+    Args:
+        found: the model's equations.
+        given: random states, by which independent rows are found.
+    """
+    rows = independent_rows(found, given)
+    latex = dict(found.symbols.latex)
+    latex |= {s: rf"c_{{{i + 1}}}" for i, (s, _) in enumerate(found.definitions)}
+    names = Definitions(found.definitions, latex)
+    mass = Mass(found.M, "M", names)
+    A, b = found.A.extract(rows, range(found.A.cols)), [found.b[i] for i in rows]
+    hold = Rows(A, mass, "zydr", names)
+    free = mass.solve(list(found.F), "a")
+    acceleration, shares = hold.correct(free, b, "w")
+    control = None
+    if found.servo is not None:
+        control, push = _control(found, mass, hold, acceleration, names)
+        free = mass.solve([f + g for f, g in zip(found.F, push, strict=True)], "af")
+        acceleration, shares = hold.correct(free, b, "v")
+    force, multipliers = hold.force(shares), hold.multipliers(shares)
+    if found.nonideal is not None:
+        acceleration, force = _nonideal(
+            found, rows, multipliers, mass, hold, acceleration, force, names
+        )
+    column = lambda x: sp.Matrix(len(x), 1, list(x))
+    result = Derivation(
+        found, tuple(names.items), names.latex,
+        column(acceleration), column(force), column(multipliers),
+        None if control is None else column(control), tuple(rows),
+        tuple(_assumptions(found, hold, rows, given)), first_integrals(found),
+    )  # fmt: skip
+    return _simplified(result)
+
+
+def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
+    """Rows of A that the others follow from, at most of the random states; by Gram-Schmidt with the
+    rows in their order.
+    """
+    model, m = found.model, found.A.rows
+    if not m:
+        return []
+    from zwang.codegen.samples import matrices
+
+    A = matrices(given)
+    A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
+    kept: list[int] = []
+    for i in range(m):
+        tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
+        if np.median(tried[:, -1]) > DEPENDENT and len(kept) < model.system.nv:
+            kept.append(i)
+    return kept
+
+
+def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: Definitions):
+    """u of the servo and the force `B u`."""
+    servo, choice = found.servo, found.source.servo.choice  # type: ignore[union-attr]
+    assert servo is not None
+    nu, k = servo.B.cols, servo.A.rows
+    moved = [mass.solve(list(servo.B.col(j)), "B0", j) for j in range(nu)]
+    seen = [hold.tangent(x, "B", j) for j, x in enumerate(moved)]
+    see = lambda columns, letter: sp.Matrix(
+        k, nu, lambda i, j: names.name(letter, _row(servo.A, i, columns[j]), i, j)
+    )
+    G = see(seen, "G")
+    weight = Mass(sp.diag(*servo.weight), "W", names)
+    if choice == "PaperLeastNorm":
+        K = see(moved, "K")
+        blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)  # type: ignore[arg-type]
+        for i in range(k):
+            row = list(G.row(i))
+            through = [x - y for x, y in zip(row, blind.tangent(row, "kt", i), strict=True)]
+            G[i, :] = sp.Matrix([names.vector("Gk", through, i)])
+    r = [servo.b[i] - _row(servo.A, i, passive) for i in range(k)]
+    reach = Rows(G, weight, ("gz", "gy", "gd", "gr"), names)  # type: ignore[arg-type]
+    u, _ = reach.correct(list(servo.preferred), r, "u")
+    return u, list(servo.B * sp.Matrix(u))
+
+
+def _row(A: sp.Matrix, i: int, x) -> sp.Expr:
+    return sp.Add(*(A[i, j] * x[j] for j in range(A.cols)))
+
+
+def _nonideal(found, rows, multipliers, mass, hold, acceleration, force, names):
+    """The acceleration and the constraint force with what nonideal constraints impress."""
+    position = {row: i for i, row in enumerate(rows)}
+    ideal = {}
+    for part, slices in enumerate(nonideal_rows(found.model)):
+        for j in range(found.A.cols):
+            terms = [
+                found.A[i, j] * multipliers[position[i]]
+                for i in range(slices.start, slices.stop)
+                if i in position
+            ]
+            ideal[found.ideal[part, j]] = names.name("f", sp.Add(*terms), part, j)
+    c = names.vector("C", [x.subs(ideal) for x in found.nonideal])
+    more = hold.tangent(mass.solve(c, "Ca"), "Ct")
+    extra = list(found.M * sp.Matrix(more))
+    return (
+        [x + y for x, y in zip(acceleration, more, strict=True)],
+        [x + y for x, y in zip(force, extra, strict=True)],
+    )
+
+
+def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: Samples):
+    """Sentences that say where the formulas hold."""
+    m = found.A.rows
+    positive = [s for s in found.symbols.p if s.is_positive]
+    if positive:
+        yield f"{', '.join(map(str, positive))} > 0."
+    yield "M is positive definite."
+    if m:
+        yield f"A has rank {len(rows)} of {m} rows: " + (
+            "every d_i below differs from zero."
+            if len(rows) == m
+            else f"rows {', '.join(str(i + 1) for i in rows)} are independent, and the others "
+            "follow from them wherever the constraints hold."
+        )
+    if given.projected:
+        yield (
+            "The states compared are on the constraints, where redundant rows agree, and away from "
+            "a loss of rank."
+        )
+
+
+def _simplified(result: Derivation) -> Derivation:
+    """The derivation with each result that is small enough as one expression."""
+    changed = {}
+    for name, value in {**result.outputs, "multipliers": result.multipliers}.items():
+        short = _one_expression(result, value)
+        if short is not None:
+            changed[name] = short
+    found = dataclasses.replace(result, **changed)
+    if changed.keys() >= set(result.outputs):
+        return dataclasses.replace(found, definitions=(), **changed)
+    return found
+
+
+def _one_expression(result: Derivation, value: sp.Matrix) -> sp.Matrix | None:
+    size: dict[sp.Symbol, int] = {}
+    measure = lambda e: (
+        int(sp.count_ops(e)) + sum(size.get(s, 0) * e.count(s) for s in e.free_symbols)
+    )
+    for symbol, expression in result.definitions:
+        size[symbol] = measure(expression)
+    if any(measure(e) > 8 * CLOSED for e in value):
+        return None
+    written = result.expanded(value)
+    short = written.applyfunc(tidy)
+    return short if all(sp.count_ops(e) <= CLOSED for e in short) else None
+
+
+def tidy(expression: sp.Expr) -> sp.Expr:
+    """The shortest of a few equal forms of an expression."""
+    if expression.has(sp.Piecewise):
+        return expression
+    forms = [expression, sp.factor_terms(expression)]
+    few = len(expression.free_symbols) <= FEW
+    if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols
+        together = sp.cancel(sp.together(expression))
+        forms += [together, sp.factor_terms(together)]
+    shortest = min(forms, key=sp.count_ops)
+    if sp.count_ops(shortest) <= CLOSED:
+        forms += [sp.factor(shortest), sp.factor_terms(sp.trigsimp(shortest))]
+    return min(forms, key=sp.count_ops)

@@ -1,0 +1,158 @@
+"""The Udwadia-Kalaba equation as a sequence of definitions, without a square root or an inverse.
+
+Rows are made orthogonal in the metric of M⁻¹ one after another (modified Gram-Schmidt), and each
+of them corrects the acceleration once:
+
+    zᵢ = Aᵢ − Σ_{j<i} c_ij z_j,   yᵢ = M⁻¹ zᵢᵀ,   dᵢ = zᵢ yᵢ,   c_ij = (zᵢ · y_j)/d_j
+    v̇ ← v̇ + yᵢ (bᵢ − Aᵢ v̇)/dᵢ
+
+which is `A⊕ (b − A a)` row by row, does not square the condition number, and has denominators
+that say where the formula ends: `dᵢ = 0` is a loss of rank. Reference: recursive paper, eq.
+(4.14)-(4.16) with one row to a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+SIMPLE = 3
+"""Operations of an expression that needs no name of its own."""
+
+
+class Definitions:
+    """Names for intermediate results, in order.
+
+    Args:
+        known: definitions that come first.
+        latex: how each symbol is typeset; extended with the new ones.
+    """
+
+    def __init__(self, known: Sequence[tuple[sp.Symbol, sp.Expr]], latex: dict[sp.Symbol, str]):
+        self.items, self.latex = list(known), latex
+        self._taken = {s.name for s in (*latex, *(s for s, _ in known))}
+
+    def name(self, letter: str, expression: sp.Expr, *index: int) -> sp.Expr:
+        """The expression itself if it is simple, else a symbol that is defined as it."""
+        if expression.is_Atom or sp.count_ops(expression) <= SIMPLE:
+            return expression
+        suffix = "_".join(str(i + 1) for i in index)
+        name = f"{letter}_{suffix}"
+        while name in self._taken:  # by a coordinate or a parameter of that name
+            name += "_"
+        self._taken.add(name)
+        symbol = sp.Symbol(name, real=True)
+        self.items.append((symbol, expression))
+        self.latex[symbol] = f"{letter}_{{{', '.join(str(i + 1) for i in index)}}}"
+        return symbol
+
+    def vector(self, letter: str, values: Sequence[sp.Expr], *index: int) -> list[sp.Expr]:
+        """`name` for each entry."""
+        return [self.name(letter, x, *index, k) for k, x in enumerate(values)]
+
+
+def dot(x: Sequence[sp.Expr], y: Sequence[sp.Expr]) -> sp.Expr:
+    """`Σ xᵢ yᵢ`."""
+    return sp.Add(*(a * b for a, b in zip(x, y, strict=True)))
+
+
+class Mass:
+    """M⁻¹ by an LDLᵀ factorization, M symmetric and positive definite.
+
+    Args:
+        M: mass matrix.
+        letter: of its definitions.
+        names: where they go.
+    """
+
+    def __init__(self, M: sp.Matrix, letter: str, names: Definitions):
+        self._names, n = names, M.rows
+        self.L, self.D = sp.eye(n), []
+        for j in range(n):
+            pivot = M[j, j] - sp.Add(*(self.L[j, k] ** 2 * self.D[k] for k in range(j)))
+            self.D.append(names.name(f"{letter}D", pivot, j))
+            for i in range(j + 1, n):
+                rest = M[i, j] - sp.Add(
+                    *(self.L[i, k] * self.L[j, k] * self.D[k] for k in range(j))
+                )
+                self.L[i, j] = names.name(f"{letter}L", rest / self.D[j], i, j) if rest else 0
+
+    def solve(self, f: Sequence[sp.Expr], letter: str, *index: int) -> list[sp.Expr]:
+        """`M⁻¹ f`, its entries named by a letter."""
+        n, names = len(self.D), self._names
+        if self.L == sp.eye(n):
+            return names.vector(letter, [f[i] / self.D[i] for i in range(n)], *index)
+        y: list[sp.Expr] = []
+        for i in range(n):
+            y.append(f[i] - dot(self.L.row(i)[:i], y))
+            y[i] = names.name(f"{letter}h", y[i], *index, i)
+        x: list[sp.Expr] = [sp.S.Zero] * n
+        for i in reversed(range(n)):
+            value = y[i] / self.D[i] - dot(self.L.col(i)[i + 1 :], x[i + 1 :])
+            x[i] = names.name(letter, value, *index, i)
+        return x
+
+
+class Rows:
+    """Rows made orthogonal in a metric, ready to correct vectors.
+
+    Args:
+        A: independent rows, shape (r, n).
+        mass: of the metric.
+        letters: of z, y, d and the shares, so that two families keep apart.
+        names: where definitions go.
+
+    Attributes:
+        z, y, d: as in the module's docstring; U: `z = U A`, shape (r, r).
+    """
+
+    def __init__(self, A: sp.Matrix, mass: Mass, letters: str, names: Definitions):
+        self.A, self._names, self._r = A, names, letters[3]
+        self.z: list[list[sp.Expr]] = []
+        self.y: list[list[sp.Expr]] = []
+        self.d: list[sp.Expr] = []
+        self.U = sp.eye(A.rows)
+        z_, y_, d_ = letters[:3]
+        for i in range(A.rows):
+            z, y = list(A.row(i)), mass.solve(list(A.row(i)), y_ + "0", i)
+            for j in range(i):
+                c = names.name(f"{z_}c", dot(z, self.y[j]) / self.d[j], i, j)
+                if c != 0:
+                    z = [a - c * b for a, b in zip(z, self.z[j], strict=True)]
+                    y = [a - c * b for a, b in zip(y, self.y[j], strict=True)]
+                    z = names.vector(f"{z_}{j + 1}", z, i)
+                    y = names.vector(f"{y_}{j + 1}", y, i)
+                    self.U[i, :] = self.U[i, :] - c * self.U[j, :]
+            self.z.append(z)
+            self.y.append(y)
+            self.d.append(names.name(d_, dot(z, y), i))
+
+    def correct(self, x: Sequence[sp.Expr], b: Sequence[sp.Expr], letter: str):
+        """`x + A⊕ (b − A x)` and the share of each orthogonal row in it."""
+        x, shares = list(x), []
+        for i in range(self.A.rows):
+            left = b[i] - dot(self.A.row(i), x)
+            share = self._names.name(self._r + letter, left / self.d[i], i)
+            shares.append(share)
+            x = [a + y * share for a, y in zip(x, self.y[i], strict=True)]
+            x = self._names.vector(f"{letter}{i + 1}", x)
+        return x, shares
+
+    def tangent(self, x: Sequence[sp.Expr], letter: str, *index: int) -> list[sp.Expr]:
+        """`(I − A⊕A) x`."""
+        x = list(x)
+        for i in range(self.A.rows):
+            part = self._names.name(f"{letter}s{i + 1}", dot(self.z[i], x) / self.d[i], *index)
+            x = [a - y * part for a, y in zip(x, self.y[i], strict=True)]
+            x = self._names.vector(f"{letter}{i + 1}", x, *index)
+        return x
+
+    def force(self, shares: Sequence[sp.Expr]) -> list[sp.Expr]:
+        """`M A⊕ (b − A x)` from the shares that `correct` returned."""
+        n = self.A.cols
+        return [sp.Add(*(self.z[i][k] * shares[i] for i in range(self.A.rows))) for k in range(n)]
+
+    def multipliers(self, shares: Sequence[sp.Expr]) -> list[sp.Expr]:
+        """λ with `Aᵀ λ` that force."""
+        return [dot(self.U.col(k), shares) for k in range(self.A.rows)]

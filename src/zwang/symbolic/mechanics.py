@@ -1,0 +1,117 @@
+"""Models from `sympy.physics.mechanics`: bodies, loads and joints stated there, solved here."""
+
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+# pyright: reportCallIssue=false
+# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy as sp
+from sympy.physics.mechanics import KanesMethod, LagrangesMethod, dynamicsymbols
+from sympy.physics.mechanics.system import System as MechanicsSystem
+
+from zwang.arguments import shown
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.symbolic.functions import Names
+from zwang.symbolic.lagrangian import assembled
+
+
+def from_mechanics(method, params: Mapping | None = None, *, name: str = "model") -> Model:
+    """A model from a `KanesMethod`, `LagrangesMethod` or `System` of `sympy.physics.mechanics`.
+
+        M(q, t) u̇ = F(q, u, t),   q̇ = N u + n,   φ(q, t) = 0,   ψ(q, u, t) = 0
+
+    Bodies and loads are taken for all speeds as if they were independent; what was declared as
+    dependent becomes constraints, so that their forces are results and no speed has to be chosen
+    as dependent.
+
+    Args:
+        method: one of them; its equations are formed if they are not yet.
+        params: value of each parameter, by symbol or by name.
+        name: name of the model.
+
+    Raises:
+        ModelError: for another object, auxiliary speeds, or a symbol without a value.
+
+    Reference: Kane and Levinson (1985), Dynamics: Theory and Applications.
+
+    Example:
+        >>> model = zw.symbolic.from_mechanics(KanesMethod(...), params={m: 1.0, g: 9.81})
+    """
+    if isinstance(method, MechanicsSystem):
+        return _from_system(method, params, name)
+    if isinstance(method, KanesMethod):
+        return _from_kane(method, params, name)
+    if isinstance(method, LagrangesMethod):
+        return _from_lagrange(method, params, name)
+    raise ModelError(
+        f"from_mechanics got {shown(method)}, expected a KanesMethod, LagrangesMethod or System of "
+        "sympy.physics.mechanics."
+    )
+
+
+def _free(frame, q, u, rates, bodies, loads):
+    """M, F and q̇ of bodies whose speeds are all independent, by Kane's method."""
+    kane = KanesMethod(frame, q_ind=list(q), u_ind=list(u), kd_eqs=list(rates))
+    kane.kanes_equations(list(bodies), list(loads) if loads else [])
+    found = kane.kindiffdict()
+    t = dynamicsymbols._t
+    return kane.mass_matrix, kane.forcing, [found[x.diff(t)] for x in q]
+
+
+def _from_kane(kane: KanesMethod, params, name: str) -> Model:
+    if getattr(kane, "_uaux", None):
+        raise ModelError(
+            "from_mechanics: auxiliary speeds bring out forces of constraints, which zw.motion "
+            "returns without them; leave u_auxiliary= out."
+        )
+    q, u = list(kane.q), list(kane.u)
+    t = dynamicsymbols._t
+    rates = [q_i.diff(t) - kane.kindiffdict()[q_i.diff(t)] for q_i in q]
+    frame = kane._inertial
+    M, F, rate = _free(frame, q, u, rates, kane.bodies, kane.loads)
+    phi = list(kane._f_h) if kane._f_h is not None else []
+    # k u + f of all speeds; the rates of φ among them are redundant, which does no harm
+    psi = list(kane._k_nh * sp.Matrix(u) + kane._f_nh) if kane._f_nh else []
+    return _model(q, u, params, M, F, rate, phi, psi, name)
+
+
+def _from_system(system: MechanicsSystem, params, name: str) -> Model:
+    q, u = list(system.q), list(system.u)
+    if len(system.u_aux):
+        raise ModelError("from_mechanics: leave auxiliary speeds out of the System.")
+    loads = [*system.loads]
+    for actuator in system.actuators:
+        loads.extend(actuator.to_loads())
+    rates = list(system.kdes)
+    M, F, rate = _free(system.frame, q, u, rates, system.bodies, loads)
+    phi, psi = list(system.holonomic_constraints), list(system.nonholonomic_constraints)
+    return _model(q, u, params, M, F, rate, phi, psi, name)
+
+
+def _from_lagrange(lagrange: LagrangesMethod, params, name: str) -> Model:
+    if lagrange.eom is None or lagrange._term1 is None:
+        lagrange.form_lagranges_equations()
+    q, n = list(lagrange.q), len(lagrange.q)
+    M, F = lagrange.mass_matrix[:n, :n], lagrange.forcing[:n, :]
+    phi = list(lagrange._hol_coneqs) if lagrange._hol_coneqs is not None else []
+    both = list(lagrange.coneqs) if lagrange.coneqs is not None else []
+    psi = both[len(phi) :]
+    names = Names(q, None, params)
+    return assembled(names, M, F, None, *_constraints(phi, psi), None, name)
+
+
+def _model(q, u, params, M, F, rate, phi, psi, name: str) -> Model:
+    names = Names(q, u, params)
+    t = dynamicsymbols._t
+    known = {x.diff(t): value for x, value in zip(q, rate, strict=True)}
+    psi = [e.doit().xreplace(known) for e in map(sp.sympify, psi)]
+    return assembled(names, M, F, sp.Matrix(rate), *_constraints(phi, psi), None, name)
+
+
+def _constraints(phi, psi) -> tuple[dict, dict]:
+    holonomic = {f"holonomic {i + 1}": e for i, e in enumerate(phi)}
+    return holonomic, {f"nonholonomic {i + 1}": e for i, e in enumerate(psi)}

@@ -1,0 +1,105 @@
+"""A derivation in LaTeX."""
+
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+# pyright: reportCallIssue=false
+# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+
+from __future__ import annotations
+
+import sympy as sp
+
+from zwang.symbolic.derivation import Derivation
+
+WIDEST = 6
+"""Rows and columns up to which a matrix is typeset as one."""
+LONGEST = 400
+"""Operations of a matrix, its entries together, up to which it is typeset as one."""
+RESULTS = {
+    "acceleration": r"\dot v = a + A^{\oplus}(b - A a)",
+    "constraint_force": r"Q_c = M A^{\oplus}(b - A a)",
+    "control": "u",
+}
+
+
+def _latex(found: Derivation, expression) -> str:
+    return sp.latex(expression, symbol_names=found.latex_names)
+
+
+def body(found: Derivation) -> str:
+    """Equations, definitions, results, assumptions and first integrals, without the frame of a
+    document.
+    """
+    e = found.equations
+    system = [("M", e.M), ("F", e.F), (r"\varphi", e.phi), (r"\psi", e.psi), ("A", e.A), ("b", e.b)]
+    if e.servo is not None:
+        system += [("A_s", e.servo.A), ("b_s", e.servo.b), ("B", e.servo.B)]
+    shared = dict(e.definitions)
+    parts = [r"\section*{System}", _names(found)]
+    if shared:
+        parts.append(_aligned(found, list(shared.items())))
+    parts += [_equation(found, name, value) for name, value in system if value.rows]
+    own = [(s, x) for s, x in found.definitions if s not in shared]
+    if own:
+        parts += [r"\section*{Definitions, in order}", _aligned(found, own)]
+    parts.append(r"\section*{Explicit equation of motion}")
+    parts += [_equation(found, RESULTS[name], value) for name, value in found.outputs.items()]
+    if found.integrals:
+        parts.append(r"\section*{First integrals}")
+        parts += [
+            rf"\[ {_latex(found, value)} \qquad\text{{({name.replace('_', ' ')})}} \]"
+            for name, value in found.integrals.items()
+        ]
+    parts += [r"\section*{Where it holds}", *(_sentence(x) for x in found.assumptions)]
+    return "\n\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text.replace("_", r"\_")
+
+
+def document(found: Derivation, name: str, note: str) -> dict[str, str]:
+    """The document, by its file name."""
+    head = [
+        r"\documentclass{article}",
+        r"\usepackage[utf8]{inputenc}",
+        r"\usepackage{amsmath}",
+        r"\usepackage[margin=2cm]{geometry}",
+        r"\allowdisplaybreaks",
+        r"\begin{document}",
+        rf"\title{{{_sentence(name)}}}\date{{}}\maketitle",
+    ]
+    verdict = [rf"\texttt{{{_sentence(line)}}}\\" for line in note.splitlines() if line.strip()]
+    text = [*head, "", body(found), "", *verdict, "", r"\end{document}"]
+    return {f"{name}.tex": "\n".join(text) + "\n"}
+
+
+def _names(found: Derivation) -> str:
+    """q, v and the rates of q."""
+    symbols, e = found.equations.symbols, found.equations
+    row = lambda values: ", ".join(found.latex_names[s] for s in values)
+    out = [rf"\[ q = ({row(symbols.q)}), \qquad v = ({row(symbols.v)}) \]"]
+    if list(e.rate) != list(symbols.v):
+        out.append(_equation(found, r"\dot q = N v", e.rate))
+    return "\n".join(out)
+
+
+def _equation(found: Derivation, name: str, value: sp.Matrix) -> str:
+    """`name = matrix`, or entry by entry where the matrix is too large for a page."""
+    if max(value.shape) <= WIDEST and sum(map(sp.count_ops, value)) <= LONGEST:
+        return rf"\[ {name} = {_latex(found, value)} \]"
+    lines = [
+        rf"&[{i + 1}{'' if value.cols == 1 else f', {j + 1}'}]\colon\quad "
+        + _latex(found, value[i, j])
+        for i in range(value.rows)
+        for j in range(value.cols)
+        if value[i, j] != 0
+    ]
+    return rf"\[ {name}\colon \]" + "\n" + _block(lines)
+
+
+def _aligned(found: Derivation, definitions) -> str:
+    return _block([rf"{found.latex_names.get(s, s)} &= {_latex(found, e)}" for s, e in definitions])
+
+
+def _block(lines: list[str]) -> str:
+    return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"

@@ -1,0 +1,56 @@
+"""A⊕ in closed form."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from zwang.arguments import shown
+from zwang.errors import ModelError
+
+LARGEST = 6
+"""Rows and columns up to which a closed form is written."""
+
+
+def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
+    """`A⊕ = M^-1/2 (A M^-1/2)⁺` by symbols, of any rank, without a square root.
+
+        full rank:        A⊕ = M⁻¹Aᵀ (A M⁻¹Aᵀ)⁻¹
+        rank-deficient:   A = G A_r,  A⊕ = M⁻¹A_rᵀ (A_r M⁻¹A_rᵀ)⁻¹ (GᵀG)⁻¹ Gᵀ
+
+    with A_r the rows of A that differ from zero in its reduced row echelon form, and G the columns
+    of A that belong to their pivots. It holds where no denominator vanishes: SymPy decides ranks
+    for symbols in general position.
+
+    Args:
+        A: matrix, shape (m, n).
+        M: mass matrix, shape (n, n); the unit matrix unless given, for the Moore-Penrose inverse.
+
+    Returns:
+        A⊕, shape (n, m), simplified.
+
+    Raises:
+        ModelError: for a matrix with more than six rows or columns, or an M that does not fit.
+
+    Reference: pseudoinverse paper, full-rank factorization; Ben-Israel and Greville (2003),
+        Generalized Inverses, theorem 5.
+    """
+    A = sp.Matrix(A)
+    if max(A.shape) > LARGEST:
+        raise ModelError(
+            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most {LARGEST} rows and "
+            "columns; a number for each symbol and zw.motion take any size."
+        )
+    M = sp.eye(A.cols) if M is None else sp.Matrix(M)
+    if M.shape != (A.cols, A.cols):
+        raise ModelError(
+            f"weighted_pseudoinverse: M has shape {shown(M.shape)}, expected ({A.cols}, {A.cols})."
+        )
+    reduced, pivots = A.rref(simplify=True)
+    if not pivots:
+        return sp.zeros(A.cols, A.rows)
+    rows, G = reduced[: len(pivots), :], A.extract(range(A.rows), list(pivots))
+    if len(pivots) == A.rows:
+        rows, G = A, sp.eye(A.rows)
+    X = M.inv() * rows.T
+    left = (G.T * G).inv() * G.T
+    return (X * (rows * X).inv() * left).applyfunc(sp.simplify)

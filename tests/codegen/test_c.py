@@ -1,0 +1,129 @@
+"""Generated C: compiled with every warning an error, it agrees with the model in Python."""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.codegen.c import Library, c_code, compiler
+from zwang.codegen.samples import samples
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="no C compiler")
+STATES = 1000
+AGREES = 1e-12
+
+
+def compared(name, **settings):
+    """Largest relative differences of v̇ and, with a servo, u over random states."""
+    example = zw.gallery.load(name, **settings)
+    code = c_code(example.model, example.q0, example.v0)
+    library = Library(code)
+    given = samples(code.equations, example.q0, example.v0, STATES, seed=1)
+    reference = given.reference()
+    found = [library.motion(*x) for x in zip(given.q, given.v, given.t, given.p, strict=True)]
+    terms = np.abs(reference.free_acceleration).max(axis=1)
+    errors = [given.error(np.array([f[0] for f in found]), reference.acceleration, terms)]
+    applied = np.abs(reference.applied).max(axis=1)
+    forces = np.array([f[1] for f in found])
+    errors.append(given.error(forces, reference.constraint_force, applied))
+    if library.nu:
+        errors.append(given.error(np.array([f[2] for f in found]), reference.u, applied))
+    return max(errors)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "two-mass-spring", "appell-hamel", "rough-incline"])
+def test_the_code_agrees_with_the_model(name):
+    assert compared(name) < AGREES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["log-spiral", "knife-edge", "rolling-disk", "four-bar", "spherical-pendulum", "scara",
+     "flexible-joint", "cart-pole-track", "coordinated-robots", "3rrr", "five-bar",
+     "five-bar-driven"],
+)  # fmt: skip
+def test_the_code_of_larger_systems_agrees_with_the_model(name):
+    assert compared(name) < AGREES
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    example = zw.gallery.load("pendulum")
+    code = c_code(example.model, example.q0, example.v0)
+    return example, code, Library(code)
+
+
+def test_the_test_driver_passes_and_would_notice_an_error(pendulum, tmp_path):
+    _, code, _ = pendulum
+    code.write(tmp_path)
+    build = lambda: subprocess.run(
+        f"{compiler()} -std=c99 -Wall -Wextra -Werror {code.name}.c {code.name}_test.c -lm -o run",
+        shell=True, cwd=tmp_path, check=True,
+    )  # fmt: skip
+    build()
+    assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 0
+    source = tmp_path / f"{code.name}.c"
+    source.write_text(source.read_text().replace("F[1] = ", "F[1] = 1.001 * "))
+    build()
+    assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 1
+
+
+def test_fixed_steps_follow_the_elliptic_functions_with_order_four(pendulum):
+    example, _, library = pendulum
+    errors = []
+    for steps in (100, 200):
+        t, q, _ = library.step(2.0 / steps, 0.0, example.q0, example.v0, steps=steps)
+        exact = example.exact(np.array([t]))
+        errors.append(np.hypot(q[0] - exact["x"][0], q[1] - exact["y"][0]))
+    assert 12 < errors[0] / errors[1] < 20
+    assert library.violation(q, np.zeros(2)) < 1e-14
+
+
+def test_a_projection_moves_along_the_rod(pendulum):
+    _, _, library = pendulum
+    q, v = library.project([1.2, 0.0], [0.5, 1.0])
+    np.testing.assert_allclose(q, [1.0, 0.0], atol=1e-14)
+    np.testing.assert_allclose(v, [0.0, 1.0], atol=1e-14)
+
+
+def test_a_force_can_be_applied(pendulum):
+    example, _, library = pendulum
+    vdot, force, _ = library.motion([0.0, -1.0], [0.0, 0.0], applied=[2.0, 0.0])
+    np.testing.assert_allclose(vdot, [2.0, 0.0], atol=1e-14)
+    np.testing.assert_allclose(force, [0.0, 9.81], rtol=1e-14)
+    assert example.model.params["mass"] == 1.0
+
+
+def test_redundant_rows_need_nothing_more():
+    example = zw.gallery.load("pendulum")
+    rod = example.model.constraints.members[0]
+    twice = zw.Holonomic(lambda q, t, p: 3 * rod.phi(q, t, p), name="again")
+    model = zw.Model(example.model.system, [rod, twice], example.model.params, name="twice")
+    library = Library(c_code(model, example.q0, example.v0))
+    once = zw.motion(example.model, example.q0, [0.3, 0.1]).acceleration
+    np.testing.assert_allclose(library.motion(example.q0, [0.3, 0.1])[0], once, rtol=1e-13)
+
+
+@pytest.mark.slow
+def test_a_linkage_passes_its_singular_configurations_at_fixed_step():
+    example = zw.gallery.load("five-bar")
+    library = Library(c_code(example.model, example.q0, example.v0))
+    t, q, v = library.step(1e-3, 0.0, example.q0, example.v0, steps=5000)
+    exact = example.exact(np.array([t]))
+    names = list(example.model.system.coordinates)
+    assert max(abs(q[names.index(k)] - x[0]) for k, x in exact.items()) < 1e-8
+    assert library.violation(q, v, t) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: zw.Model(m.system, m.constraints.members, m.params, singular_mass=True), "mass"),
+        (lambda m: m.system, "expected a zw.Model"),
+    ],
+)
+def test_what_code_cannot_hold_is_refused(change, said):
+    with pytest.raises(zw.ModelError, match=said):
+        c_code(change(zw.gallery.load("pendulum").model))

@@ -1,0 +1,196 @@
+"""Closed forms against the numeric model, and against what is printed in the papers."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import zwang as zw
+from zwang.symbolic import equations, weighted_pseudoinverse
+
+AGREES = 1e-12
+PAPER = [
+    "four-bar", "scara", "flexible-joint", "rolling-disk", "knife-edge", "spherical-pendulum",
+    "five-bar",
+    "cart-pole-track", "coordinated-robots",
+]  # fmt: skip
+
+
+def derived(name, **settings):
+    example = zw.gallery.load(name, **settings)
+    return zw.derive(example.model, example.q0, example.v0)
+
+
+def symbol(found, name):
+    (match,) = [s for s in found.latex_names if s.name == name]
+    return match
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    return derived("pendulum")
+
+
+@pytest.fixture(scope="module")
+def spring():
+    return derived("two-mass-spring", rate=0.0)
+
+
+def worst(found):
+    return max(x for x in found.digits.values() if x is not None)
+
+
+def test_every_printed_function_agrees_at_a_thousand_states(pendulum, spring):
+    for found in (pendulum, spring):
+        assert found.states == 1000 and worst(found) < AGREES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPER)
+def test_every_printed_function_of_larger_systems_agrees(name):
+    assert worst(derived(name)) < AGREES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["appell-hamel", "rough-incline"])
+def test_velocities_and_friction_may_enter_nonlinearly(name):
+    assert worst(derived(name)) < AGREES
+
+
+def test_the_pendulum_has_the_closed_form_of_the_textbook(pendulum):
+    x, y, u, v, g = (symbol(pendulum, n) for n in ("x", "y", "x_dot", "y_dot", "gravity"))
+    tension = (g * y - u**2 - v**2) / (x**2 + y**2)
+    expected = sp.Matrix([x * tension, y * tension - g])
+    assert sp.simplify(pendulum.acceleration - expected) == sp.zeros(2, 1)
+
+
+def test_the_control_of_the_servo_paper_comes_out_as_printed(spring):
+    """Eq. (47): F = −(1 + m₁/m₂) k (x₂ − x₁ − l)."""
+    x1, x2, m1, m2 = (symbol(spring, n) for n in ("x1", "x2", "mass1", "mass2"))
+    k, l = symbol(spring, "stiffness"), symbol(spring, "length")
+    assert sp.simplify(spring.control[0] + (1 + m1 / m2) * k * (x2 - x1 - l)) == 0
+
+
+def test_the_driven_spiral_of_the_review_comes_out_as_printed():
+    """Eq. (57) with both constraints, whose residuals at velocity level stand in eq. (59)."""
+    found = derived("log-spiral")
+    theta, rate = symbol(found, "theta"), symbol(found, "theta_dot")
+    r_rate = symbol(found, "r_dot")
+    expected = sp.Matrix([sp.exp(theta / 10) * rate**2 / 100, 0])
+    assert sp.simplify(found.acceleration - expected) == sp.zeros(2, 1)
+    residuals = sp.Matrix([r_rate - sp.exp(theta / 10) * rate / 10, rate + 1])
+    assert sp.simplify(found.equations.psi - residuals) == sp.zeros(2, 1)
+
+
+def test_energy_is_found_as_a_first_integral(pendulum):
+    assert list(pendulum.integrals) == ["energy"]
+
+
+def test_a_cyclic_coordinate_keeps_its_momentum():
+    import jax.numpy as jnp
+
+    kinetic = lambda q, v, t, p: 0.5 * p["m"] * (v[0] ** 2 + q[0] ** 2 * v[1] ** 2)
+    system = zw.Lagrangian(
+        kinetic, lambda q, t, p: -p["m"] / q[0] + 0.0 * jnp.sum(q), nq=2,
+        coordinates=["r", "angle"],
+    )  # fmt: skip
+    found = zw.derive(zw.Model(system, [], {"m": 2.0}, name="planet"), [1.0, 0.0], [0.1, 1.0])
+    assert set(found.integrals) == {"momentum of angle", "energy"}
+
+
+def test_redundant_rows_are_left_out_and_named():
+    example = zw.gallery.load("pendulum")
+    rod = example.model.constraints.members[0]
+    twice = zw.Holonomic(lambda q, t, p: 2 * rod.phi(q, t, p), name="again")
+    model = zw.Model(example.model.system, [rod, twice], example.model.params, name="twice")
+    found = zw.derive(model, example.q0, example.v0)
+    assert found.rows == (0,) and worst(found) < AGREES
+    assert any("rank 1 of 2 rows" in x for x in found.assumptions)
+
+
+def test_files_hold_the_functions_and_the_digits(pendulum, tmp_path):
+    names = {path.name for path in pendulum.write(tmp_path)}
+    assert names == {f"pendulum{x}" for x in (".tex", ".py", ".c", ".h", "_test.c", ".m", ".jl")}
+    for ending in (".py", ".tex", ".m", ".jl", ".h"):
+        assert "1000 random states" in (tmp_path / f"pendulum{ending}").read_text()
+    assert "\\begin{document}" in (tmp_path / "pendulum.tex").read_text()
+
+
+def test_what_is_not_executed_is_said(pendulum, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    found = derived("pendulum")
+    assert found.digits["Octave: acceleration"] is None
+    assert "not executed" in found.verdict() and worst(found) < AGREES
+
+
+def test_a_wrong_function_is_not_handed_over(monkeypatch):
+    from zwang.symbolic.printing import python
+
+    source = python.source
+    wrong = lambda *given: {k: x.replace("**2", "**3") for k, x in source(*given).items()}
+    monkeypatch.setattr(python, "source", wrong)
+    with pytest.raises(zw.ModelError, match="differs from the numeric model"):
+        derived("pendulum")
+
+
+def test_a_model_comes_back_through_its_formulas():
+    """Model → SymPy → model: the same acceleration."""
+    from zwang.symbolic.functions import Names
+
+    example = zw.gallery.load("log-spiral")
+    found = equations(example.model)
+    named = found.symbols
+    values = dict(zip(named.p, (x for _, x in found.source.parameters), strict=True))
+    q, v = np.array([2.0, 1.0]), np.array([0.3, -0.4])
+    names = Names(named.q, named.v, values)
+    F = names.function(found.F, "F", with_v=True)(q, v, 0.0, names.params)
+    np.testing.assert_allclose(F, example.model.system.force(q, v, 0.0, example.model.params))
+
+
+def test_the_pseudoinverse_of_any_rank_has_a_closed_form():
+    x, y, m, n = sp.symbols("x y m n", positive=True)
+    A, M = sp.Matrix([[x, y], [2 * x, 2 * y]]), sp.diag(m, n)
+    found = weighted_pseudoinverse(A, M)
+    put = {x: 0.7, y: -0.4, m: 2.0, n: 0.5}
+    root = np.diag(np.sqrt([2.0, 0.5]))
+    C = np.array(A.subs(put), float) @ np.linalg.inv(root)
+    expected = np.linalg.inv(root) @ np.linalg.pinv(C)
+    np.testing.assert_allclose(np.array(found.subs(put), float), expected, rtol=1e-12)
+
+
+def test_names_that_the_printer_uses_itself_may_be_the_users():
+    """Coordinates, parameters and intermediate results keep apart."""
+    import jax.numpy as jnp
+
+    system = zw.System(
+        2,
+        lambda q, t, p: jnp.stack([p["d_1"], p["s0"]]),
+        lambda q, v, t, p: jnp.stack([jnp.sin(q[1]) * p["c1"], -p["s0"] * p["lambda"] * v[0] ** 2]),
+        coordinates=["y0_1_1", "end"],
+    )
+    row = zw.Nonholonomic(lambda q, v, t, p: jnp.cos(q[1]) * v[0] + q[0] * jnp.exp(q[1]) * v[1])
+    params = {"d_1": 1.5, "s0": 0.7, "c1": 2.0, "lambda": 0.3}
+    found = zw.derive(zw.Model(system, [row], params, name="if"), [1.0, 0.5], [0.2, 0.3])
+    assert worst(found) < AGREES
+
+
+def test_a_larger_matrix_than_two_by_two_is_printed_as_definitions():
+    import jax.numpy as jnp
+
+    def mass(q, t, p):
+        c = jnp.cos(q[0] - q[1])
+        return (
+            jnp.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+            .at[0, 1]
+            .add(0.1 * c)
+            .at[1, 0]
+            .add(0.1 * c)
+        )
+
+    force = lambda q, v, t, p: jnp.stack([jnp.sin(q[0]), v[1] * v[2], -q[2]])
+    rows = zw.Holonomic(
+        lambda q, t, p: jnp.stack([q[0] ** 2 + q[1] * q[2] - 1, jnp.sin(q[0]) - q[2] + t])
+    )
+    model = zw.Model(zw.System(3, mass, force), [rows], name="dense")
+    found = zw.derive(model, [0.5, 0.6, 0.7], [0.1, -0.2, 0.3])
+    assert found.definitions and worst(found) < AGREES
+    assert r"\begin{align*}" in found.latex
