@@ -11,8 +11,8 @@ STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
 
 # Debian packages that the library or its tests need beyond Python and make, separated by spaces.
-# Chromium opens view.html in the tests.
-DEBIAN_PACKAGES := chromium
+# Chromium opens view.html in the tests; gcc compiles the C that zwang writes.
+DEBIAN_PACKAGES := chromium gcc libc6-dev
 
 # MathJax in one file, served beside the pages; fetched when they are first built.
 MATHJAX := docs/_static/mathjax/tex-svg-full.js

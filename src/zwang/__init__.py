@@ -36,6 +36,13 @@ _HOME = {
     "Batch": "simulation.batch",
     "fit": "simulation.fit",
     "Fit": "simulation.fit",
+    "load": "archive",
+    "sweep": "study.sweep",
+    "long_run": "study.long_run",
+    "grid": "study.sampling",
+    "sobol": "study.sampling",
+    "draws": "study.sampling",
+    "Sweep": "study.result",
     "Run": "simulation.results",
     "Crossing": "simulation.results",
     "Switched": "simulation.results",
@@ -153,6 +160,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse.jacobi import Jacobi as Jacobi
     from zwang.analysis.check import check as check
     from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.archive import load as load
     from zwang.codegen.c import c_code as c_code
     from zwang.codegen.fmu import fmu as fmu
     from zwang.codegen.stablehlo import stablehlo as stablehlo
@@ -235,4 +243,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
     from zwang.stepping.bosh3 import Bosh3 as Bosh3
+    from zwang.study.long_run import long_run as long_run
+    from zwang.study.result import Sweep as Sweep
+    from zwang.study.sampling import draws as draws
+    from zwang.study.sampling import grid as grid
+    from zwang.study.sampling import sobol as sobol
+    from zwang.study.sweep import sweep as sweep
     from zwang.symbolic import derive as derive

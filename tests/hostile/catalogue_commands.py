@@ -137,7 +137,7 @@ OUTPUT = [
     *(
         call(f"results as {ending or 'nothing'}", 6,
              lambda f, e=ending: save(results(), f / f"a{e}"), UNKNOWN_ENDING)
-        for ending in (".txt", ".h5", ".mat", ".npz", "", ".nc.gz", ".json")
+        for ending in (".txt", ".hdf", ".xlsx", ".npz", "", ".nc.gz", ".json")
     ),
     call("a picture as .xyz", 6, lambda f: picture().save(f / "a.xyz"), "names no format"),
     call("a picture as nothing", 6, lambda f: picture().save(f / "a"), "names no format"),

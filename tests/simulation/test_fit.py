@@ -135,7 +135,7 @@ def test_start_is_fitted_too(clean):
         ),
         (
             {"parameters": ["lenght"]},
-            "unknown parameter 'lenght'; there are: length, mass, oil.friction",
+            "unknown parameter 'lenght' of pendulum in oil; did you mean 'length'",
         ),
         ({"parameters": ["oil"]}, "is a group; name one of its members: oil.friction"),
         ({"parameters": {"length": [1.0, 2.0]}}, r"has shape \(2,\), expected \(\)"),

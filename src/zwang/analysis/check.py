@@ -15,6 +15,7 @@ from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.arguments import host_only, instance
 from zwang.compile import program
+from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -114,6 +115,10 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_diagnosis", self)
 
 
 @host_only("check the model before, with the numbers of one state")

@@ -91,3 +91,9 @@ def stacked(bodies: Sequence[Massive], shape: tuple[int, ...]) -> tuple[np.ndarr
             )
         inertia.append(value)
     return np.array([float(body.mass) for body in bodies]), np.array(inertia)
+
+
+def entries_of(bodies: Sequence[Massive]) -> dict[str, tuple[list[str], str]]:
+    """Whose mass and inertia the entries of the parameters are, for `System(parameters=...)`."""
+    names = [body.name for body in bodies]
+    return {"mass": (names, "kg"), "inertia": (names, "kg m2")}

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.bodies.body import Body, by_name, entry, stacked
+from zwang.bodies.body import Body, by_name, entries_of, entry, stacked
 from zwang.equations.system import System
 
 
@@ -66,6 +66,7 @@ class PlanarBodies:
             coordinates=[f"{body.name}.{c}" for body in self.bodies for c in ("x", "y", "angle")],
             units=[length_unit, length_unit, "rad"] * len(self.bodies),
             energy_unit=energy_unit,
+            parameters=entries_of(self.bodies),
         )
 
     # --- where the bodies are

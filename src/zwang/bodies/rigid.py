@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.bodies.body import Body, by_name, entry, stacked
+from zwang.bodies.body import Body, by_name, entries_of, entry, stacked
 from zwang.bodies.rotation import moved, rate_map, rotation_matrix
 from zwang.equations.system import System
 
@@ -76,6 +76,7 @@ class RigidBodies:
             velocities=[f"{body.name}.{c}" for body in self.bodies for c in VELOCITIES],
             units=["m", "m", "m", "1", "1", "1", "1"] * len(self.bodies),
             velocity_units=["m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s"] * len(self.bodies),
+            parameters=entries_of(self.bodies),
         )
 
     # --- where the bodies are; `body` is a name or index, or a slice or index array for several

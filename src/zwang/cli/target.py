@@ -12,9 +12,10 @@ from typing import Any
 
 from zwang.cli.failure import UserError
 from zwang.cli.values import did_you_mean, like, number_or_list
-from zwang.errors import OutputError
+from zwang.errors import ModelError, OutputError
 from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
+from zwang.provenance import Source, file_digest, remember
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
@@ -120,9 +121,14 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
         target, names, rest = load_script(path), {}, given
     else:
         target, names, rest = _from_gallery(model, given)
+    if path is not None and path.suffix != ".toml":
+        kind = "robot" if path.suffix.lower() in ROBOTS else "script"
+        digest = file_digest(path)
+        remember(target.model, Source(kind, str(path.resolve()), digest=digest))
     target.params = _parameters(target, rest, names)
-    target.settings |= target.params
+    target.settings |= {name: number_or_list(rest[name], name) for name in rest}
     if target.params:
+        target.params = _whole(target.model, target.params)
         target.exact = None  # it belongs to the settings, not to parameters changed afterwards
     return target
 
@@ -211,20 +217,32 @@ def _from_robot(path: Path) -> Target:
     )
 
 
+def _whole(model, placed: Mapping[str, Any]) -> dict[str, Any]:
+    """Whole entries of the model's parameters, as `zw.simulate` takes them."""
+    from zwang.simulation.parameter_names import write
+
+    if all(name in model.params for name in placed):
+        return dict(placed)
+    changed = write(model.params, placed)
+    return {x: changed[x] for x in {name.split(".")[0].split("[")[0] for name in placed}}
+
+
 def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:
     """Parameters of the model, of the shapes that it has."""
     import numpy as np
 
-    own = target.model.params if isinstance(target.model.params, dict) else {}
-    own = {name: value for name, value in own.items() if not isinstance(value, dict)}
+    from zwang.simulation.parameter_names import known_names, place_of, read_of
+
     params = {}
     for name, text in given.items():
-        if name not in own:
-            known = [*settings, *map(str, own)]
+        try:
+            own = read_of(target.model, name)
+        except ModelError:
+            known = [*settings, *known_names(target.model)]
             raise UserError(
                 f"unknown setting {name!r:.100} of {target.name}{did_you_mean(name, known)} "
                 f"{'It has: ' + ', '.join(known) if known else 'It has none'}."
-            )
+            ) from None
         value = number_or_list(text, f"--set {name}")
         try:
             shape = np.shape(value)
@@ -232,7 +250,7 @@ def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> 
             raise UserError(
                 f"--set {name} is {text!r:.60}, expected rows of equal length."
             ) from None
-        if shape != np.shape(own[name]):
-            raise UserError(f"--set {name} has shape {shape}, expected {np.shape(own[name])}.")
-        params[name] = value
+        if shape != np.shape(own):
+            raise UserError(f"--set {name} has shape {shape}, expected {np.shape(own)}.")
+        params[place_of(target.model, name)] = value
     return params

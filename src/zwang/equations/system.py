@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arguments import count, function, labels, optional_function, text, texts
+from zwang.arguments import count, function, label, labels, optional_function, text, texts
 from zwang.errors import ModelError
 
 
@@ -61,6 +62,8 @@ class System(eqx.Module):
         velocity_units: unit of each velocity; the coordinate's unit per second by default.
         energy_unit: unit of energy that follows from the units of mass, length and time that M and
             F are in.
+        parameters: what the entries of array parameters belong to, and their unit, by parameter:
+            `{"mass": (("crank", "rod"), "kg")}` lets users say `crank.mass` for `mass[0]`.
         controller_states: how many of the last velocities are states of a controller, whose rates
             count as no kinetic energy and no power.
 
@@ -86,6 +89,7 @@ class System(eqx.Module):
     velocity_units: Names = eqx.field(static=True)
     energy_unit: str = eqx.field(static=True)
     controller_states: int = eqx.field(static=True)
+    parameters: Names = eqx.field(static=True)
 
     def __init__(
         self,
@@ -104,7 +108,12 @@ class System(eqx.Module):
         velocity_units: Sequence[str] | None = None,
         energy_unit: str = "J",
         controller_states: int = 0,
+        parameters: Mapping[str, tuple[Sequence[str], str]] = MappingProxyType({}),
     ):
+        self.parameters = Names(
+            (label(name, "System: parameters"), labels(entries, "System: parameters"), unit)
+            for name, (entries, unit) in parameters.items()
+        )
         self.controller_states = count(controller_states, "System: controller_states", least=0)
         # variables of first order have velocities and no coordinates (`zw.HigherOrder`)
         self.nq = count(nq, "System: nq", least=1 if nv is None else 0)

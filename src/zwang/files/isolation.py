@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.text import escaped
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for what another program writes, gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="zwang-") as folder:
+        yield Path(folder)
 
 
 def run_isolated(program: Path, arguments: Sequence[str], folder: Path, shown: str) -> None:

@@ -44,6 +44,7 @@ LIMITS = {
     ),
     "parser_time": Limit(60, "seconds", "time of the process that reads URDF or MJCF"),
     "parser_result": Limit(512 * MEBI, "bytes", "size of the compiled model of a URDF or MJCF"),
+    "result_size": Limit(8192 * MEBI, "bytes", "size of a file of results that is loaded"),
     "script_size": Limit(16 * MEBI, "bytes", "size of a Python file that the command line runs"),
 }
 """Every limit by its name."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import stat
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from zwang.errors import OutputError
@@ -38,7 +40,7 @@ def write_bytes(path: Path | str, data: bytes | memoryview, *, durable: bool = T
     try:
         place = Path(os.path.realpath(path))
         mode = _mode(place)
-        part = place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+        part = new_part(place)
         handle = os.open(
             part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode
         )
@@ -74,6 +76,47 @@ def write_text(path: Path | str, text: str, *, durable: bool = True) -> None:
     write_bytes(path, text.encode("utf-8", "backslashreplace"), durable=durable)
 
 
+def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
+    """Write a folder of files, all or nothing, in place of one that stood there.
+
+    Args:
+        path: the folder.
+        files: content by path within the folder, with slashes.
+
+    Raises:
+        OutputError: one sentence, if it cannot be written; an earlier folder is unchanged.
+    """
+    place = Path(os.path.realpath(path))
+    beside, old = new_part(place), new_part(place)
+    try:
+        try:
+            for name, data in files.items():
+                (beside / name).parent.mkdir(parents=True, exist_ok=True)
+                with open(beside / name, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            if os.path.lexists(place):  # a folder cannot take the place of another in one renaming
+                os.replace(place, old)
+            os.replace(beside, place)
+        except BaseException:
+            if old.exists() and not place.exists():
+                os.replace(old, place)
+            raise
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise OutputError(
+            error.errno, f"cannot write {shown_path(path)}: {reason(error)}; {_left(path)}."
+        ) from None
+
+
+def new_part(place: Path) -> Path:
+    """A name beside `place` for what is not complete yet."""
+    return place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+
+
 def make_folder(path: Path | str) -> Path:
     """Make a folder and those above it, and clear away what killed processes have left in it.
 
@@ -96,7 +139,7 @@ def make_folder(path: Path | str) -> Path:
     with contextlib.suppress(OSError):
         for left in folder.glob(f"{PREFIX}*{SUFFIX}"):
             if time.time() - left.stat().st_mtime > ABANDONED:
-                left.unlink()
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
     return folder
 
 

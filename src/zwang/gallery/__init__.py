@@ -18,6 +18,7 @@ from zwang.errors import ModelError
 from zwang.gallery.example import Example as Example
 from zwang.gallery.index import ENTRIES as ENTRIES
 from zwang.gallery.index import NAMES as NAMES
+from zwang.provenance import Source, remember
 from zwang.suggestions import did_you_mean
 
 
@@ -48,8 +49,10 @@ def load(name: str, **settings) -> Example:
     defaults = {key: setting.default for key, setting in entry.settings.items()}
     built = {**defaults, **settings}
     module = importlib.import_module(entry.module)
-    return (
+    example = (
         module.build(name, **built)
         if entry.module == "zwang.gallery.mechanisms"
         else module.build(**built)
     )
+    remember(example.model, Source("gallery", name, built))
+    return example

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zwang.errors import SimulationError
+
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
     from zwang.scene import Scene
     from zwang.simulation.results import Run
+    from zwang.simulation.results.presentation import Presentation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +74,26 @@ class Example:
         options = {"duration": self.duration, "rtol": self.rtol, **self.simulate, **changes}
         if "times" in changes:
             del options["duration"]
-        return simulate(self.model, self.q0, self.v0, **options)
+        try:
+            run = simulate(self.model, self.q0, self.v0, **options)
+        except SimulationError as error:
+            if error.run is not None:
+                error.run.presentation = self.presentation()
+            raise
+        run.presentation = self.presentation()
+        return run
+
+    def presentation(self, description: str = "") -> Presentation:
+        """What there is to show of a run of it."""
+        from zwang.simulation.results.presentation import Presentation
+
+        return Presentation(
+            description or self.description,
+            dict(self.figures),
+            self.exact,
+            self.scene,
+            self.reactions,
+        )
 
     def errors(self, run: Run) -> dict[str, float]:
         """Largest deviation from the exact solution over the samples, by coordinate; empty if none

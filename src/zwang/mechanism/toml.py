@@ -17,6 +17,7 @@ from zwang.mechanism import schema
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
+from zwang.provenance import Source, remember
 from zwang.suggestions import did_you_mean
 
 HOLDS = {
@@ -60,7 +61,17 @@ def read(path: Path | str, **settings: float) -> Mechanism:
         ModelError: one sentence with the line, for a file that cannot be read or makes no sense.
     """
     path = Path(path)
-    text = read_text(path, "toml_size")
+    return parsed(read_text(path, "toml_size"), path, settings)
+
+
+def parsed(text: str, path: Path, settings: Mapping[str, float]) -> Mechanism:
+    """The mechanism of a text.
+
+    Args:
+        text: content of a mechanism file.
+        path: the file, for messages and for the meshes beside it.
+        settings: as in `read`.
+    """
     try:
         content = parsed_toml(text)
     except ModelError as error:
@@ -72,11 +83,13 @@ def read(path: Path | str, **settings: float) -> Mechanism:
         values = parameter_values(content, settings)
         _find_meshes(content, path.parent)
         _join_start(content)
-        return _validated({"name": path.stem, **content, "parameters": values}, values)
+        mechanism = _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
         line = line_of(text, error.where)
         place = f", line {line}" if line else ""
         raise ModelError(f"{path}{place}: {error}") from None
+    remember(mechanism, Source("mechanism", str(path), dict(settings), text=text))
+    return mechanism
 
 
 def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) -> dict[str, float]:

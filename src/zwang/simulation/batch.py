@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 from collections.abc import Callable
@@ -23,10 +24,12 @@ from zwang.arguments import (
     optional_function,
     real_array,
 )
-from zwang.arrays import refuse_unknown, require_float64
+from zwang.arrays import require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
+from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
+from zwang.simulation.parameter_names import place_of, read_of, unit_of, write
 from zwang.simulation.results.saving import save
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.trajectory import Trajectory, trajectory, violations
@@ -58,6 +61,7 @@ class Batch:
         result: a `Result` code per member.
         memory_per_member: bytes that the compiled program holds for each member of a chunk, results
             included.
+        varied: parameters that differ between members, by name, with a leading axis of members.
     """
 
     model: Model
@@ -70,6 +74,7 @@ class Batch:
     rejected: Int[np.ndarray, " members"]
     result: Int[np.ndarray, " members"]
     memory_per_member: int
+    varied: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @property
     def failures(self) -> dict[int, str]:
@@ -106,9 +111,19 @@ class Batch:
                 "time": ("time", self.t, {"units": "s"}),
                 "coordinate": list(system.coordinates),
                 "velocity": list(system.velocities),
+                **{name: self._coordinate(name, x) for name, x in self.varied.items()},
             },
             {"model": self.model.name},
         )
+
+    def _coordinate(self, name: str, values: np.ndarray) -> tuple:
+        """A varied parameter along the members."""
+        dims = ("member", *(f"{name} entry {i}" for i in range(1, values.ndim)))
+        return dims, values, {"units": unit_of(self.model, name), "long_name": f"parameter {name}"}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_batch", self)
 
     def save(self, path: str | Path) -> Path:
         """Write the dataset as NetCDF (`.nc`), all or nothing.
@@ -190,6 +205,28 @@ class Program:
         self.one_kernel = self._compiled.one_kernel
         self.memory_per_member = self._compiled.memory // self._size
 
+    def with_members(self, q0, v0, params: dict) -> Program:
+        """The same program for other members: arrays with a leading axis of members where those had
+        one that it was compiled for.
+        """
+        (q, v, p), axes = self._members.arguments, self._members.axes
+        given = [(q0, q, axes[0]), (v0, v, axes[1])]
+        given += [(params.get(name), p[name], axes[2][name]) for name in p]
+        sizes = set()
+        for new, old, axis in given:
+            if axis is not None:
+                sizes.add(len(new))
+            if np.shape(new)[axis is not None :] != np.shape(old)[axis is not None :]:
+                raise ModelError(
+                    f"the program was compiled for arrays of shape {np.shape(old)}, got "
+                    f"{np.shape(new)}; prepare another one."
+                )
+        if len(sizes) != 1:
+            raise ModelError(f"got different numbers of members: {sorted(sizes)}.")
+        made = copy.copy(self)
+        made._members = _Members((q0, v0, params), axes, sizes.pop())
+        return made
+
     def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
         """All members, chunk by chunk; `progress` is called with the fraction done."""
         chunks, starts = [], range(0, self._members.number, self._size)
@@ -217,7 +254,13 @@ class Program:
             x.rejected,
             x.result,
             self.memory_per_member,
+            self._varied(),
         )
+
+    def _varied(self) -> dict[str, np.ndarray]:
+        """Parameters that differ between members."""
+        params, axes = self._members.arguments[2], self._members.axes[2]
+        return {name: np.asarray(params[name]) for name in params if axes[name] == 0}
 
 
 @host_only("zw.trajectory can, also with jax.vmap over many starts")
@@ -315,7 +358,7 @@ def prepare(
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))
     params = {name: np.asarray(real_array(x, f"params[{name!r}]")) for name, x in params.items()}
-    one = lambda q, v, p: trajectory(model, q, v, times, params=p or None, **options)
+    one = lambda q, v, p: trajectory(model, q, v, times, params=_placed(model, p), **options)
     compiler = requested(compiler, often, "prepare")
     many = over_members(one, axes, compiler)
     if precision != "double":
@@ -328,12 +371,26 @@ def prepare(
         many = _in_single(
             many,
             over_members(
-                lambda q, v, p, x: violations(model, q, v, p or None, x), (*axes, 0), compiler
+                lambda q, v, p, x: violations(model, q, v, _placed(model, p), x),
+                (*axes, 0),
+                compiler,
             ),
         )
     return Program(
         model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, compiler
     )
+
+
+def _placed(model: Model, values: dict) -> dict | None:
+    """Parameters as `zw.trajectory` takes them: whole entries of the model's dictionary."""
+    if not values:
+        return None
+    places = {place_of(model, name): value for name, value in values.items()}
+    whole = {place.split(".")[0].split("[")[0] for place in places}
+    if whole == set(places):
+        return places
+    changed = write(model.params, places)
+    return {name: changed[name] for name in whole}
 
 
 def _in_single(many: Callable, violations: Callable) -> Callable:
@@ -348,9 +405,8 @@ def _in_single(many: Callable, violations: Callable) -> Callable:
 
 def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:
     """Which arguments have an axis of members, for `vmap`, and how many members there are."""
-    refuse_unknown(model.params or {}, params, model.name)
     expected = {"q0": (model.system.nq,), "v0": (model.system.nv,)} | {
-        k: np.shape(model.params[k]) for k in params
+        k: np.shape(read_of(model, k)) for k in params
     }
     sizes, axes = {}, {}
     for name, value in {"q0": q0, "v0": v0, **params}.items():

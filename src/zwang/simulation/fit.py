@@ -25,7 +25,7 @@ from zwang.arguments import (
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.simulation.fit_problem import Problem
-from zwang.simulation.parameter_names import write
+from zwang.simulation.parameter_names import written
 from zwang.simulation.trajectory import Trajectory
 
 
@@ -183,7 +183,7 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     model = eqx.tree_at(
         lambda m: m.params,
         problem.model,
-        write(problem.model.params, {n: jnp.asarray(x) for n, x in fitted.items()}),
+        written(problem.model, {n: jnp.asarray(x) for n, x in fitted.items()}),
     )
     noise = {n: float(s) for n, s in zip(problem.columns, sigma, strict=True)}
     return Fit(

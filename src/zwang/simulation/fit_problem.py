@@ -20,7 +20,7 @@ from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.simulation.parameter_names import names, read, write
+from zwang.simulation.parameter_names import known_names, read_of, written
 from zwang.simulation.trajectory import Trajectory, trajectory
 
 UNIDENTIFIABLE = 1e-6
@@ -109,7 +109,7 @@ def _evaluate(
     def curves(x):
         p, along_q, along_v = split(x)
         q = (
-            model.system.move(start.q, free @ along_q, start.t, write(model.params, p))
+            model.system.move(start.q, free @ along_q, start.t, written(model, p))
             if free.shape[1]
             else start.q
         )
@@ -118,7 +118,7 @@ def _evaluate(
             q,
             start.v + free @ along_v,
             times,
-            params=write(model.params, p),
+            params=written(model, p),
             rtol=rtol,
             gradient="forward",
             start_tolerance=np.inf,
@@ -173,7 +173,7 @@ class Problem:
         free = np.zeros((model.system.nv, 0))
         if fit_start:
             start = consistent_state(
-                model, q0, v0, float(times[0]), params=write(model.params, guess)
+                model, q0, v0, float(times[0]), params=written(model, guess)
             ).state
             free = _freedoms(model, start, guess)
         unknowns = Unknowns.of(guess, bounds, free.shape[1])
@@ -327,9 +327,9 @@ def _guess(model: Model, parameters, bounds) -> dict:
         )
     if not parameters:
         raise ModelError(
-            f"fit got no parameters to find; {model.name} has: {', '.join(names(model.params))}."
+            f"fit got no parameters to find; {model.name} has: {', '.join(known_names(model))}."
         )
-    present = {name: read(model.params, name) for name in parameters}
+    present = {name: read_of(model, name) for name in parameters}
     guess = dict(parameters) if isinstance(parameters, Mapping) else present
     for name, pair in bounds.items():
         if name not in guess:
@@ -383,7 +383,6 @@ def _freedoms(model: Model, start: State, guess) -> np.ndarray:
     """Orthonormal directions of v that the constraints leave free at the start, shape (nv,
     freedoms).
     """
-    A = np.asarray(model.dynamics(write(model.params, guess)).matrix(start))
-    return (
-        scipy.linalg.null_space(A, rcond=FIT_RANK_THRESHOLD) if len(A) else np.eye(model.system.nv)
-    )
+    A = np.asarray(model.dynamics(written(model, guess)).matrix(start))
+    nv = model.system.nv
+    return scipy.linalg.null_space(A, rcond=FIT_RANK_THRESHOLD) if len(A) else np.eye(nv)

@@ -1,4 +1,7 @@
-"""Parameters by name in a nested dictionary: `length`, `mass[1]`, `springs.slide.damping`."""
+"""Parameters by name in a nested dictionary: `length`, `mass[1]`, `springs.slide.damping`; and by
+the names that people know, `crank.mass` for the mass of the body `crank`, `speed` for a parameter
+of a mechanism's formulas. The same names hold for `--set`, `zw.fit`, `zw.batch` and `zw.sweep`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,59 @@ from collections.abc import Mapping
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from zwang.arguments import shown
+from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
+
+FORMULAS = "parameters"
+"""Group of a mechanism's parameters that its formulas know by name."""
+
+
+def place_of(model: Model, name: str) -> str:
+    """Where in the model's parameters a name is: `crank.mass` → `mass[0]`.
+
+    Raises:
+        ModelError: for a name of nothing, with those that are close to it.
+    """
+    params = model.params
+    keys, index = _parts(name)
+    own = names(params)
+    if ".".join(keys) in own or (isinstance(params, Mapping) and ".".join(keys) in params):
+        return name
+    if f"{FORMULAS}.{name}" in own:
+        return f"{FORMULAS}.{name}"
+    for parameter, entries, _ in model.system.parameters:
+        for i, entry in enumerate(entries):
+            # both orders, as people say either
+            if ".".join(keys) in (f"{entry}.{parameter}", f"{parameter}.{entry}"):
+                return f"{parameter}[{','.join(map(str, (i, *index)))}]"
+    known = known_names(model)
+    raise ModelError(f"unknown parameter {shown(name)} of {model.name}{did_you_mean(name, known)}")
+
+
+def known_names(model: Model) -> list[str]:
+    """Every name of a parameter, those that people know first."""
+    known = [
+        f"{e}.{parameter}" for parameter, entries, _ in model.system.parameters for e in entries
+    ]
+    return known + [name.removeprefix(f"{FORMULAS}.") for name in names(model.params)]
+
+
+def unit_of(model: Model, name: str) -> str:
+    """Unit of a parameter; empty where the model does not say it."""
+    place = _parts(place_of(model, name))[0][0]
+    return next((unit for parameter, _, unit in model.system.parameters if parameter == place), "")
+
+
+def read_of(model: Model, name: str) -> Array:
+    """A parameter of a model by any of its names."""
+    return read(model.params, place_of(model, name))
+
+
+def written(model: Model, values: Mapping[str, Array]) -> PyTree:
+    """The parameters of a model with some of them replaced, each by any of its names."""
+    return write(model.params, {place_of(model, name): value for name, value in values.items()})
 
 
 def read(params: PyTree, name: str) -> Array:

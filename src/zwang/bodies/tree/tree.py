@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.bodies.body import by_name, entry, stacked
+from zwang.bodies.body import by_name, entries_of, entry, stacked
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
@@ -199,6 +199,7 @@ class BodyTree:
             velocities=velocities,
             units=units,
             velocity_units=rates,
+            parameters=entries_of(self.branches),
         )
 
     # --- coordinates

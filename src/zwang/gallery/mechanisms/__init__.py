@@ -13,6 +13,7 @@ from zwang.mechanism import Mechanism, read
 from zwang.mechanism.drawing import motion_picture, start_picture
 from zwang.mechanism.reactions import reactions
 from zwang.mechanism.scene import scene
+from zwang.provenance import remember, source_of
 
 FOLDER = Path(__file__).parent
 
@@ -28,9 +29,10 @@ def assembled(mechanism: Mechanism) -> Example:
     Raises:
         AssemblyError: if it cannot be put together.
     """
-    start, run = mechanism.start_state, mechanism.run
+    start, run, model = mechanism.start_state, mechanism.run, mechanism.model
+    remember(model, source_of(mechanism))
     return Example(
-        mechanism.model,
+        model,
         np.asarray(start.q),
         np.asarray(start.v),
         run.duration,

@@ -32,6 +32,11 @@ def write_view(
     Raises:
         ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
     """
+    write_text(path, view_text(run, scene, description=description, report=report))
+
+
+def view_text(run: Run, scene: Scene, *, description: str = "", report: str | None = None) -> str:
+    """The text of the page that plays a run; arguments as in `write_view`."""
     files = {
         name: Markup((HERE / file).read_text(encoding="utf-8")) for name, file in FILES.items()
     }
@@ -43,16 +48,15 @@ def write_view(
         if not run.result.is_failure
         else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}"
     )
-    text = environment.get_template("view.html").render(
+    return environment.get_template("view.html").render(
         **files,
-        name=run.model.name,
+        name=run.name,
         description=description,
         stopped=stopped,
         report=report,
         version=zwang.__version__,
         data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
     )
-    write_text(path, text)
 
 
 FILES = {"css": "view.css", "three": "three.js", "program": "view.js"}

@@ -3,6 +3,9 @@
 | file | what |
 |---|---|
 | `record.py` | `Run` and `Steps`: what was computed, `at`, `plot`, `save` |
+| `saving.py`, `formats.py` | files: which formats there are, what each holds |
+| `stored.py`, `strategies.py` | what a file holds beyond the variables; methods as data |
+| `presentation.py` | figures, scene and words that a model brings along |
 | `observe.py` | everything that is known at one instant, as arrays |
 | `interpolate.py` | states between the steps |
 | `blocks.py` | many instants through one compiled program |

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
@@ -19,7 +20,9 @@ from zwang.simulation.results.dataset import variables_of
 from zwang.simulation.results.interpolate import Interpolant
 from zwang.simulation.results.observe import Observation, observe_all
 from zwang.simulation.results.pickling import from_bytes, to_bytes
+from zwang.simulation.results.presentation import Presentation, presentation_of
 from zwang.simulation.results.saving import save
+from zwang.simulation.results.stored import stored_part
 from zwang.simulation.results.switched import Switched
 from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.warnings import warnings_of
@@ -144,7 +147,10 @@ class Run:
             that could not be met, actuators at their limits, energy that was lost, a start that was
             moved, nearly parallel rows, accelerations less accurate than `rtol` asks for; computed
             with `variables`.
+        presentation: figures, scene and words that the model brings along, or None.
     """
+
+    presentation: Presentation | None = None
 
     def __init__(
         self,
@@ -172,9 +178,17 @@ class Run:
     def __reduce__(self):
         return from_bytes, (type(self), to_bytes(self))
 
+    def __getattr__(self, name: str):
+        """What a run that was loaded makes only when it is asked for: its model and its motion."""
+        restore = vars(self).get("_restore", {}).get(name)
+        if restore is None:
+            raise AttributeError(f"'Run' object has no attribute {name!r}", name=name, obj=self)
+        vars(self)[name] = found = restore()
+        return found
+
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
-        return f"<zwang.Run of {self.model.name}: {reached}, {self.result.sentence}>"
+        return f"<zwang.Run of {self.name}: {reached}, {self.result.sentence}>"
 
     def __str__(self) -> str:
         """A few lines: model, result, duration, steps, largest violation and warnings."""
@@ -182,12 +196,12 @@ class Run:
         reached, asked = (float(x[-1] - self.steps.t0) for x in (self.steps.t, self.times))
         rejected = self.attrs.get("steps_rejected")
         lines = [
-            f"{self.model.name}: {self.result.sentence}{ended}",
+            f"{self.name}: {self.result.sentence}{ended}",
             f"  simulated time     {reached:.6g} s of {asked:.6g} s, {len(self.t)} samples",
             f"  steps              {len(self.steps.t) - 1} accepted"
             + ("" if rejected is None else f", {rejected} rejected"),
         ]
-        every = range(len(self.model.constraints.names))
+        every = range(len(data["constraint"].values))
         for name, symbol in (("violation", "|phi|"), ("velocity_violation", "|psi|")):
             if (w := worst(data, name, every)) is not None:
                 at = f"constraint {w.constraint}, t = {w.time:.4g} s"
@@ -218,12 +232,29 @@ class Run:
     @property
     def q(self) -> np.ndarray:
         """Coordinates, shape (samples, nq)."""
-        return self.steps.y[self.saved, : self.model.system.nq]
+        return self.steps.y[self.saved, : self._nq]
 
     @property
     def v(self) -> np.ndarray:
         """Velocities, shape (samples, nv)."""
-        return self.steps.y[self.saved, self.model.system.nq :]
+        return self.steps.y[self.saved, self._nq :]
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        loaded = "variables" in vars(self) and "model" not in vars(self)
+        return str(self.variables.attrs["model"]) if loaded else self.model.name
+
+    @property
+    def _nq(self) -> int:
+        """Number of coordinates, which a loaded run knows without its model."""
+        loaded = "variables" in vars(self) and "model" not in vars(self)
+        return self.variables["q"].shape[1] if loaded else self.model.system.nq
+
+    @property
+    def integrator(self) -> AbstractIntegrator | None:
+        """What took the steps."""
+        return self._between.integrator
 
     @cached_property
     def observation(self) -> Observation:
@@ -303,22 +334,61 @@ class Run:
                 f"{what}; expected a time or a list of times within {ts[0]:.6g} … {ts[-1]:.6g} s."
             )
         y = self._between(np.atleast_1d(times))[0].reshape(*times.shape, -1)
-        nq = self.model.system.nq
-        return y[..., :nq], y[..., nq:]
+        return y[..., : self._nq], y[..., self._nq :]
 
     def save(self, path: str | Path) -> Path:
-        """Write the dataset, all or nothing, in the format that the ending names.
+        """Write the run, all or nothing, in the format that the ending names.
 
         Args:
-            path: the file; `.nc` is NetCDF, readable by xarray, MATLAB, Octave and ncdump, `.csv` a
-                table of all that is a number or a vector over time.
+            path: `.nc` (NetCDF), `.h5` (HDF5) and `.zarr` hold the whole run, which `zw.load` gives
+                back; `.mat` (MATLAB) its variables and steps; `.csv` and `.parquet` a table of all
+                that is a number or a vector over time.
 
         Raises:
             ModelError: for another ending, or a folder that does not exist.
             OutputError: if the file cannot be written; an earlier one is unchanged.
         """
         # the owner of the dataset may have added to it
-        return save(self.dataset if "dataset" in vars(self) else self.variables, path)
+        data = self.dataset if "dataset" in vars(self) else self.variables
+        return save(data, path, part=vars(self).get("_part") or stored_part(self))
+
+    def report(self, path: str | Path, **parts) -> Path:
+        """Write the report: one HTML page with figures, tables and settings.
+
+        Args:
+            path: the page; its curves go into the folder `data` beside it.
+            parts: fields of `zwang.simulation.results.presentation.Presentation` that differ from
+                what the model brings along, e.g. `figures={"Orbit": draw}`.
+
+        Raises:
+            OutputError: if a file cannot be written.
+        """
+        return present("report", self, path, presentation_of(self, parts))
+
+    def view(self, path: str | Path | None = None, **parts):
+        """Play the run in the browser, or write the page that plays it.
+
+        Args:
+            path: the HTML page; without it the page is temporary and opens in the browser.
+            parts: as in `report`: `scene=zw.Scene(...)` for a model that has none.
+
+        Raises:
+            ModelError: if nothing says what there is to see.
+        """
+        return present("view", self, path, presentation_of(self, parts, "scene"))
+
+    def animate(self, path: str | Path, **parts) -> Path:
+        """Write the motion as a film: `.mp4`, `.gif`, or `.html`, the page of `view`.
+
+        Raises:
+            ModelError: for another ending, if nothing says what there is to see, or if the program
+                that encodes films is not there.
+        """
+        return present("animate", self, path, presentation_of(self, parts, "scene"))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary, the motion to play, and figures."""
+        return present("notebook", self)
 
     def plot(self, variables: tuple[str, ...] | None = None):
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
@@ -331,7 +401,8 @@ class Run:
 
         if variables is None:
             variables = ("q", "v", "violation", "energy")
-            variables += () if self.model.servo is None else ("control", tracking(self.variables))
+            if "control" in self.variables:
+                variables += ("control", tracking(self.variables))
         return plot(self.variables, variables).figure()
 
 

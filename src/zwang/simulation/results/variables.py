@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,9 +97,27 @@ class Variables(Mapping[str, Variable]):
             attrs=self.attrs,
         )
 
-    def netcdf(self) -> bytes:
+    @classmethod
+    def from_xarray(cls, data: xr.Dataset) -> Variables:
+        """The variables of a dataset; dimensions without labels are counted."""
+        counted = {
+            str(d): ((str(d),), np.arange(n), {}) for d, n in data.sizes.items() if d not in data
+        }
+
+        def taken(arrays):
+            return {
+                str(n): (x.dims, x.values.astype(str) if x.dtype.kind == "O" else x.values, x.attrs)
+                for n, x in arrays.items()
+            }
+
+        return cls(taken(data.data_vars), {**taken(data.coords), **counted}, dict(data.attrs))
+
+    def netcdf(self, groups: Mapping[str, Variables] = MappingProxyType({})) -> bytes:
         """NetCDF 4 by the conventions that xarray reads back: NaN for what is missing,
         `coordinates` for further labels.
+
+        Args:
+            groups: further variables by the name of their group.
         """
         import h5netcdf
         import h5py
@@ -106,29 +125,60 @@ class Variables(Mapping[str, Variable]):
         # HDF5 keeps the file in memory: where the disk is full it would end the process
         memory = h5py.File("in memory", "w", driver="core", backing_store=False, track_order=True)
         with memory, h5netcdf.File(memory, "w") as file:
-            file.attrs.update(self.attrs)
-            file.dimensions = {
-                name: x.shape[0] for name, x in self.coordinates.items() if x.dims == (name,)
-            }
-            for name, x in {**self.data, **self.coordinates}.items():
-                text = x.values.dtype.kind == "U"
-                filler = {"fillvalue": np.nan} if x.values.dtype.kind == "f" else {}
-                written = file.create_variable(
-                    name,
-                    x.dims,
-                    dtype=h5py.string_dtype() if text else x.values.dtype,
-                    data=x.values.astype(object) if text else x.values,
-                    **filler,
-                )
-                written.attrs.update(x.attrs)
-            for (
-                name,
-                x,
-            ) in self.data.items():  # as xarray does, which then reads them as coordinates
-                if further := [
-                    c for c, y in self.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims
-                ]:
-                    file.variables[name].attrs["coordinates"] = " ".join(further)
+            write_group(file, self)
+            for name, group in groups.items():
+                write_group(file.create_group(name), group)
             file.flush()
             memory.flush()
             return memory.id.get_file_image()
+
+
+def write_group(file, data: Variables) -> None:
+    """Write variables into a file or group of h5netcdf."""
+    import h5py
+
+    file.attrs.update(data.attrs)
+    file.dimensions = {
+        name: x.shape[0] for name, x in data.coordinates.items() if x.dims == (name,)
+    }
+    for name, x in {**data.data, **data.coordinates}.items():
+        text = x.values.dtype.kind in "UO"
+        filler = {"fillvalue": np.nan} if x.values.dtype.kind == "f" else {}
+        written = file.create_variable(
+            name,
+            x.dims,
+            dtype=h5py.string_dtype() if text else x.values.dtype,
+            data=x.values.astype(object) if text else x.values,
+            **filler,
+        )
+        written.attrs.update(x.attrs)
+    for name, x in data.data.items():  # as xarray does, which then reads them as coordinates
+        if further := [
+            c for c, y in data.coordinates.items() if y.dims != (c,) and y.dims[0] in x.dims
+        ]:
+            file.variables[name].attrs["coordinates"] = " ".join(further)
+
+
+def read_group(file) -> Variables:
+    """Read the variables of a file or group of h5netcdf."""
+    data, coordinates, further = {}, {}, set()
+    for name, x in file.variables.items():
+        attrs = {key: _plain(value) for key, value in x.attrs.items() if key != "_FillValue"}
+        further |= set(str(attrs.pop("coordinates", "")).split())
+        values = np.asarray(x[...])
+        text = values.dtype.kind in "OS"
+        data[name] = (tuple(x.dimensions), values.astype(str) if text else values, attrs)
+    for name in list(data):
+        if data[name][0] == (name,) or name in further:
+            coordinates[name] = data.pop(name)
+    for name, dimension in file.dimensions.items():
+        coordinates.setdefault(name, ((name,), np.arange(dimension.size), {}))
+    return Variables(data, coordinates, {key: _plain(x) for key, x in file.attrs.items()})
+
+
+def _plain(value):
+    """An attribute as Python's own number or text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    array = np.asarray(value)
+    return array.item() if array.size == 1 and array.dtype.kind in "iufb" else value

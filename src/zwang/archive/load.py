@@ -1,0 +1,330 @@
+"""A file as the run that it was saved from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.archive.sources import Rebuilt, rebuilt
+from zwang.arguments import flag, known, optional
+from zwang.arrays import require_float64
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError, Result
+from zwang.files.reading import shown_path
+from zwang.provenance import Source
+from zwang.simulation.results import Crossing, Run, Steps, Switched, Variables
+from zwang.simulation.results.interpolate import Interpolant
+from zwang.simulation.results.presentation import Presentation
+from zwang.simulation.results.saving import opened
+from zwang.simulation.results.stored import (
+    PARAMETER,
+    SCALES,
+    TIMES,
+    stored_leaves,
+    stored_steps,
+    with_leaves,
+)
+from zwang.simulation.results.strategies import made
+from zwang.simulation.results.variables import RENAMED
+from zwang.simulation.simulate import simulate
+from zwang.stepping import AbstractIntegrator
+
+STRATEGIES = {
+    "integrator": AbstractIntegrator,
+    "drift": AbstractDrift,
+    "pseudoinverse": AbstractPseudoinverse,
+    "formulation": AbstractFormulation,
+}
+"""Methods of a run that a file describes."""
+OPTIONS = (*STRATEGIES, "loop", "switches")
+
+
+def load(path: Path | str, *, model: Model | None = None, trust: bool = False, **options) -> Run:
+    """The run that a file was saved from.
+
+    Variables, figures, crossings and warnings come from the file as they were computed. The model
+    is made again when something needs it: `run.at(t)` between steps, `run.view()`, `run.model`.
+
+    Args:
+        path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written. Files of version
+            0.1 hold samples instead of steps: `run.at(t)` gives these only.
+        model: the model of the run, where the file does not say how to make it, as for one that was
+            written in a notebook.
+        trust: whether the Python file or module that the file names may be executed.
+        options: `loop`, `switches` or methods of the run that a file cannot hold, because they
+            contain functions, as `zw.simulate` takes them.
+
+    Returns:
+        A `Run`, with the record of what made it as `run.record`.
+
+    Raises:
+        ModelError: for a file that is no saved run; and, when the model is first needed, if it
+            cannot be made again or is not the one of the file.
+
+    Example:
+        >>> zw.gallery.load("pendulum").run().save("run.nc")
+        >>> zw.load("run.nc").at(0.5)
+    """
+    require_float64()
+    optional(model, Model, "load: model", "a zw.Model")
+    for name in options:
+        known(name, OPTIONS, "load has no option")
+    variables, part = opened(path)
+    missing = [name for name in ("time", "q", "v") if name not in variables]
+    if missing or "model" not in variables.attrs:
+        raise ModelError(
+            f"{shown_path(path)} is no saved run: it has no {(missing or ['model'])[0]!r}; "
+            "expected what run.save has written."
+        )
+    return _Restored(variables, part, model, flag(trust, "trust"), options).run()
+
+
+class _Restored:
+    """What a file says of a run, and what is made of it when it is needed.
+
+    Args:
+        variables, part: content of the file.
+        model, trust, options: as `load` takes them.
+    """
+
+    def __init__(
+        self,
+        variables: Variables,
+        part: Variables | None,
+        model: Model | None,
+        trust: bool,
+        options: Mapping[str, Any],
+    ):
+        self.variables = variables if part is not None else _with_new_names(variables)
+        self.part, self.trust, self.options = part, trust, options
+        self.given = model
+        record = {} if part is None else json.loads(part.attrs["record"])
+        self.record: dict[str, Any] = record
+        self.steps = _samples_as_steps(variables) if part is None else stored_steps(part)
+        self.times = self.steps.t if part is None else np.asarray(part[TIMES].values)
+
+    def run(self) -> Run:
+        """The run, without its model yet."""
+        attrs = self.variables.attrs
+        run = Run.__new__(Run)
+        kept = {name: x for name, x in attrs.items() if name not in _COMPUTED}
+        entries = {
+            "steps": self.steps,
+            "times": self.times,
+            "result": Result[str(attrs["result"])],
+            "attrs": {**kept, **self.record.get("attrs", {})},
+            "stopped_by": str(attrs.get("stopped_by", "")) or None,
+            "switches": [Switched(**_tuples(x)) for x in _listed(attrs, "switches")],
+            "crossings": [Crossing(**_tuples(x)) for x in _listed(attrs, "crossings")],
+            "warnings": tuple(_listed(attrs, "warnings")),
+            "variables": self.variables,
+            "_observed": self.variables,
+            "record": self.record,
+            "_part": self.part,
+            "_noted": (),
+            "_restore": {
+                "model": lambda: self.model,
+                "flow": lambda: self.flow,
+                "_between": lambda: self.between,
+                "presentation": lambda: self.origin.presentation,
+            },
+        }
+        if "active" in self.variables:
+            entries["active"] = self.variables["active"].values.astype(bool)
+        vars(run).update(entries)
+        return run
+
+    @cached_property
+    def source(self) -> Source | None:
+        """What the file says of where the model comes from."""
+        recorded = self.record.get("model", {}).get("source")
+        if recorded is not None:
+            return Source.from_record(recorded)
+        return _source_of_command(self.variables.attrs)
+
+    @cached_property
+    def origin(self) -> Rebuilt:
+        """The model made again, or the one that was given."""
+        if self.given is not None:
+            return Rebuilt(self.given, presentation=Presentation())
+        if self.source is None:
+            raise ModelError(
+                f"the file does not say how to make the model {self.variables.attrs['model']!r} "
+                "again; give it: zw.load(path, model=...)."
+            )
+        return rebuilt(self.source, self.trust)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, which must have the coordinates and constraints of the file."""
+        model = self.origin.model
+        for what, own in (
+            ("coordinate", model.system.coordinates),
+            ("constraint", model.constraints.names),
+        ):
+            stored = [str(x) for x in self.variables[what].values]
+            if list(own) != stored:
+                raise ModelError(
+                    f"the model has the {what}s {', '.join(own) or 'none'}; the file was written "
+                    f"by one with {', '.join(stored) or 'none'}."
+                )
+        return model
+
+    @cached_property
+    def _motion(self) -> Run:
+        """The first step of the run taken again, which measures the scales and chooses the methods
+        as the run did.
+        """
+        if self.part is None:
+            raise ModelError(
+                "a file of version 0.1 holds samples only; run the model again to know the motion "
+                "between them."
+            )
+        nq = self.variables["q"].shape[1]
+        brought = self.origin.options
+        options = {name: brought[name] for name in ("switches", "loop") if name in brought}
+        for name in ("loop", "switches"):
+            if self.record.get(f"has_{name}") and name not in {**options, **self.options}:
+                raise ModelError(
+                    f"the run had {name}, which contain functions and are not in the file; give "
+                    f"them: zw.load(path, {name}=...)."
+                )
+        methods = {
+            name: made(self.record["methods"].get(name), kind, name)
+            for name, kind in STRATEGIES.items()
+            if name not in self.options
+        }
+        tolerances = self.record.get("tolerances", {})
+        fixed = {"step": 1e-3 * float(self.times[-1] - self.steps.t0)}
+        needs_step = type(methods.get("integrator")).__name__ == "Rattle"
+        return simulate(
+            self.model,
+            self.steps.y[0, :nq],
+            self.steps.y[0, nq:],
+            times=self.times.tolist(),
+            t0=self.steps.t0,
+            params=self.parameters,
+            start_tolerance=np.inf,
+            max_steps=1,
+            execution="host",  # one step is not worth a compiled loop
+            throw=False,
+            rtol=float(tolerances.get("rtol", 1e-8)),
+            **(fixed if needs_step else {}),
+            **{**methods, **options, **self.options},
+        )
+
+    @property
+    def parameters(self) -> Any:
+        """The parameters of the run, in the structure that the model has."""
+        assert self.part is not None
+        own = self.model.parameters()
+        return with_leaves(own, stored_leaves(self.part, PARAMETER), "parameter")
+
+    @cached_property
+    def flow(self):
+        """The motion, with the scales and the target that the run had at its end."""
+        assert self.part is not None or self._motion
+        flow = self._motion.flow
+        where = lambda f: (f.dynamics.scales, f.target)
+        stored = stored_leaves(self.part or {}, SCALES)
+        return eqx.tree_at(where, flow, with_leaves(where(flow), stored, "scale"))
+
+    @cached_property
+    def between(self):
+        """States between the steps."""
+        if self.part is None:
+            return _SamplesOnly(self.steps)
+        steps = self.steps
+        return Interpolant(self.flow, steps.t, steps.y, steps.applied, self._motion.integrator)
+
+
+class _SamplesOnly:
+    """States of a file that holds samples only."""
+
+    integrator = None
+
+    def __init__(self, steps: Steps):
+        self.steps = steps
+
+    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, None]:
+        near = np.abs(self.steps.t[None, :] - times[:, None]).argmin(axis=1)
+        apart = np.flatnonzero(self.steps.t[near] != times)
+        if len(apart):
+            raise ModelError(
+                f"t = {times[apart[0]]:.6g} s is between samples, and a file of version 0.1 holds "
+                f"samples only; the nearest is t = {self.steps.t[near[apart[0]]]:.6g} s."
+            )
+        return self.steps.y[near], None
+
+
+_COMPUTED = (
+    *("crossings", "switches", "warnings"),
+    *("result", "result_sentence", "stopped_by", "model"),
+)
+"""Attributes of a dataset that a run has as objects."""
+
+
+def _with_new_names(data: Variables) -> Variables:
+    """Variables of version 0.1 by the names that they have now."""
+    taken = lambda given: {
+        RENAMED.get(name) or name: (x.dims, x.values, x.attrs) for name, x in given.items()
+    }
+    return Variables(taken(data.data), taken(data.coordinates), data.attrs)
+
+
+def _listed(attrs: Mapping[str, Any], name: str) -> list:
+    return json.loads(str(attrs.get(name) or "[]"))
+
+
+def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry with the tuples that JSON has made lists of."""
+    as_tuple = lambda x: tuple(x) if isinstance(x, list) else x
+    return {
+        name: {k: as_tuple(v) for k, v in x.items()} if isinstance(x, dict) else as_tuple(x)
+        for name, x in entry.items()
+    }
+
+
+def _samples_as_steps(data: Variables) -> Steps:
+    """Samples of a file of version 0.1 in place of steps."""
+    t = np.asarray(data["time"].values, float)
+    unknown = np.zeros(len(t))
+    return Steps(
+        t,
+        np.hstack([data["q"].values, data["v"].values]),
+        np.arange(len(t)),
+        np.full(len(t), np.nan),
+        unknown,
+        unknown,
+        np.zeros((len(t), 0)),
+    )
+
+
+def _source_of_command(attrs: Mapping[str, Any]) -> Source | None:
+    """The gallery name in the command line that a file of version 0.1 records."""
+    import shlex
+
+    from zwang.gallery.index import ENTRIES
+
+    words = shlex.split(str(attrs.get("command", "")))
+    if words[:2] != ["zwang", "run"]:
+        return None
+    name = next((word for word in words[2:] if word in ENTRIES), None)
+    if name is None:
+        return None
+    shown = json.loads(str(attrs.get("settings", "{}")))
+    known_settings = ENTRIES[name].settings
+    settings = {}
+    for key, text in shown.items():
+        if key in known_settings:
+            settings[key] = type(known_settings[key].default)(text)
+    return Source("gallery", name, settings)

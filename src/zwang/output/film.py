@@ -1,0 +1,112 @@
+"""A run as a film: its scene drawn by matplotlib frame by frame, in the plane or in space.
+
+The page of `run.view` shows more; a film can be sent, shown on slides and looked at without a
+browser. GIF is written by Pillow, MP4 by ffmpeg, which the extra `film` brings where the system has
+none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from zwang.errors import ModelError
+from zwang.files import read_bytes, write_bytes
+from zwang.files.isolation import scratch_folder
+from zwang.output.viewer.motion import configurations
+from zwang.scene import Everything, Scene
+from zwang.simulation.results import Run
+
+RATE, MOST_FRAMES = 25, 1500
+"""Frames per second of the film, which runs as fast as the motion, and most frames of it."""
+MARGIN = 0.08
+"""Room around what moves, as a part of its extent."""
+COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
+
+
+def write_film(run: Run, scene: Scene, path: Path) -> None:
+    """Write the motion of a run as a film, all or nothing.
+
+    Raises:
+        ModelError: if nothing on the system writes MP4.
+        OutputError: if the file cannot be written.
+    """
+    import matplotlib
+    from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
+
+    start, end = float(run.steps.t[0]), float(run.steps.t[-1])
+    count = int(np.clip(np.ceil(RATE * (end - start)) + 1, 2, MOST_FRAMES))
+    times = np.linspace(start, end, count)
+    seen = scene.at(configurations(run, times))
+    settings = {}
+    if path.suffix.lower() == ".mp4":
+        settings["animation.ffmpeg_path"] = _ffmpeg()
+    writer = PillowWriter if path.suffix.lower() == ".gif" else FFMpegWriter
+    with scratch_folder() as folder, matplotlib.rc_context(settings):
+        figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
+        film = FuncAnimation(figure, draw, frames=count)  # type: ignore[arg-type]
+        made = folder / path.name
+        film.save(made, writer=writer(fps=RATE), dpi=100)
+        write_bytes(path, read_bytes(made, "result_size"))
+
+
+def _ffmpeg() -> str:
+    """The program that encodes MP4."""
+    if (found := shutil.which("ffmpeg")) is not None:
+        return found
+    if importlib.util.find_spec("imageio_ffmpeg") is None:
+        raise ModelError(
+            "no program on this computer writes MP4; install ffmpeg, or pip install 'zwang[film]', "
+            "or write a .gif."
+        )
+    import imageio_ffmpeg
+
+    return imageio_ffmpeg.get_ffmpeg_exe()
+
+
+def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
+    """An empty figure, and the function that draws one frame into it."""
+    from matplotlib.figure import Figure
+
+    space = dimensions == 3
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    axes = figure.add_subplot(projection="3d") if space else figure.add_subplot()
+    index = {name: i for i, name in enumerate(scene.points)}
+    places = seen.places[..., :dimensions]
+    low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
+    room = MARGIN * max(float(np.max(high - low)), 1e-9)
+    for axis, a, b in zip("xyz", low - room, high + room, strict=False):
+        getattr(axes, f"set_{axis}lim")(a, b)
+        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")
+    axes.set_aspect("equal")
+    if space:
+        azimuth, elevation = scene.view
+        axes.view_init(elevation, azimuth)  # type: ignore[attr-defined]
+    bodies = list(dict.fromkeys(part.body for part in (*scene.bars, *scene.plates)))
+    color = {body: COLORS[i % len(COLORS)] for i, body in enumerate(bodies)}
+    empty = ([],) * dimensions
+    parts = [(b.ends, color[b.body], 3.0) for b in scene.bars]
+    parts += [((*p.corners, p.corners[0]), color[p.body], 2.0) for p in scene.plates]
+    lines = [axes.plot(*empty, color=c, lw=w, solid_capstyle="round")[0] for _, c, w in parts]
+    marks = axes.plot(*empty, "o", color="#333333", ms=4)[0]
+    traces = [axes.plot(*empty, color="#999999", lw=0.8)[0] for _ in scene.traces]
+    points = [index[mark.point] for mark in scene.joints] or list(range(len(index)))
+
+    def put(line, xyz: np.ndarray) -> None:
+        line.set_data(xyz[:, 0], xyz[:, 1])
+        if space:
+            line.set_3d_properties(xyz[:, 2])
+
+    def draw(frame: int):
+        for line, (names, _, _) in zip(lines, parts, strict=True):
+            put(line, places[frame, [index[name] for name in names]])
+        put(marks, places[frame, points])
+        for line, name in zip(traces, scene.traces, strict=True):
+            put(line, places[: frame + 1, index[name]])
+        axes.set_title(f"t = {times[frame]:.2f} s")
+        return [*lines, marks, *traces]
+
+    return figure, draw

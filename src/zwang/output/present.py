@@ -1,0 +1,146 @@
+"""What `run.report`, `run.view`, `run.animate` and notebooks show; results find these functions by
+name (`zwang.simulation.results.presentation.present`).
+"""
+
+from __future__ import annotations
+
+import html
+import tempfile
+import webbrowser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import ModelError
+from zwang.files import make_folder
+from zwang.files.reading import shown_path
+from zwang.output.film import write_film
+from zwang.output.report import write_report
+from zwang.output.viewer import write_view
+from zwang.output.viewer.page import view_text
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.svg import svg
+from zwang.simulation.results import Run
+from zwang.simulation.results.plot import plot
+from zwang.simulation.results.presentation import Presentation, presentation_of
+
+FILMS = (".mp4", ".gif")
+"""Endings of films that are drawn frame by frame."""
+SHOWN_MEMBERS = 24
+"""Members of a batch that a notebook draws."""
+
+
+def report(run: Run, path: str | Path, shown: Presentation) -> Path:
+    """Write the report of a run."""
+    path = Path(path)
+    make_folder(path.parent)
+    write_report(
+        run,
+        path,
+        figures=shown.figures,
+        exact=shown.exact,
+        description=shown.description,
+        settings=shown.settings,
+        command=str(run.attrs.get("command", "")),
+        reactions=shown.reactions,
+    )
+    return path
+
+
+def view(run: Run, path: str | Path | None, shown: Presentation) -> Path:
+    """Write the page that plays a run, and open it where no path is given."""
+    _require_scene(run, shown)
+    if path is not None:
+        write_view(run, shown.scene, Path(path), description=shown.description)
+        return Path(path)
+    page = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html"
+    write_view(run, shown.scene, page, description=shown.description)
+    webbrowser.open(page.as_uri())
+    return page
+
+
+def animate(run: Run, path: str | Path, shown: Presentation) -> Path:
+    """Write the motion of a run as a film or as a page."""
+    path, ending = Path(path), Path(path).suffix.lower()
+    if ending not in (*FILMS, ".html"):
+        raise ModelError(
+            f"cannot write {shown_path(path)}: the ending {ending!r:.40} names no film; expected "
+            f"{', '.join(FILMS)} or .html."
+        )
+    _require_scene(run, shown)
+    if ending == ".html":
+        return view(run, path, shown)
+    write_film(run, shown.scene, path)
+    return path
+
+
+def notebook(run: Run) -> str:
+    """A run in a notebook: its summary, its motion to play, and figures."""
+    pictures = [_picture(plot(run.variables, (name,)), name) for name in ("q", "v", "energy")]
+    try:
+        shown = presentation_of(run, {}, "scene")
+        player = "" if shown.scene is None else _frame(view_text(run, shown.scene))
+    except ModelError:  # the model of a loaded run that is not trusted: figures need none
+        player = ""
+    return f"{_text(str(run))}{player}{''.join(pictures)}"
+
+
+def notebook_of_diagnosis(diagnosis: Any) -> str:
+    """A diagnosis in a notebook: its lines, and a table of its constraints."""
+    rows = [(c.name, c.kind, c.rows, c.redundant) for c in diagnosis.constraints]
+    heading = ("constraint", "kind", "rows", "rows implied by those before")
+    return _text(str(diagnosis)) + _table(heading, rows)
+
+
+def notebook_of_batch(batch: Any) -> str:
+    """A batch in a notebook: how its members ended, and the coordinates of some of them."""
+    failed = batch.failures
+    head = f"{batch.model.name}: {len(batch.q)} motions, {len(failed)} stopped early"
+    sentences = [f"{i}: {sentence}" for i, sentence in list(failed.items())[:10]]
+    panels = [
+        Panel([Curve(batch.t, x, width=0.8) for x in batch.q[:SHOWN_MEMBERS, :, i]], name)
+        for i, name in enumerate(batch.model.system.coordinates[:6])
+    ]
+    return _text("\n".join([head, *sentences])) + _picture(Picture(panels), "coordinates")
+
+
+def notebook_of_motion(motion: Any) -> str:
+    """An acceleration with its constraint forces in a notebook: entries of each by number."""
+    names = ("acceleration", "free_acceleration", "ideal_force", "nonideal_force")
+    columns = [np.asarray(getattr(motion, name)) for name in names]
+    rows = [(i, *(f"{x[i]:.6g}" for x in columns)) for i in range(len(columns[0]))]
+    heading = ("velocity", *(name.replace("_", " ") for name in names))
+    note = f"rank {int(motion.rank)}, relative residual {float(motion.residual):.2g}"
+    return _text(note) + _table(heading, rows)
+
+
+def _require_scene(run: Run, shown: Presentation) -> None:
+    if shown.scene is None:
+        raise ModelError(
+            f"nothing says what there is to see of {run.name}: give a zw.Scene, e.g. "
+            "run.view(scene=zw.Scene(...))."
+        )
+
+
+def _text(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def _picture(picture: Picture, title: str) -> str:
+    return f"<div>{svg(picture, title, f'zwang-{id(picture):x}', themed=False)}</div>"
+
+
+def _frame(page: str) -> str:
+    # srcdoc keeps the page's identifiers and styles apart from those of the notebook
+    return (
+        f'<iframe srcdoc="{html.escape(page)}" title="motion" loading="lazy" '
+        'style="width:100%;height:420px;border:0"></iframe>'
+    )
+
+
+def _table(heading: Iterable, rows: Iterable[Iterable]) -> str:
+    cells = lambda row, tag: "".join(f"<{tag}>{html.escape(str(x))}</{tag}>" for x in row)
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells(heading, 'th')}</tr></thead><tbody>{body}</tbody></table>"

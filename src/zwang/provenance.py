@@ -1,0 +1,113 @@
+"""Where a model comes from: what a result has to record so that it can be opened again.
+
+A source is data: a name and its settings, a text, or a path with the digest of its content. Nothing
+here builds or executes anything; `zwang.archive` does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zwang.errors import ModelError
+from zwang.files import read_bytes
+
+PACKAGES = ("zwang", "jax", "jaxlib", "numpy", "scipy", "equinox")
+"""Packages whose versions may change the digits of a result."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """How a model can be made again.
+
+    Attributes:
+        kind: "gallery" (a name), "mechanism" (a TOML text), "robot" (a file), "script" (a Python
+            file) or "import" (a name in an importable module).
+        name: gallery name, path, or "module:name".
+        settings: what it was built with, by name.
+        digest: SHA-256 of the file that `name` is or belongs to; empty for the gallery.
+        text: the content of a mechanism file, which is data; empty for all others.
+    """
+
+    kind: str
+    name: str
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    digest: str = ""
+    text: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """The same as a dictionary that JSON can hold."""
+        return {**dataclasses.asdict(self), "settings": dict(self.settings)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Source:
+        """The source of a record, further entries left out."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in record.items() if name in known})
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+_SOURCES: dict[int, tuple[weakref.ref, Source]] = {}
+
+
+def remember(thing: Any, source: Source | None) -> None:
+    """Note where an object comes from, for as long as it lives."""
+    if source is None:
+        return
+    # by address, as models are compared entry by entry and have no hash
+    key = id(thing)
+    _SOURCES[key] = weakref.ref(thing, lambda _: _SOURCES.pop(key, None)), source
+
+
+def source_of(thing: Any) -> Source | None:
+    """Where an object comes from: what was remembered, or the variable of a module that holds
+    it.
+    """
+    found = _SOURCES.get(id(thing))
+    if found is not None and found[0]() is thing:
+        return found[1]
+    return _variable_that_holds(thing)
+
+
+def file_digest(path: Path | str) -> str:
+    """SHA-256 of a file; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(read_bytes(path, "script_size")).hexdigest()
+    except ModelError:
+        return ""
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that compute."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _variable_that_holds(thing: Any) -> Source | None:
+    """The module-level name of an object in a user's module, or None."""
+    for module_name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is None or module_name.split(".")[0] in (*sys.stdlib_module_names, "zwang"):
+            if module_name != "__main__" or file is None:
+                continue
+        for name, value in list(vars(module).items()):
+            if value is thing:
+                kind = "script" if module_name == "__main__" else "import"
+                place = file if kind == "script" else f"{module_name}:{name}"
+                settings = {"variable": name} if kind == "script" else {}
+                return Source(kind, str(place), settings, digest=file_digest(file))
+    return None

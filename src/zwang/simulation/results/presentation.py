@@ -1,0 +1,76 @@
+"""How a run is shown: what its model brings along, and the page that shows it.
+
+Pages are made above results (`zwang.output`), which is why they are found by name here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from zwang.errors import ModelError
+from zwang.provenance import source_of
+from zwang.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from zwang.simulation.results.record import Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Presentation:
+    """What there is to show of a run apart from its variables.
+
+    Attributes:
+        description: a sentence or two about the model.
+        figures: title → function of a run that draws it.
+        exact: times → exact values by coordinate, or None.
+        scene: what there is to see, a `zw.Scene`, or None.
+        reactions: of a mechanism, a run → what its joints transmit, or None.
+        settings: what the run was made with, as tables by heading.
+    """
+
+    description: str = ""
+    figures: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
+    exact: Callable | None = None
+    scene: Any = None
+    reactions: Callable | None = None
+    settings: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+
+
+def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> Presentation:
+    """What is known of a run, with changes.
+
+    Args:
+        run: the run.
+        changes: fields that differ.
+        needed: the field without which there is nothing to show; empty for none.
+
+    Raises:
+        ModelError: for a change that is no field of `Presentation`, or if what is needed is known
+            of a model only that cannot be made again.
+    """
+    fields = [field.name for field in dataclasses.fields(Presentation)]
+    for name in changes:
+        if name not in fields:
+            raise ModelError(f"there is no {name!r} to show of a run{did_you_mean(name, fields)}")
+    found = vars(run).get("presentation")
+    try:
+        if found is None and needed not in changes:
+            found = run.presentation = _found(run)
+    except ModelError:
+        if needed:
+            raise
+    return dataclasses.replace(found or Presentation(), **changes)
+
+
+def _found(run: Run) -> Presentation:
+    """What the source of the model brings along."""
+    restore = vars(run).get("_restore", {}).get("presentation")
+    if restore is not None:
+        return restore()
+    source = source_of(run.model)
+    if source is None or source.kind in ("script", "import"):
+        return Presentation()
+    return importlib.import_module("zwang.archive.sources").rebuilt(source).presentation

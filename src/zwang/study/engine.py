@@ -1,0 +1,147 @@
+"""Parts of a study, computed side by side in this process or on workers of dask.distributed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+
+from zwang.errors import ModelError
+from zwang.study.plan import Part, Plan
+
+SETTINGS = (
+    "jax_enable_x64",
+    "jax_compilation_cache_dir",
+    "jax_persistent_cache_min_compile_time_secs",
+    "jax_persistent_cache_min_entry_size_bytes",
+    "jax_disable_most_optimizations",
+)
+"""Settings of JAX that a worker takes over: some decide the last digits, some save compiling."""
+ATTEMPTS = 5
+"""Workers that may die of a part before the study is given up."""
+AHEAD = 4
+"""Parts in the hands of the scheduler for each thread of a worker: it keeps memory flat."""
+
+
+def in_process(plan: Plan, parts: Sequence[int]) -> Iterator[tuple[int, Part]]:
+    """Parts one after another, each on all cores."""
+    for part in parts:
+        yield part, plan.compute(part, os.cpu_count())
+
+
+def on_cluster(
+    plan: Plan, parts: Sequence[int], workers: int | None, address: str | None
+) -> Iterator[tuple[int, Part]]:
+    """Parts on workers, in the order in which they are finished.
+
+    Args:
+        plan, parts: what is computed.
+        workers: number of workers of one thread to start on this computer.
+        address: of a scheduler that is there already.
+
+    Raises:
+        ModelError: if dask.distributed is not installed, the study cannot be sent, or a part kills
+            every worker that takes it.
+    """
+    if importlib.util.find_spec("distributed") is None:
+        raise ModelError("workers need dask.distributed: pip install 'zwang[cluster]'.")
+    from distributed import KilledWorker, as_completed
+
+    payload = _packed(plan)
+    known: Any = jax.config.values
+    settings = {name: known[name] for name in SETTINGS if name in known}
+    waiting = iter(parts)
+    with _client(workers, address) as client:
+        each: Any = client.nthreads()
+        threads = max(1, sum(each.values()))
+
+        def submitted():
+            part = next(waiting, None)
+            if part is None:
+                return None
+            # what a worker has computed is not kept for other parts with the same arguments
+            return client.submit(compute_part, payload, part, settings, pure=False)
+
+        first = [x for _ in range(AHEAD * threads) if (x := submitted()) is not None]
+        finished = as_completed(first)
+        for future in finished:
+            try:
+                part, made = future.result()
+            except KilledWorker as error:
+                raise ModelError(
+                    f"{ATTEMPTS} workers died of the same part of the study: it may need more "
+                    f"memory than a worker has, or end the process ({str(error)[:100]})."
+                ) from None
+            if (further := submitted()) is not None:
+                finished.add(further)
+            del future  # its result leaves the worker's memory
+            yield part, made
+
+
+def compute_part(payload: bytes, part: int, settings: dict[str, Any]) -> tuple[int, Part]:
+    """One part on a worker, which keeps the study and its compiled program between parts."""
+    import cloudpickle
+
+    if payload not in _PLANS:
+        for name, value in settings.items():
+            jax.config.update(name, value)
+        _PLANS.clear()
+        _PLANS[payload] = cloudpickle.loads(payload)
+    return part, _PLANS[payload].compute(part, 1)
+
+
+_PLANS: dict[bytes, Plan] = {}
+"""The study that this worker is at."""
+
+
+def _packed(plan: Plan) -> bytes:
+    """A study as bytes; functions of a user's own files and notebooks go by value."""
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(plan)
+    except Exception as error:  # whatever a user's functions have closed over
+        raise ModelError(
+            f"the study cannot be sent to workers ({type(error).__name__}: {str(error)[:120]}); "
+            "let its functions close over arrays and numbers only."
+        ) from error
+
+
+@contextlib.contextmanager
+def _client(workers: int | None, address: str | None):
+    import dask.config
+    from distributed import Client
+    from distributed.deploy.subprocess import SubprocessCluster
+
+    quiet = {
+        "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
+        "distributed.worker.daemon": True,
+    }
+    with dask.config.set(quiet):
+        if address is not None:
+            try:
+                client = Client(address, timeout="10s")
+            except (OSError, ValueError) as error:
+                raise ModelError(
+                    f"no scheduler answers at {address!r:.100} ({str(error)[:100]})."
+                ) from None
+            with client:
+                yield client
+            return
+        # workers are processes of their own that do not import the user's script again
+        with (
+            SubprocessCluster(
+                host="127.0.0.1",
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,  # type: ignore[arg-type]
+                silence_logs=50,
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            client.wait_for_workers(1, timeout=120)
+            yield client

@@ -1,0 +1,104 @@
+"""What is kept of each motion: numbers by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from zwang.arguments import function, label, refuse
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
+
+REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "final": lambda x: x[:, -1],
+    "max": lambda x: x.max(axis=1),
+    "min": lambda x: x.min(axis=1),
+    "mean": lambda x: x.mean(axis=1),
+    "rms": lambda x: np.sqrt(np.mean(x**2, axis=1)),
+    "range": lambda x: np.ptp(x, axis=1),
+}
+"""What may follow a coordinate's name, as in `x.max`; over the samples, shape (cases, samples)."""
+RATE = "rate"
+"""What stands between a velocity's name and its reduction, `x.rate.max`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """One number of each motion.
+
+    Attributes:
+        name: its column.
+        unit: its unit; empty if it is not known.
+        entry: index in (q, v), or −1 for a function.
+        reduction: of `REDUCTIONS`, for an entry.
+        function: `(t, q, v)` → a number, for a function.
+    """
+
+    name: str
+    unit: str = ""
+    entry: int = -1
+    reduction: str = ""
+    function: Callable | None = None
+
+    def of(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The number for each case; q and v have shapes (cases, samples, …)."""
+        if self.function is None:
+            nq = q.shape[2]
+            x = q[..., self.entry] if self.entry < nq else v[..., self.entry - nq]
+            return REDUCTIONS[self.reduction](x)
+        found = [self.function(t, *x) for x in zip(q, v, strict=True)]
+        if any(np.shape(x) != () for x in found):
+            raise ModelError(
+                f"outputs[{self.name!r}] returns {np.shape(found[0])}, expected a number for "
+                "(t, q, v) of one motion."
+            )
+        return np.asarray(found, float)
+
+
+def outputs_of(given: Any, model: Model) -> tuple[Output, ...]:
+    """The outputs of a study.
+
+    Args:
+        given: None for the last value of every coordinate; names such as "x.max"; or a dictionary
+            by name of functions `(t, q, v)` → number, q of shape (samples, nq).
+    """
+    if given is None:
+        given = [f"{name}.final" for name in model.system.coordinates]
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping):
+        return tuple(
+            _named(model, x, label(name, "outputs"))
+            if isinstance(x, str)
+            else Output(
+                label(name, "outputs"),
+                function=function(x, f"outputs[{name!r}]", "(t, q, v) → number"),
+            )
+            for name, x in given.items()
+        )
+    if not isinstance(given, Iterable):
+        refuse("outputs", given, "names such as 'x.max', or functions (t, q, v) by name")
+    return tuple(_named(model, str(name), str(name)) for name in given)
+
+
+def _named(model: Model, text: str, name: str) -> Output:
+    """`x.max`, or `x.rate.max` for a velocity."""
+    what, _, reduction = text.rpartition(".")
+    if reduction not in REDUCTIONS:
+        raise ModelError(
+            f"output {text!r} ends in {reduction!r}, expected one of "
+            f"{', '.join(f'.{x}' for x in REDUCTIONS)}."
+        )
+    system = model.system
+    rates = {f"{v}.{RATE}": i for i, v in enumerate(system.velocities)}
+    if what in system.coordinates:
+        entry = system.coordinates.index(what)
+        return Output(name, system.units[entry], entry, reduction)
+    if what in rates:
+        return Output(name, system.velocity_units[rates[what]], system.nq + rates[what], reduction)
+    known = [*system.coordinates, *rates]
+    raise ModelError(f"output {text!r} names no coordinate{did_you_mean(what, known)}")

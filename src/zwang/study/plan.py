@@ -1,0 +1,279 @@
+"""A study as data and functions: what each part computes, the same in this process and on a worker.
+
+A part has a fixed number of cases, the last one repeated where they are not enough: one shape, one
+compiled program, and the same digits wherever a part is computed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError, Result
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, Batch, prepare
+from zwang.simulation.parameter_names import unit_of, written
+from zwang.simulation.simulate import simulate
+from zwang.study.content import content_digest
+from zwang.study.outputs import Output
+
+if TYPE_CHECKING:
+    import pyarrow
+
+REFUSED = "REFUSED"
+"""Result of a case whose start or loop could not be made; its sentence says why."""
+ONE_BY_ONE = ("loop", "stop", "switches")
+"""Options that `zw.batch` does not know: with them every case is a `zw.simulate`."""
+COLUMNS = {
+    "case": "number of the case",
+    "result": "how the motion ended",
+    "sentence": "why it ended early",
+    "steps": "accepted steps",
+    "violation": "largest dimensionless position violation",
+}
+"""Columns of every table beside quantities and outputs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Everything that a part needs.
+
+    Attributes:
+        model: the model.
+        values: quantities by name, shape (cases,) each.
+        inputs: names of `values` that are no parameters: only `start` and `loop` read them.
+        start: (q0, v0), or `values` → (q0, v0) or (q0, v0, parameters by name).
+        times: sample times [s].
+        outputs: what is kept.
+        options: of `zw.batch` or `zw.simulate`; functions of `values` for `ONE_BY_ONE`.
+        size: cases of a part.
+        trajectories: whether the motions are kept, too.
+    """
+
+    model: Model
+    values: dict[str, np.ndarray]
+    inputs: tuple[str, ...]
+    start: Any
+    times: np.ndarray
+    outputs: tuple[Output, ...]
+    options: dict[str, Any]
+    size: int
+    trajectories: bool = False
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return len(next(iter(self.values.values())))
+
+    @property
+    def parts(self) -> int:
+        """Number of parts."""
+        return -(-self.cases // self.size)
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """Unit of each quantity and output."""
+        known = {n: "" if n in self.inputs else unit_of(self.model, n) for n in self.values}
+        return {**known, **{x.name: x.unit for x in self.outputs}}
+
+    @cached_property
+    def program_digest(self) -> str:
+        """What the compiled program depends on: other values take the same one."""
+        found = hashlib.sha256(self.times.tobytes() + str(self.size).encode())
+        found.update(f"{content_digest(self.model)} {content_digest(self.options)}".encode())
+        return found.hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """What the table depends on, the same in every process."""
+        found = hashlib.sha256()
+        for name, x in self.values.items():
+            found.update(f"{name}:{len(x)}".encode() + np.ascontiguousarray(x).tobytes())
+        found.update(self.times.tobytes() + str((self.size, self.trajectories)).encode())
+        for thing in (self.model, self.start, self.outputs, self.options, self.inputs):
+            found.update(content_digest(thing).encode())
+        return found.hexdigest()
+
+    def case(self, index: int) -> dict[str, Any]:
+        """The quantities of one case by name, with its number as "case"."""
+        return {**{n: float(x[index]) for n, x in self.values.items()}, "case": int(index)}
+
+    def compute(self, part: int, cores: int | None = None) -> Part:
+        """The cases of a part."""
+        cases = np.arange(part * self.size, min((part + 1) * self.size, self.cases))
+        if any(name in self.options for name in ONE_BY_ONE):
+            return self._one_by_one(cases)
+        return self._together(cases, cores)
+
+    def _together(self, cases: np.ndarray, cores: int | None) -> Part:
+        starts, sentences = self._starts(cases)
+        made = np.flatnonzero([x is not None for x in starts])
+        if not len(made):
+            return self._part(cases, None, made, sentences)
+        # a case that could not be started takes no part: another one stands in its place
+        rows = np.concatenate([made, np.full(self.size - len(made), made[-1])])
+        q0, v0, further = zip(*(starts[i] for i in rows), strict=True)
+        # whole arrays first, of which the quantities may be entries
+        params = {n: np.stack([np.asarray(x[n]) for x in further]) for n in further[0]}
+        params |= {n: x[cases[rows]] for n, x in self.values.items() if n not in self.inputs}
+        program = _program(self, np.stack(q0), np.stack(v0), params, cores)
+        batch = program.with_members(np.stack(q0), np.stack(v0), params)()
+        return self._part(cases, batch, made, sentences)
+
+    def _starts(self, cases: np.ndarray) -> tuple[list, dict[int, str]]:
+        """Start of each case: (q0, v0, further parameters), or None with a sentence."""
+        found, sentences = [], {}
+        for i, case in enumerate(cases):
+            try:
+                found.append(self.started(int(case)))
+            except ModelError as error:
+                found.append(None)
+                sentences[i] = str(error)
+        return found, sentences
+
+    def started(self, case: int) -> tuple[np.ndarray, np.ndarray, Mapping[str, Any]]:
+        """Start of one case, and parameters that belong to it."""
+        start: Any = self.start(self.case(case)) if callable(self.start) else self.start
+        q0, v0, *further = start
+        return np.asarray(q0, float), np.asarray(v0, float), further[0] if further else {}
+
+    def run(self, case: int, **changes):
+        """One case by `zw.simulate`, with everything that a run has."""
+        q0, v0, further = self.started(case)
+        values = self.case(case)
+        given = {n: x for n, x in values.items() if n not in (*self.inputs, "case")}
+        options = {
+            name: x(values) if name in ONE_BY_ONE and callable(x) else x
+            for name, x in self.options.items()
+        }
+        span: dict[str, Any] = {"t0": float(self.times[0])}
+        if not {"duration", "times"} & set(changes):
+            span["times"] = self.times.tolist()
+        params = written(self.model, {**further, **given}) if given or further else None
+        return simulate(
+            self.model, q0, v0, **{**span, "params": params, "throw": False, **options, **changes}
+        )
+
+    def _one_by_one(self, cases: np.ndarray) -> Part:
+        count, system = len(self.times), self.model.system
+        q = np.full((len(cases), count, system.nq), np.nan)
+        v = np.full((len(cases), count, system.nv), np.nan)
+        steps, result = np.zeros(len(cases), int), np.zeros(len(cases), int)
+        violation, sentences, made = np.full((len(cases), count), np.nan), {}, []
+        for i, case in enumerate(cases):
+            try:
+                run = self.run(int(case))
+            except ModelError as error:
+                sentences[i] = str(error)
+                continue
+            n = min(len(run.t), count)
+            made.append(i)
+            q[i, :n], v[i, :n], violation[i, :n] = (
+                run.q[:n],
+                run.v[:n],
+                run.steps.violation[run.saved][:n],
+            )
+            steps[i], result[i] = run.attrs["steps_accepted"], run.result.value
+        at = np.asarray(made, int)
+        batch = Batch(
+            self.model, self.times, q[at], v[at], violation[at], violation[at, :1].ravel(),
+            steps[at], steps[at], result[at], 0,
+        )  # fmt: skip
+        return self._part(cases, batch, at, sentences)
+
+    def _part(self, cases, batch: Batch | None, made: np.ndarray, sentences) -> Part:
+        """The table of some cases; `made` says which of them the batch holds, in order."""
+        n = len(cases)
+        columns: dict[str, Any] = {"case": cases}
+        columns |= {name: x[cases] for name, x in self.values.items()}
+        numbers = {x.name: np.full(n, np.nan) for x in self.outputs}
+        result, text = np.full(n, REFUSED, dtype=object), np.full(n, "", dtype=object)
+        steps, violation = np.zeros(n, np.int64), np.full(n, np.nan)
+        for i, sentence in sentences.items():
+            text[i] = sentence
+        if batch is not None:
+            k = len(made)
+            codes = [Result(int(x)) for x in batch.result[:k]]
+            result[made] = [x.name for x in codes]
+            text[made] = ["" if x is Result.SUCCESS else x.sentence for x in codes]
+            steps[made] = batch.steps[:k]
+            with np.errstate(invalid="ignore"):
+                violation[made] = batch.violation[:k].max(axis=1)
+            ended = np.array([not x.is_failure for x in codes])
+            for x in self.outputs if ended.any() else ():
+                numbers[x.name][made[ended]] = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
+        columns |= {**numbers, "result": result, "sentence": text}
+        columns |= {"steps": steps, "violation": violation}
+        kept = batch if self.trajectories and batch is not None else None
+        motions = None if kept is None else (made, kept.q[: len(made)], kept.v[: len(made)])
+        return Part(columns, motions)
+
+    def table(self, columns: Mapping[str, Any]) -> pyarrow.Table:
+        """Columns with their units as a table of Arrow."""
+        import pyarrow
+
+        texts = ("result", "sentence")
+        kinds = {name: pyarrow.string() for name in texts}
+        fields = [
+            pyarrow.field(
+                name,
+                kinds.get(name, pyarrow.from_numpy_dtype(np.asarray(x).dtype)),
+                metadata={"units": self.units.get(name, "")},
+            )
+            for name, x in columns.items()
+            if name not in texts
+        ]
+        fields += [pyarrow.field(name, kinds[name]) for name in texts]
+        schema = pyarrow.schema(fields)
+        return pyarrow.table({name: columns[name] for name in schema.names}, schema=schema)
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What some cases gave.
+
+    Attributes:
+        columns: of the table, by name.
+        motions: which rows have a motion, and their q and v; None if motions are not kept.
+    """
+
+    columns: dict[str, Any]
+    motions: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+
+
+_PROGRAMS: dict[tuple, Any] = {}
+"""The program that this process has compiled last, by what it depends on."""
+
+
+def _program(plan: Plan, q0, v0, params, cores: int | None):
+    """The program of a study, compiled once in a process."""
+    shapes = tuple((n, np.shape(x)) for n, x in params.items())
+    key = plan.program_digest, cores, shapes
+    if key not in _PROGRAMS:
+        _PROGRAMS.clear()  # studies follow one another; the last one's program is of no more use
+        _PROGRAMS[key] = prepare(
+            plan.model, q0, v0, plan.times, params=params,
+            # at least a chunk for each core: the size of chunks decides the last digits
+            chunk=CHUNK_OF_MEMBERS, cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)), **plan.options,
+        )  # fmt: skip
+    return _PROGRAMS[key]
+
+
+def described_plan(plan: Plan) -> str:
+    """A study as the text of its manifest."""
+    record = {
+        "digest": plan.digest,
+        "model": plan.model.name,
+        "cases": plan.cases,
+        "size": plan.size,
+        "quantities": {name: plan.units[name] for name in plan.values},
+        "outputs": {x.name: x.unit for x in plan.outputs},
+        "times": [float(plan.times[0]), float(plan.times[-1]), len(plan.times)],
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False)

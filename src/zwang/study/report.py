@@ -1,0 +1,135 @@
+"""The page of a study: what was found, maps over two quantities, parallel coordinates that can be
+filtered, failing and extreme cases.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from zwang.errors import ModelError
+from zwang.files import make_folder, write_text
+from zwang.output.report import render
+
+if TYPE_CHECKING:
+    from zwang.study.result import Sweep
+
+HERE = Path(__file__).parent
+MOST_LINES = 3000
+"""Cases in the parallel coordinates and in their table; more are thinned evenly."""
+MOST_CELLS = 60
+"""Cells of a map along one side."""
+BINS = 24
+"""Classes of each quantity of a map where the cases are no grid."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Map:
+    """An output over two quantities: the mean in each cell, and its color.
+
+    Attributes:
+        output, across, up: names with units.
+        columns, rows: values at the cells.
+        cells: for each row, from the top, (text, share of the range or None).
+    """
+
+    output: str
+    across: str
+    up: str
+    columns: list[str]
+    rows: list[tuple[str, list[tuple[str, float | None]]]]
+
+
+def write_report(study: Sweep, path: Path) -> Path:
+    """Write the page of a study."""
+    make_folder(path.parent)
+    kept = np.unique(np.linspace(0, len(study) - 1, min(len(study), MOST_LINES)).astype(int))
+    names = [*study.quantities, *study.outputs]
+    data = study.table[["case", *names, "result"]].iloc[kept]
+    rows = [
+        [None if isinstance(x, float) and not np.isfinite(x) else x for x in row]
+        for row in data.itertuples(index=False, name=None)
+    ]
+    content = {"names": ["case", *names, "result"], "rows": rows}
+    failures = study.failures["sentence"].value_counts()
+    text = render(
+        HERE / "study.html",
+        study=study,
+        summary=study.summary().to_dict("index"),
+        units=study.plan.units,
+        success=study.success(),
+        failures=[(int(n), str(sentence)) for sentence, n in failures.items()],
+        maps=maps(study),
+        indices=indices(study),
+        worst={name: study.worst(name, 3).to_dict("records") for name in study.outputs[:6]},
+        shown=len(kept),
+        program=Markup((HERE / "study.js").read_text(encoding="utf-8")),
+        data=Markup(json.dumps(content, allow_nan=False).replace("<", "\\u003c")),
+    )
+    write_text(path, text)
+    return path
+
+
+def indices(study: Sweep) -> dict[str, list]:
+    """Sobol indices of each output, where the sample allows them."""
+    found = {}
+    for name in study.outputs if study.sample.indices else ():
+        try:
+            found[name] = list(study.sobol_indices(name).itertuples(name=None))
+        except ModelError:  # cases failed, which the page says elsewhere
+            continue
+    return found
+
+
+def maps(study: Sweep) -> list[Map]:
+    """Each output over the first two quantities."""
+    if len(study.quantities) < 2:
+        return []
+    x, y = study.quantities[:2]
+    ends = [_classes(study, name) for name in (x, y)]
+    made = []
+    for output in study.outputs[:6]:
+        values = study.table[output].to_numpy(float)
+        known = np.isfinite(values)
+        shape = len(ends[1][0]), len(ends[0][0])
+        total, count = np.zeros(shape), np.zeros(shape)
+        np.add.at(total, (ends[1][1][known], ends[0][1][known]), values[known])
+        np.add.at(count, (ends[1][1][known], ends[0][1][known]), 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total / count
+        low, high = (np.nanmin(mean), np.nanmax(mean)) if np.isfinite(mean).any() else (0.0, 0.0)
+        share = (mean - low) / (high - low) if high > low else np.zeros(shape)
+        cells: list[list[tuple[str, float | None]]] = [
+            [
+                ("", None) if not np.isfinite(m) else (f"{m:.4g}", round(float(s), 3))
+                for m, s in zip(*row, strict=True)
+            ]
+            for row in zip(mean, share, strict=True)
+        ]
+        label = [f"{v:.4g}" for v in ends[1][0]]
+        rows = list(zip(label, cells, strict=True))[::-1]
+        across = [f"{v:.4g}" for v in ends[0][0]]
+        titles = [_titled(study, name) for name in (output, x, y)]
+        made.append(Map(titles[0], titles[1], titles[2], across, rows))
+    return made
+
+
+def _classes(study: Sweep, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values that stand for the cells along a quantity, and the cell of each case."""
+    values = study.plan.values[name]
+    distinct = np.unique(values)
+    if len(distinct) <= MOST_CELLS and study.sample.kind == "grid":
+        return distinct, np.searchsorted(distinct, values)
+    edges = np.linspace(values.min(), values.max(), BINS + 1)
+    cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
+    return (edges[1:] + edges[:-1]) / 2, cell
+
+
+def _titled(study: Sweep, name: str) -> str:
+    unit = study.plan.units.get(name, "")
+    return f"{name} [{unit}]" if unit else name

@@ -1,0 +1,185 @@
+"""Which cases a study has: ranges, values and distributions of each quantity, and how they are
+combined.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from zwang.arguments import count, flag, refuse
+from zwang.errors import ModelError
+
+EXPECTED = (
+    "values [0.5, 1.0], a range '0.5:2:40' or 'log:0.1:10:50', or a frozen distribution of "
+    "scipy.stats"
+)
+MOST_CASES = 100_000_000
+"""Cases of one study; their numbers alone would fill the memory beyond it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """One quantity that is varied.
+
+    Attributes:
+        name: as users say it.
+        values: what a grid takes.
+        low, high, log: interval of a range; None for values and distributions.
+        distribution: a frozen distribution of scipy.stats, or None.
+    """
+
+    name: str
+    values: np.ndarray
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    distribution: Any = None
+
+    def at(self, u: np.ndarray) -> np.ndarray:
+        """Values where a uniform number is u, shape (cases,)."""
+        if self.distribution is not None:
+            return np.asarray(self.distribution.ppf(u), float)
+        if self.low is None or self.high is None:
+            return self.values[np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)]
+        if self.log:
+            return self.low * (self.high / self.low) ** u
+        return self.low + (self.high - self.low) * u
+
+
+def axis(name: str, given: Any) -> Axis:
+    """A quantity and what it takes.
+
+    Raises:
+        ModelError: for anything that is none of `EXPECTED`.
+    """
+    if isinstance(given, str):
+        return _range(name, given)
+    if hasattr(given, "ppf"):
+        return Axis(name, np.zeros(0), distribution=given)
+    try:
+        values = np.atleast_1d(np.asarray(given, float))
+    except (TypeError, ValueError):
+        refuse(f"over[{name!r}]", given, EXPECTED)
+    if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
+        refuse(f"over[{name!r}]", given, EXPECTED)
+    return Axis(name, values)
+
+
+def _range(name: str, text: str) -> Axis:
+    """`low:high:number`, `log:low:high:number`, or a list `1,2,3`."""
+    log = text.startswith("log:")
+    words = text.removeprefix("log:").split(":")
+    try:
+        if len(words) == 1 and not log:
+            return axis(name, [float(word) for word in text.split(",")])
+        low, high = float(words[0]), float(words[1])
+        number = int(words[2]) if len(words) > 2 else 2
+    except (ValueError, IndexError):
+        refuse(f"over[{name!r}]", text, EXPECTED)
+    if len(words) > 3 or not np.isfinite(low + high) or not low < high or number < 2:
+        refuse(f"over[{name!r}]", text, "low:high:number with low < high and at least 2 values")
+    if log and low <= 0:
+        refuse(f"over[{name!r}]", text, "a positive lower end for a logarithmic range")
+    values = np.geomspace(low, high, number) if log else np.linspace(low, high, number)
+    return Axis(name, values, low, high, log)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """How cases are combined.
+
+    Attributes:
+        kind: "grid", "sobol" or "draws".
+        count: number of points; 0 for a grid, whose values say it.
+        seed: of the random numbers, or of the scrambling.
+        indices: whether the points allow Sobol indices, which takes `count · (quantities + 2)`
+            cases.
+    """
+
+    kind: str
+    count: int = 0
+    seed: int = 0
+    indices: bool = False
+
+    def cases(self, axes: Mapping[str, Axis]) -> dict[str, np.ndarray]:
+        """The value of each quantity in each case, shape (cases,)."""
+        if self.kind == "grid":
+            for one in axes.values():
+                if one.distribution is not None:
+                    raise ModelError(
+                        f"over[{one.name!r}] is a distribution, which has no grid; take "
+                        "sample=zw.sobol(count) or zw.draws(count)."
+                    )
+            total = int(np.prod([len(one.values) for one in axes.values()], dtype=object))
+            if total > MOST_CASES:
+                raise ModelError(f"the grid has {total} cases, expected at most {MOST_CASES}.")
+            meshes = np.meshgrid(*(one.values for one in axes.values()), indexing="ij")
+            return {name: mesh.ravel() for name, mesh in zip(axes, meshes, strict=True)}
+        u = self._uniform(len(axes))
+        return {name: one.at(u[:, i]) for i, (name, one) in enumerate(axes.items())}
+
+    def _uniform(self, dimensions: int) -> np.ndarray:
+        """Points in the unit cube, shape (cases, dimensions)."""
+        if self.kind == "draws":
+            return np.random.default_rng(self.seed).uniform(size=(self.count, dimensions))
+        if self.indices:
+            from SALib.sample import sobol as saltelli
+
+            return saltelli.sample(
+                problem_of(dimensions), self.count, calc_second_order=False, seed=self.seed
+            )
+        from scipy.stats import qmc
+
+        points = qmc.Sobol(dimensions, rng=np.random.default_rng(self.seed))
+        exponent = int(np.ceil(np.log2(self.count)))
+        # the points are balanced in powers of two; scrambled ones avoid the ends of the ranges
+        return points.random_base2(exponent)[: self.count]
+
+
+def problem_of(dimensions: int) -> dict[str, Any]:
+    """The unit cube as SALib takes it."""
+    names = [f"u{i}" for i in range(dimensions)]
+    return {"num_vars": dimensions, "names": names, "bounds": [[0.0, 1.0]] * dimensions}
+
+
+def grid() -> Sample:
+    """Every combination of the values of all quantities."""
+    return Sample("grid")
+
+
+def sobol(number: int, *, seed: int = 0, indices: bool = False) -> Sample:
+    """Scrambled Sobol points, which fill ranges and distributions evenly.
+
+    Args:
+        number: of points; powers of two are balanced.
+        seed: of the scrambling.
+        indices: points for Sobol indices (`Sweep.sobol_indices`), `number · (quantities + 2)`
+            cases; needs the extra `sweep`.
+    Reference: Saltelli et al. (2010), Computer Physics Communications 181, 259-270.
+    """
+    found = count(number, "sobol: number", least=1, most=MOST_CASES)
+    return Sample("sobol", found, count(seed, "sobol: seed"), flag(indices, "sobol: indices"))
+
+
+def draws(number: int, *, seed: int = 0) -> Sample:
+    """Independent random cases, as for rates with confidence intervals.
+
+    Args:
+        number: of cases.
+        seed: of the random numbers.
+    """
+    found = count(number, "draws: number", least=1, most=MOST_CASES)
+    return Sample("draws", found, count(seed, "draws: seed"))
+
+
+KINDS = {
+    "grid": lambda number, seed: grid(),
+    "sobol": lambda number, seed: sobol(number, seed=seed),
+    "sobol-indices": lambda number, seed: sobol(number, seed=seed, indices=True),
+    "draws": lambda number, seed: draws(number, seed=seed),
+}
+"""Samples by the name that the command line knows: `grid`, `sobol:4096`, `draws:1000`."""

@@ -1,0 +1,205 @@
+"""A study from its arguments to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zwang.arguments import (
+    choice,
+    count,
+    flag,
+    host_only,
+    instance,
+    known,
+    labels,
+    mapping,
+    number,
+    optional_function,
+    real_array,
+)
+from zwang.arrays import require_float64
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
+from zwang.simulation.parameter_names import place_of, read_of
+from zwang.study.engine import in_process, on_cluster
+from zwang.study.folder import PartFolder
+from zwang.study.outputs import outputs_of
+from zwang.study.plan import ONE_BY_ONE, Plan
+from zwang.study.result import Sweep
+from zwang.study.sampling import Sample, axis, grid
+
+PART = 1024
+"""Cases of a part unless given: half a minute of `five-bar` over 20 s, 100 kB on the disk."""
+SAMPLES = 201
+"""Sample times unless given."""
+
+
+@host_only("zw.trajectory can, with jax.vmap over many parameters")
+def sweep(
+    model: Model,
+    over: Mapping[str, Any],
+    start,
+    *,
+    duration: float | None = None,
+    times=None,
+    samples: int = SAMPLES,
+    sample: Sample | None = None,
+    outputs=None,
+    inputs=(),
+    out: Path | str | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    part: int | None = None,
+    trajectories: bool = False,
+    progress: Callable[[float], None] | None = None,
+    **options,
+) -> Sweep:
+    """Run one model for many values of its parameters, and keep some numbers of each motion.
+
+    **Main arguments**
+
+    Args:
+        model: the model.
+        over: what is varied, by name: parameters as in `zw.fit` and `--set` (`length`, `mass[1]`,
+            `crank.mass`). Each takes values `[0.5, 1.0]`, a range `"0.5:2:40"` or
+            `"log:0.1:10:50"`, or a frozen distribution of `scipy.stats`.
+        start: (q0, v0) for all cases, or a function of a case's values by name → (q0, v0), or
+            (q0, v0, further parameters by name).
+        duration, samples, times: as in `zw.simulate`.
+        sample: `zw.grid()`, `zw.sobol(4096)` or `zw.draws(1000)`.
+        outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
+            over the samples; or functions `(t, q, v)` → number by name. The last value of every
+            coordinate unless given.
+        out: folder of the parts, each a Parquet file that is written when it is finished. The same
+            call with the same folder computes only what is missing.
+        workers: number of workers of one thread on this computer; or
+        cluster: address of a scheduler of dask.distributed. Both need the extra `cluster`; without
+            them all cases run in this process on all cores.
+
+    **Other arguments**
+
+    Args:
+        inputs: names in `over` that are no parameters: only `start` and `loop` read them.
+        part: cases of a part (default `PART`); a smaller one loses less when a run is stopped.
+        trajectories: whether q and v of every case are kept, too (`Sweep.motion`); needs `out`.
+        progress: called with the fraction done, between parts.
+        options: options of `zw.batch`; or `loop`, `stop`, `switches` of `zw.simulate`, or functions
+            of a case's values that give them, for which cases run one after another.
+
+    Returns:
+        A `Sweep`. A case that fails is a row with its sentence.
+
+    Raises:
+        ModelError: for a wrong argument, or a folder that holds another study.
+        OutputError: if a part cannot be written; the finished ones stay, and the same call goes on
+            from them.
+
+    Example:
+        >>> study = zw.sweep(model, {"length": "0.5:2:40"}, (q0, v0), duration=5.0,
+        ...                  outputs=["x.max"], out="results/lengths")
+        >>> study.table
+    """
+    require_float64()
+    instance(model, Model, "sweep: model", "a zw.Model")
+    sample = grid() if sample is None else sample
+    instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
+    optional_function(progress, "progress", "(fraction)")
+    plan = _plan(model, over, start, _instants(duration, times, samples), sample, inputs,
+                 outputs, part, flag(trajectories, "trajectories"), options)  # fmt: skip
+    if plan.trajectories and out is None:
+        raise ModelError("trajectories=True needs out=, the folder that they are written to.")
+    if workers is not None and cluster is not None:
+        raise ModelError("sweep takes workers= to start here or cluster= to use, and not both.")
+    workers = None if workers is None else count(workers, "workers", least=1, most=10_000)
+    folder = None if out is None else PartFolder(plan, out)
+    missing = list(range(plan.parts)) if folder is None else folder.missing
+    done, tables = plan.parts - len(missing), {}
+    if workers is None and cluster is None:
+        computed = in_process(plan, missing)
+    else:
+        computed = on_cluster(plan, missing, workers, cluster) if missing else iter(())
+    for index, made in computed:
+        if folder is None:
+            tables[index] = plan.table(made.columns)
+        else:
+            folder.write(index, made)
+        done += 1
+        if progress is not None:
+            progress(done / plan.parts)
+    read = (lambda i: tables[i]) if folder is None else folder.read
+    return Sweep(plan, sample, [read(i) for i in range(plan.parts)], folder, len(missing))
+
+
+def _plan(
+    model: Model,
+    over: Mapping[str, Any],
+    start,
+    instants: np.ndarray,
+    sample: Sample,
+    inputs,
+    outputs,
+    part,
+    trajectories: bool,
+    options: dict[str, Any],
+) -> Plan:
+    """The study, checked."""
+    axes = {n: axis(n, x) for n, x in mapping(over, "over", "{'length': '0.5:2:40'}").items()}
+    inputs = labels(inputs, "inputs")
+    if not axes:
+        raise ModelError("over is empty; name a quantity to vary, e.g. {'length': '0.5:2:40'}.")
+    for name in inputs:
+        known(name, axes, "inputs names what is not in over:")
+    for name in axes:
+        if name in inputs:
+            continue
+        place_of(model, name)
+        if np.shape(read_of(model, name)) != ():
+            raise ModelError(
+                f"over[{name!r}] is an array of shape {np.shape(read_of(model, name))}; name one "
+                f"entry of it, e.g. {name}[0]."
+            )
+    for name in options:
+        known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
+    if not callable(start):
+        if not isinstance(start, (tuple, list)) or len(start) != 2:
+            raise ModelError("start is expected as (q0, v0), or a function of a case's values.")
+        state = model.state(start[0], start[1], float(instants[0]))
+        start = np.asarray(state.q), np.asarray(state.v)
+    values = sample.cases(axes)
+    cases = len(next(iter(values.values())))
+    size = PART if part is None else count(part, "part", least=1)
+    # whole chunks: the same shapes, and so the same digits, whatever the number of cores
+    size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
+    made = outputs_of(outputs, model)
+    return Plan(model, values, inputs, start, instants, made, options, size, trajectories)
+
+
+def _instants(duration, times, samples) -> np.ndarray:
+    if (duration is None) == (times is None):
+        raise ModelError("sweep needs either duration (s) or times (instants, s), and not both.")
+    if times is None:
+        duration = number(duration, "duration", above=0, unit="s")
+        return np.linspace(0.0, duration, count(samples, "samples", least=2))
+    return np.asarray(real_array(times, "times", "instants [s]"))
+
+
+def sample_of(text: str, seed: int = 0) -> Sample:
+    """A sample by the name that the command line knows, `sobol:4096`.
+
+    Raises:
+        ModelError: for another text.
+    """
+    from zwang.study.sampling import KINDS
+
+    kind, _, size = text.partition(":")
+    choice(kind, "sample", KINDS)
+    if kind == "grid":
+        return KINDS[kind](0, seed)
+    if not size.isdigit():
+        raise ModelError(f"sample {text!r:.60} names no number of cases; expected {kind}:1024.")
+    return KINDS[kind](int(size), seed)

@@ -1,0 +1,102 @@
+"""`zwang sweep`, and names of parameters that hold everywhere."""
+
+import csv
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.cli.command_line import zwang as command_line
+from zwang.bodies import Body, PlanarBodies
+from zwang.simulation.parameter_names import place_of, unit_of
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compile_cache():
+    """The command line's compile cache is the one of the tests."""
+    before = jax.config.jax_compilation_cache_dir
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZWANG_CACHE", str(Path(before).parent))
+        yield
+    jax.config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.fixture(scope="module")
+def fall():
+    """Two bodies in the plane that nothing holds, the second one pushed by a force of 1 N."""
+    wrench = lambda q, v, t, p: jnp.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    bodies = PlanarBodies([Body("crank", 1.0, 0.1), Body("ram", 2.0, 0.2)], wrench=wrench)
+    return zw.Model(bodies.system, params={**bodies.params, "parameters": {"speed": 3.0}})
+
+
+@pytest.mark.parametrize(
+    "name, place",
+    [
+        ("ram.mass", "mass[1]"),
+        ("mass.ram", "mass[1]"),
+        ("crank.inertia", "inertia[0]"),
+        ("mass[1]", "mass[1]"),
+        ("mass", "mass"),
+        ("speed", "parameters.speed"),
+    ],
+)
+def test_a_parameter_is_found_by_the_name_that_people_know(fall, name, place):
+    assert place_of(fall, name) == place
+    assert unit_of(fall, "ram.mass") == "kg"
+
+
+def test_an_unknown_name_is_refused_with_those_that_are_close(fall):
+    with pytest.raises(zw.ModelError, match=r"unknown parameter 'ran.mass' of .*or 'ram.mass'\?"):
+        place_of(fall, "ran.mass")
+
+
+def test_a_body_by_its_name_is_pushed_as_newton_says(fall):
+    """x = F t² / 2 m for each mass, in a batch and in a study alike."""
+    masses = np.array([0.5, 1.0, 4.0])
+    many = zw.batch(fall, np.zeros((3, 6)), np.zeros(6), [0.0, 1.0], params={"ram.mass": masses})
+    np.testing.assert_allclose(many.q[:, -1, 3], 1 / (2 * masses), rtol=1e-7)
+    np.testing.assert_array_equal(many.q[:, -1, 0], 0.0)
+    assert many.dataset["ram.mass"].attrs["units"] == "kg"
+    study = zw.sweep(
+        fall, {"ram.mass": masses}, (np.zeros(6), np.zeros(6)), times=[0.0, 1.0],
+        outputs=["ram.x.final"],
+    )  # fmt: skip
+    np.testing.assert_array_equal(study.table["ram.x.final"], many.q[:, -1, 3])
+
+
+def test_a_setting_that_is_varied_builds_every_case_with_its_start(tmp_path):
+    """A mass released at `angle` from hanging down is never higher than it began."""
+    out = tmp_path / "angles"
+    words = ["sweep", "pendulum", "--over", "angle=30:60:3", "--duration", "0.3", "--samples", "7"]
+    words += ["--output", "y.max", "--output", "x.final", "--out", str(out), "-q"]
+    done = command_line(*words)
+    assert done.code == 0, done
+    rows = list(csv.DictReader((out / "cases.csv").open()))
+    found = [float(row["y.max"]) for row in rows]
+    np.testing.assert_allclose(found, -np.cos(np.radians([30.0, 45.0, 60.0])), atol=1e-8)
+    for row in rows:
+        exact = zw.gallery.load("pendulum", angle=float(row["angle"])).exact(np.array([0.3]))
+        assert float(row["x.final"]) == pytest.approx(exact["x"][0], abs=1e-6)
+    parts = {x: x.stat().st_mtime_ns for x in out.glob("*.parquet")}
+    assert command_line(*words).code == 0
+    assert {x: x.stat().st_mtime_ns for x in out.glob("*.parquet")} == parts
+    assert "y.max" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ([], "nothing is varied: give --over NAME=RANGE"),
+        (["--over", "lenght=1:2"], "unknown parameter 'lenght' of pendulum"),
+        (["--over", "mass=1:2", "--sample", "sobol"], "names no number of cases"),
+        (["--over", "mass=1:2", "--output", "z.max"], "names no coordinate"),
+    ],
+)
+def test_a_wrong_study_costs_one_sentence(words, sentence, tmp_path):
+    done = command_line("sweep", "pendulum", *words, "--out", str(tmp_path / "out"))
+    assert done.code == 2 and sentence in done.err
