@@ -260,7 +260,9 @@ def _program(plan: Plan, q0, v0, params, cores: int | None):
         _PROGRAMS[key] = prepare(
             plan.model, q0, v0, plan.times, params=params,
             # at least a chunk for each core: the size of chunks decides the last digits
-            chunk=CHUNK_OF_MEMBERS, cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)), **plan.options,
+            chunk=CHUNK_OF_MEMBERS,
+            cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)),
+            **plan.options,
         )  # fmt: skip
     return _PROGRAMS[key]
 
