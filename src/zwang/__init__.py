@@ -29,6 +29,25 @@ _HOME = {
     "Switch": "simulation.switching",
     "consistent_state": "dynamics.initial_conditions",
     "check": "analysis.check",
+    "equilibrium": "analysis.equilibrium",
+    "Equilibrium": "analysis.equilibrium",
+    "continuation": "analysis.continuation",
+    "Continuation": "analysis.continuation",
+    "linearize": "analysis.linearize",
+    "Linearization": "analysis.linearize",
+    "TimeVaryingLinearization": "analysis.time_varying",
+    "Modes": "analysis.modes",
+    "lqr": "analysis.lqr",
+    "Regulator": "analysis.lqr",
+    "kinematics": "analysis.kinematics",
+    "Kinematics": "analysis.kinematics_result",
+    "assembly_modes": "analysis.assembly_modes",
+    "AssemblyModes": "analysis.assembly_modes",
+    "driving_torque": "analysis.driving_torque",
+    "DrivingTorque": "analysis.driving_torque",
+    "branches": "analysis.branches",
+    "Branches": "analysis.branches",
+    "passages": "analysis.branches",
     "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
@@ -158,8 +177,27 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
     from zwang.algebra.pseudoinverse.jacobi import Jacobi as Jacobi
+    from zwang.analysis.assembly_modes import AssemblyModes as AssemblyModes
+    from zwang.analysis.assembly_modes import assembly_modes as assembly_modes
+    from zwang.analysis.branches import Branches as Branches
+    from zwang.analysis.branches import branches as branches
+    from zwang.analysis.branches import passages as passages
     from zwang.analysis.check import check as check
+    from zwang.analysis.continuation import Continuation as Continuation
+    from zwang.analysis.continuation import continuation as continuation
+    from zwang.analysis.driving_torque import DrivingTorque as DrivingTorque
+    from zwang.analysis.driving_torque import driving_torque as driving_torque
+    from zwang.analysis.equilibrium import Equilibrium as Equilibrium
+    from zwang.analysis.equilibrium import equilibrium as equilibrium
+    from zwang.analysis.kinematics import kinematics as kinematics
+    from zwang.analysis.kinematics_result import Kinematics as Kinematics
+    from zwang.analysis.linearize import Linearization as Linearization
+    from zwang.analysis.linearize import linearize as linearize
+    from zwang.analysis.lqr import Regulator as Regulator
+    from zwang.analysis.lqr import lqr as lqr
+    from zwang.analysis.modes import Modes as Modes
     from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.analysis.time_varying import TimeVaryingLinearization as TimeVaryingLinearization
     from zwang.archive import load as load
     from zwang.codegen.c import c_code as c_code
     from zwang.codegen.fmu import fmu as fmu

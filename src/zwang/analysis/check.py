@@ -13,11 +13,22 @@ from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.check_text import RANK_THRESHOLD, lines
+from zwang.analysis.pfaffian import Reach, integral, reach
+from zwang.analysis.redundancy import (
+    Dependency,
+    FreeMotion,
+    Suggestion,
+    dependencies,
+    free_motions,
+    suggestions,
+    unique_rows,
+)
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.display import present
-from zwang.dynamics.control_law import AbstractControlLaw, Control
-from zwang.dynamics.drift.metric import metric_of
+from zwang.dynamics.control_law import Control
+from zwang.dynamics.drift.metric import dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import (
@@ -29,14 +40,14 @@ from zwang.dynamics.initial_conditions import (
     with_mass,
 )
 from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
-from zwang.errors import Result
-from zwang.hierarchy.describe import LevelReport, level_lines, level_reports, tree_lines
+from zwang.errors import ModelError
+from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
+from zwang.mechanism.mechanism import Mechanism
 
-CHECK_RANK_THRESHOLD = 1e-8
-"""Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
-NEAR_SINGULAR = 1e-3
-"""A nonzero singular value below this is reported as a singular configuration nearby."""
+INTEGRABLE = "holonomic, given by velocities"
+"""Kind of a velocity constraint that can be integrated."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +60,7 @@ class ConstraintReport:
         shares: whether its rows take part in a dependency at all.
         unique_force: whether its generalized force is determined; its multipliers are if `shares`
             is False.
+        unique_rows: which of its multipliers are determined.
         phi, psi: largest position and velocity residual, in the rows' own units; None where it has
             none.
     """
@@ -59,6 +71,7 @@ class ConstraintReport:
     redundant: int
     shares: bool
     unique_force: bool
+    unique_rows: tuple[bool, ...]
     phi: float | None
     psi: float | None
 
@@ -69,7 +82,7 @@ class Diagnosis:
 
     Attributes:
         model, nq, nv, m: name and sizes.
-        rank: rank of A by `CHECK_RANK_THRESHOLD`.
+        rank: rank of A by `RANK_THRESHOLD`.
         position_rank: rank of the holonomic rows alone.
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
@@ -83,6 +96,13 @@ class Diagnosis:
         levels: of a hierarchy, what each level adds, lowest first.
         tree: of a hierarchy, its modules as lines of text, with the freedom that each has by
             itself.
+        dependencies: for each redundant row a smallest combination of others that implies it.
+        free_motions: directions in which the model may move, a basis.
+        reach: what its velocity constraints leave reachable (Frobenius' theorem); None without
+            linear velocity constraints.
+        integrals: by name, the position constraints that integrable velocity constraints stand
+            for, where they are integrable by themselves.
+        suggestions: of a mechanism, joints that can be made looser with less redundancy.
     """
 
     model: str
@@ -103,6 +123,11 @@ class Diagnosis:
     control: Control | None = None
     levels: tuple[LevelReport, ...] = ()
     tree: tuple[str, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    free_motions: tuple[FreeMotion, ...] = ()
+    reach: Reach | None = None
+    integrals: dict[str, Holonomic] = dataclasses.field(default_factory=dict)
+    suggestions: tuple[Suggestion, ...] = ()
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -114,7 +139,7 @@ class Diagnosis:
         return self.m - self.rank
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(lines(self))
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -122,12 +147,13 @@ class Diagnosis:
 
 
 @host_only("check the model before, with the numbers of one state")
-def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
+def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     """Diagnose a model at a state, which need not meet the constraints.
 
     Args:
-        model: the model.
-        q, v: state, shapes (nq,) and (nv,); v is zero by default.
+        model: a `zw.Model`, or a `zw.Mechanism`, for which looser joints are suggested.
+        q, v: state, shapes (nq,) and (nv,); v is zero by default, and a mechanism has its own
+            start.
         t: time [s].
         params: parameters that differ from the model's.
 
@@ -135,7 +161,13 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
         ModelError: for functions that return NaN, and for a direction with neither mass nor
             constraint.
     """
-    instance(model, Model, "check: model", "a zw.Model")
+    mechanism = model if isinstance(model, Mechanism) else None
+    if mechanism is not None:
+        own, model = mechanism.start_state, mechanism.model
+        q, v = (own.q, own.v if v is None else v) if q is None else (q, v)
+    model = instance(model, Model, "check: model", "a zw.Model")
+    if q is None:
+        raise ModelError("check: q is missing: give the coordinates to check the model at.")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     dynamics = model.dynamics(
         params, Proximal()
@@ -147,7 +179,7 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
     for s in _nearby(dynamics, state):
         M = np.asarray(evaluate(dynamics, s).M)
         refuse_asymmetric_mass(model, M, f"at q = {np.array2string(np.asarray(s.q), threshold=6)}")
-    found = _diagnose(model, dynamics, state, start)
+    found = _diagnose(model, dynamics, state, start, mechanism)
     if model.servo is None:
         return found
     control = jax.tree_util.tree_map(np.asarray, _control(dynamics, state))
@@ -156,14 +188,14 @@ def check(model: Model, q, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    law = dynamics.law
-    assert isinstance(law, AbstractControlLaw)  # only asked where the model has a servo
-    return law.control(dynamics.passive, state)
+    return dynamics.law.control(dynamics.passive, state)  # type: ignore
 
 
-def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> Diagnosis:
-    c = model.constraints
-    C = np.asarray(start.at.A) @ metric_of(dynamics, start.at.M, start.at.A).W
+def _diagnose(
+    model: Model, dynamics: Dynamics, state: State, start: Start, mechanism: Mechanism | None
+) -> Diagnosis:
+    c, metric = model.constraints, metric_of(dynamics, start.at.M, start.at.A)
+    C = np.asarray(start.at.A) @ metric.W
     C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
     U, sigma, Vt = np.linalg.svd(C)
     rank = _rank(sigma)
@@ -171,7 +203,15 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, span = [], np.zeros((0, model.system.nv))
-    kinds = _kinds(dynamics, state)
+    kinds, known = _kinds(dynamics, state), unique_rows(null)
+    linear = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("linear")}
+    scale = 1 / np.sqrt(np.diag(dense_mass(metric.M)))
+    scale = scale / np.exp(np.mean(np.log(scale)))
+    reached = reach(dynamics, state, linear, scale) if linear else None
+    integrals = {}
+    for name in reached.integrable if reached else ():
+        kinds[name] = kinds[name].replace("linear nonholonomic", INTEGRABLE)
+        integrals[name] = integral(dynamics, state, name, linear[name], scale)
     for name, rows in c.row_slices.items():
         new = _directions(C[rows], span)
         span, share = np.concatenate([span, new]), null[rows]
@@ -183,6 +223,7 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
                 (rows.stop - rows.start) - len(new),
                 bool(np.any(np.abs(share) > 1e-6)),
                 bool(np.all(np.abs(C[rows].T @ share) < 1e-6)),
+                tuple(bool(x) for x in known[rows]),
                 _largest(phi[rows]),
                 _largest(psi[rows]),
             )
@@ -206,6 +247,11 @@ def _diagnose(model: Model, dynamics: Dynamics, state: State, start: Start) -> D
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent,
         levels=level_reports(model, C, _rank_of),
         tree=tree_lines(model, C, _rank_of),
+        dependencies=dependencies(C, c.row_slices, rank),
+        free_motions=free_motions(Vt[rank:] @ metric.W.T, model.system.velocities),
+        reach=reached,
+        integrals={name: x for name, x in integrals.items() if x is not None},
+        suggestions=() if mechanism is None else suggestions(mechanism, C, c.row_slices, rank),
     )
 
 
@@ -214,7 +260,7 @@ def _rank_of(C: np.ndarray) -> int:
 
 
 def _rank(sigma: np.ndarray) -> int:
-    return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+    return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
 
 
 def _largest(x: np.ndarray) -> float | None:
@@ -240,20 +286,18 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
     _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
-    return Vt[sigma > CHECK_RANK_THRESHOLD]
+    return Vt[sigma > RANK_THRESHOLD]
 
 
 def _nearby(dynamics: Dynamics, s: State) -> list[State]:
     """Three random states near s, always the same ones."""
     random, q = np.random.default_rng(1788), np.asarray(s.q)
     moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
-    return [State(jnp.asarray(x), s.v, s.t) for x in moved]
+    return [State(x, s.v, s.t) for x in moved]  # type: ignore[arg-type]
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
-    """Kind of each constraint, found by evaluating all of them at random states and times
-    nearby.
-    """
+    """Kind of each constraint, by evaluating all of them at random states and times nearby."""
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
     at = lambda q=s.q, v=s.v, t=s.t: evaluate(dynamics, State(q, v, t))
@@ -283,113 +327,3 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
         }[constraint.level]
         kinds[name] = kind + ("" if constraint.nonideal is None else ", nonideal")
     return kinds
-
-
-def _lines(d: Diagnosis):
-    yield (
-        f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
-    )
-    yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
-        f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by "
-        "nonholonomic rows)"
-        if d.position_rank != d.rank
-        else ""
-    )
-    if d.independent:
-        shown = ", ".join(d.independent[:8]) + (
-            f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else ""
-        )
-        yield f"  free to choose       {shown}"
-    yield f"  redundant rows       {d.redundant_rows}"
-    if d.rank:
-        small = d.singular_values[d.rank - 1]
-        near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
-        span = f"{d.singular_values[0]:.3g} … {small:.3g}"
-        yield (
-            f"  singular values      {span} (threshold {CHECK_RANK_THRESHOLD:.0e}, rows at unit "
-            f"length){near}"
-        )
-    yield (
-        "  mass matrix          "
-        f"{'singular, held by constraints' if d.singular_mass else 'positive definite'}"
-    )
-    yield (
-        f"  violation            position {d.position_violation:.1e}, velocity "
-        f"{d.velocity_violation:.1e} (relative)"
-    )
-    yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
-    yield f"  verdict              {_verdict(d)}"
-    if d.constraints:
-        yield ""
-        rows = [("constraint", "kind", "rows", "redundant", "force", "|phi|", "|psi|")]
-        rows += [
-            (
-                c.name,
-                c.kind,
-                str(c.rows),
-                str(c.redundant),
-                _force(c),
-                *("–" if x is None else f"{x:.1e}" for x in (c.phi, c.psi)),
-            )
-            for c in d.constraints
-        ]
-        widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-        for r in rows:
-            yield (
-                "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
-            )
-
-    if d.tree:
-        yield ""
-        yield from level_lines(d.levels)
-        yield ""
-        yield from d.tree
-    if d.control is not None:
-        yield ""
-        yield from _control_lines(d, d.control)
-
-
-def _control_lines(d: Diagnosis, c: Control):
-    shown = ", ".join(f"{name} {float(u):.4g}" for name, u in zip(d.actuators, c.u, strict=True))
-    yield f"  control              {shown or 'no actuators'}"
-    yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
-    yield (
-        "  control verdict      "
-        f"{'' if c.result else 'the servo constraints are met: '}residual "
-        f"{float(c.residual):.1e}" + (f": {Result(int(c.result)).sentence}" if c.result else "")
-    )
-    yield ""
-    rows: list[tuple[str, ...]] = [("servo constraint", "authority", "missed", "|phi|", "|psi|")]
-    for name in c.missed:
-        errors = (float(x[name]) for x in (c.violation, c.velocity_violation))
-        rows.append(
-            (
-                name,
-                f"{float(c.authority[name]):.2g}",
-                f"{float(c.missed[name]):.1e}",
-                *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
-            )
-        )
-    yield from _table(rows)
-
-
-def _table(rows: list[tuple[str, ...]]):
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    for r in rows:
-        yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
-
-
-def _force(c: ConstraintReport) -> str:
-    if not c.shares:
-        return "unique"
-    return "unique, multipliers not" if c.unique_force else "not unique"
-
-
-def _verdict(d: Diagnosis) -> str:
-    if d.consistent:
-        return "consistent"
-    if d.position_violation >= 1e-6:
-        return "the state is off its constraints: move it with zw.consistent_state"
-    if d.velocity_violation >= 1e-6:
-        return "the velocity does not obey the constraints: move it with zw.consistent_state"
-    return "the constraints contradict each other at this state"

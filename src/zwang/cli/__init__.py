@@ -3,7 +3,7 @@ it.
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `sweep.py`, `view.py`, `check.py`, `derive.py`, `export.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `listing.py`, `run.py`, `sweep.py`, `view.py`, `check.py`, `equilibrium.py`, `modes.py`, `derive.py`, `export.py`, `kinematics.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -28,7 +28,19 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
-from zwang.cli import check, derive, export, listing, reproduce, run, sweep, view
+from zwang.cli import (
+    check,
+    derive,
+    equilibrium,
+    export,
+    kinematics,
+    listing,
+    modes,
+    reproduce,
+    run,
+    sweep,
+    view,
+)
 from zwang.cli.failure import FAULT, explain
 from zwang.cli.terminal import complain, ready
 
@@ -42,6 +54,9 @@ COMMANDS = {
     "sweep": sweep.command,
     "view": view.command,
     "check": check.command,
+    "equilibrium": equilibrium.command,
+    "modes": modes.command,
+    "kinematics": kinematics.command,
     "derive": derive.command,
     "export": export.command,
     "reproduce": reproduce.command,

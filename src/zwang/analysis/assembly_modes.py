@@ -1,0 +1,244 @@
+"""All configurations of a mechanism at given inputs: its assembly modes.
+
+Newton's iteration on all rows is started from many random configurations at once; what converges is
+put together, angles counted once per turn. How many starts were enough is estimated from what they
+found: the probability that one more start finds a new mode is about the share of starts whose mode
+was found only once (Good and Turing), and a mode with a share ρ of all starts was missed with the
+probability (1 − ρ)^N.
+
+Reference: Good (1953), The population frequencies of species and the estimation of population
+parameters, Biometrika 40, 237-264.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.curve import quickly
+from zwang.analysis.kinematics import Constant
+from zwang.analysis.subject import subject_of, with_inputs
+from zwang.arguments import count, host_only, mapping, number, real_array
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.plots import Curve as Line
+from zwang.plots import Panel, Picture
+
+CHUNK = 512
+"""Starts that run at once."""
+ITERATIONS, FINAL = 60, 1e-12
+"""Damped steps of Newton's iteration, and the residual of rows at unit length that counts as
+zero."""
+SAME = 1e-6
+"""Distance of configurations, angles modulo whole turns, that are one."""
+SINGULAR = 1e-6
+"""Smallest singular value at which a mode is one where modes meet."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AssemblyModes:
+    """The configurations found; `str()` prints them.
+
+    Attributes:
+        model: the model with its inputs as constraints.
+        q: one configuration each, shape (modes, nq), by how often they were found.
+        found: how many starts led to each, shape (modes,).
+        starts: how many starts there were.
+        smallest: smallest singular value of the independent rows at each, 0 where modes meet.
+    """
+
+    model: Model
+    q: np.ndarray
+    found: np.ndarray
+    starts: int
+    smallest: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @property
+    def unseen(self) -> float:
+        """Estimate of the probability that one more converging start would find a new mode."""
+        return float(np.sum(self.found == 1)) / max(float(np.sum(self.found)), 1.0)
+
+    def missed(self, share: float) -> float:
+        """Probability that a mode which a part `share` of random starts leads to was missed."""
+        share = number(share, "missed: share", least=0.0, most=1.0)
+        return float((1 - share) ** self.starts)
+
+    def plot(self, x: str, y: str) -> Picture:
+        """The modes as points in two coordinates."""
+        names = self.model.system.coordinates
+        i, j = names.index(x), names.index(y)
+        points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
+        return Picture([Panel([points], y)], x, f"{self.model.name}: assembly modes", height=3.0)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.model.name}: {len(self)} assembly modes from {self.starts} random starts, "
+            f"{int(np.sum(self.found))} of which converged",
+            f"  one more start finds a new one with a probability of about {self.unseen:.1e}; a "
+            f"mode that one start in 100 leads to was missed with {self.missed(0.01):.1e}",
+        ]
+        for i, (q, n) in enumerate(zip(self.q[:50], self.found, strict=False)):
+            shown = ", ".join(f"{x:.5g}" for x in q[:6]) + (", …" if len(q) > 6 else "")
+            meets = "  (singular)" if self.smallest[i] < SINGULAR else ""
+            lines.append(f"  {i}  {shown}  found {n} times{meets}")
+        return "\n".join(lines)
+
+
+@host_only("list the modes of numbers")
+def assembly_modes(
+    model,
+    inputs=None,
+    *,
+    q=None,
+    params: PyTree = None,
+    starts: int = 2048,
+    spread: float | None = None,
+    t: float = 0.0,
+    seed: int = 0,
+) -> AssemblyModes:
+    """All configurations of a mechanism at given inputs, as far as random starts find them.
+
+    Args:
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
+            aside.
+        inputs: values of inputs by name, {"crank.angle": 0.3}; as many as degrees of freedom.
+        q: coordinates, shape (nq,), about which starts are scattered; of a mechanism its own start
+            by default.
+        params: parameters that differ from the model's.
+        starts: number of random starts.
+        spread: size of the box of starting places for coordinates that are no angles [their unit];
+            by default 1.5 times the largest distance among such coordinates of q.
+        t: time [s], of a model whose constraints depend on it.
+        seed: of the random starts.
+
+    Returns:
+        `AssemblyModes`: `.q`, and how sure it is that none is missing.
+
+    Raises:
+        ModelError: for unknown inputs, or configurations that are not isolated.
+    """
+    starts = count(starts, "assembly_modes: starts", least=1)
+    subject = subject_of(model, q, params, "assembly_modes", t=t, place=False)
+    given = mapping(inputs or {}, "assembly_modes: inputs", '{"crank.angle": 0.3}')
+    held = [
+        (
+            subject.quantity(name, "assembly_modes: inputs"),
+            Constant(float(number(x, f"assembly_modes: input {name!r}"))),
+        )
+        for name, x in given.items()
+    ]
+    closed = with_inputs(subject.model, tuple(held))
+    dynamics = closed.dynamics(params, Proximal())
+    begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
+    ends = []
+    for i in range(0, starts, CHUNK):
+        chunk = np.resize(begin[i : i + CHUNK], (CHUNK, begin.shape[1]))
+        at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
+        at, residual = at[: len(begin[i : i + CHUNK])], residual[: len(begin[i : i + CHUNK])]
+        ends.append(at[residual < FINAL * 100])
+    found, times = _distinct(np.concatenate(ends), subject.model)
+    if not len(found):
+        raise ModelError(
+            f"{closed.name}: no configuration was found at these inputs from {starts} starts; it "
+            "may not reach them."
+        )
+    smallest = np.array([_smallest(dynamics, x, t) for x in found])
+    loose = sum(rank < closed.system.nv for rank, _ in smallest)
+    if loose > len(found) / 2:
+        raise ModelError(
+            f"{closed.name}: configurations are not isolated at these inputs: give as many inputs "
+            "as degrees of freedom."
+        )
+    return AssemblyModes(closed, found, times, starts, np.array([x for _, x in smallest]))
+
+
+def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
+    """Random configurations: angles over a turn, attitudes over all, places in a box about q."""
+    system = model.system
+    if spread is not None:
+        number(spread, "assembly_modes: spread", above=0.0)
+    angle = np.array([u == "rad" for u in system.units])
+    own = np.asarray(q)[~angle]
+    size = spread if spread is not None else 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
+    begin = np.asarray(q) + size * random.uniform(-1, 1, (count, system.nq))
+    begin[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
+    return real_array(begin, "assembly_modes: starts")
+
+
+def _solved(dynamics: Dynamics, begin, t):
+    """Newton's iteration from many starts, damped far from solutions; q and residual of each."""
+    return jax.vmap(functools.partial(_one, dynamics), in_axes=(0, None))(begin, t)
+
+
+def _one(dynamics: Dynamics, q, t):
+    p, system, c = dynamics.p, dynamics.system, dynamics.constraints
+    still = jnp.zeros(system.nv)
+    q = system.move(q, still, t, p)  # attitudes at unit length
+
+    def rows(q):
+        A = c.matrix(q, still, t, p)
+        length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
+        return A / length[:, None], c.position_residual(q, t, p) / length
+
+    def step(_, q):
+        A, phi = rows(q)
+        # Levenberg and Marquardt's damping vanishes with the residual
+        damping = 1e-3 * (phi @ phi) + 1e-14
+        dv = -A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(phi)), phi)
+        size = jnp.linalg.norm(dv)
+        return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
+
+    q = jax.lax.fori_loop(0, ITERATIONS, step, q)
+    residual = jnp.max(jnp.abs(rows(q)[1]))
+    return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf)
+
+
+def _distinct(q: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations that differ, angles modulo whole turns and quaternions up to their sign, and
+    how often each was found, the most frequent first.
+    """
+    angle = np.array([u == "rad" for u in model.system.units])
+    kept: list[np.ndarray] = []
+    times: list[int] = []
+    for x in q:
+        x = np.where(angle, x - 2 * np.pi * np.round(x / (2 * np.pi)), x)
+        same = -1
+        if kept:
+            apart = np.abs(np.array(kept) - x)
+            mirrored = np.abs(np.array(kept) + x)
+            turned = np.abs(apart - 2 * np.pi * np.round(apart / (2 * np.pi)))
+            apart = np.where(angle, turned, apart)
+            if model.system.nq != model.system.nv:
+                # a quaternion and its negative are one attitude
+                apart = np.minimum(apart, np.where(np.abs(x) <= 1 + 1e-9, mirrored, np.inf))
+            near = np.flatnonzero(np.max(apart, axis=1) < SAME * (1 + np.max(np.abs(x))))
+            same = int(near[0]) if len(near) else -1
+        if same < 0:
+            kept.append(x)
+            times.append(1)
+        else:
+            times[same] += 1
+    order = np.argsort(-np.array(times, int), kind="stable")
+    found = np.array(kept).reshape(-1, model.system.nq)
+    return found[order], np.array(times, int)[order]
+
+
+def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:
+    """Rank of the rows at unit length, and the nv-th singular value."""
+    c, nv = dynamics.constraints, dynamics.system.nv
+    A = np.asarray(c.matrix(jnp.asarray(q), jnp.zeros(nv), jnp.asarray(t), dynamics.p))
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    sigma = np.linalg.svd(A / np.where(length > 0, length, 1.0), compute_uv=False)
+    if len(sigma) < nv:
+        return len(sigma), 0.0
+    return int(np.sum(sigma > 1e-9 * sigma[0])), float(sigma[nv - 1])

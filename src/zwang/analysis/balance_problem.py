@@ -1,0 +1,220 @@
+"""The equations of an equilibrium or of a steady motion on the constraint manifold, for Newton
+steps.
+
+Unknown are y (q moves along Y y), the rates γ of symmetries in a steady motion, and μ, values of
+parameters. What must vanish is
+
+    Wᵀ (M w − F),    ψ (of nonholonomic rows, in a steady motion),    what is held − its value,
+
+with v and w = v̇ as the generator `base + Σ γ fields` makes them, both zero at an equilibrium.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.constrained_state import on_constraints
+from zwang.analysis.inputs import Inputs
+from zwang.analysis.local_equations import Balance, Generator, Local, balance, local, moved
+from zwang.analysis.symmetry import Symmetries
+from zwang.analysis.tangent_space import Rows, metric
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Point:
+    """A trial of the unknowns.
+
+    Attributes:
+        q: on the constraints; gamma, mu: rates of symmetries, values of parameters.
+        values: residuals there; slopes: their derivatives with respect to (ξ, γ, μ).
+        local: the model's functions at (q, v).
+        multipliers: λ that balances the normal part.
+        Y, W: bases of the kernels of position rows and of all velocity rows.
+    """
+
+    q: np.ndarray
+    gamma: np.ndarray
+    mu: np.ndarray
+    values: Balance
+    slopes: Balance
+    local: Local
+    metric: np.ndarray
+    multipliers: np.ndarray
+    Y: np.ndarray
+    W: np.ndarray
+
+    @property
+    def v(self) -> np.ndarray:
+        return self.values.v
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """`Wᵀ (M w − F)` [N/√kg …]: at an equilibrium the gradient of the potential."""
+        return self.W.T @ self.values.dynamic
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """Its derivative along the manifold: the reduced Hessian of the potential."""
+        return self.W.T @ self.slopes.dynamic[:, : len(self.metric)] @ self.Y
+
+    @property
+    def force_size(self) -> float:
+        """Size of the forces that balance, in the metric of M⁻¹: F, constraint forces, and what the
+        stiffness makes of a tenth of the coordinates' size.
+        """
+        forces = (self.local.F, self.local.A.T @ self.multipliers)
+        size = sum(np.sqrt(abs(f @ np.linalg.solve(self.metric, f))) for f in forces)
+        extent = 0.1 * np.sqrt(np.max(np.diag(self.metric))) * (1 + np.max(np.abs(self.q)))
+        return float(size + np.linalg.norm(self.stiffness) * extent)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Problem:
+    """The equations of one model.
+
+    Attributes:
+        dynamics, t: the equations and the time.
+        symmetric: the symmetries of a steady motion; None at rest.
+        acting: parameters that are unknown.
+        held: entries of q and of v that keep a value, with the value.
+        scale: size of forces that residuals are relative to.
+        driven: a velocity whose value is the last of μ, which is then no parameter.
+    """
+
+    dynamics: Dynamics
+    t: float
+    symmetric: Symmetries | None
+    acting: Inputs
+    held_q: dict[int, float] = dataclasses.field(default_factory=dict)
+    held_v: dict[int, float] = dataclasses.field(default_factory=dict)
+    scale: float = 1.0
+    driven: int | None = None
+
+    def scaled(self, start: Point) -> Problem:
+        """The same with residuals relative to the forces at a start, or beside it, as all forces
+        and their derivatives may vanish where branches cross.
+        """
+        aside = np.concatenate([np.ones(start.Y.shape[1]), 0 * start.gamma, 0 * start.mu])
+        beside = self.moved(start, 0.5 * self.longest(start, 1e3 * aside) * 1e3 * aside)
+        sizes = [x.force_size for x in (start, beside) if x is not None]
+        return dataclasses.replace(self, scale=max(*sizes, 1e-300))
+
+    def at(self, q, gamma, mu, multipliers=None) -> Point | None:
+        """A trial, with q moved onto the constraints; None where that cannot be."""
+        system, t = self.dynamics.system, jnp.asarray(self.t, float)
+        dynamics = self.with_parameters(mu)
+        state = on_constraints(dynamics, q, np.zeros(system.nv), self.t)
+        if state is None:
+            return None
+        base, fields = self._generators()
+        given = (dynamics, state.q, t, base, fields)
+        rest = (self.acting.directions, jnp.asarray(gamma, float))
+        first = np.zeros(dynamics.constraints.m) if multipliers is None else multipliers
+        for _ in range(2):  # λ is found at the point, then held for the derivatives
+            values, slopes = (
+                Balance(*(np.asarray(x) for x in found))
+                for found in balance(*given, jnp.asarray(first), *rest)
+            )
+            here = local(dynamics, State(state.q, jnp.asarray(values.v), t))
+            here = Local(*(np.asarray(x) for x in here))
+            M = metric(here.M, here.A)
+            rows = Rows(here.A, M)
+            first = first + rows.multipliers(values.dynamic)
+        if not all(np.all(np.isfinite(x)) for x in (*values, *here)):
+            return None
+        constraints = dynamics.constraints
+        W = Rows(here.A[constraints.velocity_rows], M).basis
+        Y = Rows(here.A[constraints.position_rows], M).basis
+        Y = W if Y.shape[1] == W.shape[1] else Y
+        return Point(
+            np.asarray(state.q),
+            np.asarray(gamma, float),
+            np.asarray(mu, float),
+            values,
+            slopes,
+            here,
+            M,
+            first,
+            Y,
+            W,
+        )
+
+    def with_parameters(self, mu) -> Dynamics:
+        """The dynamics with the unknown parameters at given values."""
+        if self.acting.directions is None:
+            return self.dynamics
+        change = jnp.asarray(np.asarray(mu, float) - self.acting.nominal)
+        p = jax.tree_util.tree_map(
+            lambda x, d: x + jnp.tensordot(change, d, 1), self.dynamics.p, self.acting.directions
+        )
+        return dataclasses.replace(self.dynamics, p=p)
+
+    def _generators(self) -> tuple[Generator, Generator]:
+        nq = self.dynamics.system.nq
+        if self.symmetric is None:
+            zero = Generator(jnp.zeros(nq), jnp.zeros((nq, nq)))
+            return zero, Generator(jnp.zeros((0, nq)), jnp.zeros((0, nq, nq)))
+        assert self.symmetric.base is not None
+        return self.symmetric.base, self.symmetric.fields
+
+    def residual(self, at: Point) -> np.ndarray:
+        """What must vanish, dimensionless."""
+        rows = [at.gradient / self.scale]
+        if self.symmetric is not None:
+            unit, scale = self._row_units(at)
+            rows.append(unit * at.values.psi[self._nonholonomic] / scale)
+        q, v = at.values.q, at.values.v
+        rows.append(np.array([(q[i] - x) / (1 + abs(x)) for i, x in self.held_q.items()]))
+        rows.append(np.array([(v[i] - x) / (1 + abs(x)) for i, x in self.held_v.items()]))
+        if self.driven is not None:
+            rows.append(np.array([v[self.driven] - at.mu[-1]]))
+        return np.concatenate(rows)
+
+    def jacobian(self, at: Point) -> np.ndarray:
+        """Its derivative with respect to (y, γ, μ)."""
+        nv = len(at.metric)
+        rest = np.zeros((1, 0 if self.driven is None else 1))
+        along = lambda x: np.hstack([x[:, :nv] @ at.Y, x[:, nv:], rest.repeat(len(x), axis=0)])
+        rows = [at.W.T @ along(at.slopes.dynamic) / self.scale]
+        if self.symmetric is not None:
+            unit, scale = self._row_units(at)
+            psi = at.slopes.psi[self._nonholonomic]
+            rows.append(unit[:, None] * along(psi) / scale)
+        q, v = along(at.slopes.q), along(at.slopes.v)
+        rows.append(np.array([q[i] / (1 + abs(x)) for i, x in self.held_q.items()]))
+        rows.append(np.array([v[i] / (1 + abs(x)) for i, x in self.held_v.items()]))
+        if self.driven is not None:
+            rows.append(v[self.driven] - np.eye(v.shape[1])[-1])
+        width = at.Y.shape[1] + len(at.gamma) + len(at.mu)
+        return np.vstack([x.reshape(x.size // width if width else len(x), width) for x in rows])
+
+    @property
+    def _nonholonomic(self) -> np.ndarray:
+        rows = self.dynamics.constraints
+        return np.isin(rows.velocity_rows, rows.rows_at("velocity"))
+
+    def _row_units(self, at: Point) -> tuple[np.ndarray, float]:
+        """One over the length of each nonholonomic row, and the size of the velocities."""
+        rows = self.dynamics.constraints
+        A = at.local.A[rows.velocity_rows][self._nonholonomic]
+        length = np.sqrt(np.einsum("ij,ji->i", A, np.linalg.solve(at.metric, A.T)))
+        size = np.sqrt(abs(at.v @ at.metric @ at.v))
+        return 1 / np.where(length > 0, length, np.inf), max(float(size), 1e-12)
+
+    def moved(self, at: Point, step: np.ndarray) -> Point | None:
+        """The trial after a step of (y, γ, μ)."""
+        ny, k = at.Y.shape[1], len(at.gamma)
+        along = jnp.asarray(at.Y @ step[:ny])
+        q = np.asarray(moved(self.dynamics, jnp.asarray(at.q), along, jnp.asarray(self.t, float)))
+        return self.at(q, at.gamma + step[ny : ny + k], at.mu + step[ny + k :], at.multipliers)
+
+    def longest(self, at: Point, step: np.ndarray) -> float:
+        """How much of a step moves no coordinate by more than a third of its size, or of one."""
+        change = np.max(np.abs(at.local.N @ (at.Y @ step[: at.Y.shape[1]])), initial=0.0)
+        return min(1.0, 0.3 * (1 + np.max(np.abs(at.q), initial=0.0)) / max(change, 1e-300))

@@ -1,0 +1,276 @@
+"""One branch of equilibria: tangents, correction at right angles, and what passes through zero."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.analysis.balance_problem import Point, Problem
+from zwang.analysis.constrained_state import ConstrainedState, solve
+from zwang.analysis.linear_system import ordered
+from zwang.analysis.linearize import generator_of_deviations, is_stable
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+CORRECTED = 1e-12
+"""Largest residual of a point on a branch."""
+CLOSE = 0.3
+"""Largest turn of the tangent over one step [rad]; longer steps are halved."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """A point on a branch.
+
+    Attributes:
+        point, value: the point and the parameter there.
+        tangent: unit tangent in (y, γ, s), in the metric of the branch.
+        length: of the step that led here.
+        eigenvalues, stable: of the linearization, symmetries left out.
+    """
+
+    point: Point
+    value: float
+    tangent: np.ndarray
+    length: float
+    eigenvalues: np.ndarray
+    stable: bool
+
+    @property
+    def tangent_value(self) -> float:
+        """Part of the tangent along the parameter."""
+        return float(self.tangent[-1])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Branch:
+    """How to follow one branch.
+
+    Attributes:
+        problem: the equations; its last unknown is the parameter.
+        scale: of each kind of unknown, y, γ and the parameter: changes of these sizes count as one.
+        step: longest step, in these sizes.
+        zeros: how many eigenvalues are zero throughout, as in a family of steady motions.
+        rate: size of eigenvalues [1/s].
+        first: direction at the start, (dq, change of the parameter).
+    """
+
+    problem: Problem
+    scale: tuple[float, float, float]
+    step: float
+    zeros: int
+    rate: float
+    first: tuple
+
+    @staticmethod
+    def begin(problem: Problem, at: Point, over: str, limits, step: float, tangent) -> Branch:
+        low, high = limits
+        value = at.mu[-1]
+        size = (1 + np.max(np.abs(at.q))) * np.sqrt(np.max(np.diag(at.metric)))
+        scale = (size, 1 + np.max(np.abs(at.gamma), initial=0.0), max(high - low, 1e-12))
+        if tangent is None:
+            sign = 1.0 if high - value >= value - low else -1.0
+            tangent = (np.zeros(len(at.q)), sign)
+        branch = Branch(problem, scale, step, 0, 1.0, tangent)
+        rate = float(np.max(np.abs(branch.linear(at)[0]), initial=1e-300))
+        return dataclasses.replace(branch, rate=rate)
+
+    def knowing(self, places: list[Place]) -> Branch:
+        """The same with the number of eigenvalues that are zero at all of some places."""
+        zeros = [int(np.sum(np.abs(x.eigenvalues) < 1e-6 * self.rate)) for x in places]
+        return dataclasses.replace(self, zeros=min(zeros))
+
+    def test(self, place: Place) -> float:
+        """The lowest coefficient of the characteristic polynomial that is not zero throughout; it
+        changes sign where an eigenvalue passes through zero.
+        """
+        n = len(place.eigenvalues)
+        return float(np.real(np.poly(place.eigenvalues / self.rate))[n - self.zeros]) if n else 0.0
+
+    def sizes(self, at: Point) -> np.ndarray:
+        """Scale of each unknown."""
+        ny, k, n = at.Y.shape[1], len(at.gamma), len(at.mu)
+        return np.repeat(self.scale, [ny, k, n])
+
+    def place(self, at: Point, before: np.ndarray | None = None, length: float = 0.0) -> Place:
+        eigenvalues, stable = self.linear(at)
+        if before is None:
+            dq, ds = self.first
+            y = at.Y.T @ at.metric @ np.linalg.pinv(at.local.N) @ np.asarray(dq)
+            before = np.concatenate([y, np.zeros(len(at.gamma)), [float(ds)]])
+            before = before / self.sizes(at)
+        tangent = self.tangent(at, before)
+        return Place(at, float(at.mu[-1]), tangent, length, eigenvalues, stable)
+
+    def rows(self, at: Point) -> np.ndarray:
+        """Derivative of the residual in scaled unknowns, with the rows that keep the place along
+        symmetries.
+        """
+        J = self.problem.jacobian(at) * self.sizes(at)
+        kept = np.zeros((0, J.shape[1]))
+        if self.problem.driven is None:  # rates of symmetries stay while a parameter changes
+            kept = np.eye(J.shape[1])[at.Y.shape[1] : at.Y.shape[1] + len(at.gamma)]
+        return np.vstack([J, kept, self._gauge(at)])
+
+    def _gauge(self, at: Point) -> np.ndarray:
+        """Directions of symmetries in scaled unknowns, along which solutions are all the same."""
+        width = at.Y.shape[1] + len(at.gamma) + len(at.mu)
+        if self.problem.symmetric is None:
+            return np.zeros((0, width))
+        dynamics, t = self.problem.dynamics, self.problem.t
+        state = State(*(np.asarray(x) for x in (at.q, at.v)), np.asarray(t))  # type: ignore
+        found = self.problem.symmetric.directions(dynamics, _on_device(state), 0 * at.v)
+        along = (at.Y.T @ at.metric @ found[: len(at.metric)]).T
+        return np.hstack([along, np.zeros((len(along), width - along.shape[1]))]) * (
+            self.sizes(at) / max(np.max(np.abs(along), initial=0.0), 1e-300)
+        )
+
+    def tangent(self, at: Point, before: np.ndarray) -> np.ndarray:
+        """Unit tangent, in the direction of the one before."""
+        null = self._kernel(at)[1]
+        if len(null) > 2:
+            raise ModelError(
+                f"continuation: the steady motions are a family of {len(null)} parameters; keep "
+                f"{len(null) - 1} of its velocities by hold=."
+            )
+        # where two branches cross the kernel is a plane: go straight on
+        direction = null.T @ (null @ before)
+        if np.linalg.norm(direction) < 1e-8:
+            raise ModelError(
+                "continuation: the branch does not move with the parameter from this start; give "
+                "tangent=, or start elsewhere."
+            )
+        return direction / np.linalg.norm(direction)
+
+    def _kernel(self, at: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that span what the derivative of the residual takes to zero from the left, and from
+        the right.
+        """
+        U, sigma, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
+        rank = int(np.sum(sigma > 1e-7 * np.max(sigma, initial=1.0)))
+        return U.T[rank:], Vt[rank:]
+
+    def following(self, place: Place) -> Place | None:
+        """The next point; None where the branch cannot be followed."""
+        length = min(self.step, 2 * place.length) if place.length else self.step
+        for _ in range(14):
+            new = self.corrected(place, length)
+            if new is not None and self._turn(place, new) < CLOSE:
+                return new
+            length *= 0.5
+        return None
+
+    def _turn(self, a: Place, b: Place) -> float:
+        ahead = _carried(a.point, b.point, a.tangent * self.sizes(a.point)) / self.sizes(b.point)
+        cosine = ahead @ b.tangent / max(np.linalg.norm(ahead), 1e-300)
+        return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+    def corrected(self, place: Place, length: float) -> Place | None:
+        """The point of the branch on the plane at `length` along the tangent."""
+        start, sizes = place.point, self.sizes(place.point)
+        at = self.problem.moved(start, length * place.tangent * sizes)
+        if at is None:
+            return None
+        for _ in range(12):
+            r = self.problem.residual(at)
+            if np.linalg.norm(r) < CORRECTED:
+                break
+            ahead = _carried(start, at, place.tangent * sizes) / self.sizes(at)
+            J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
+            right = np.concatenate([-r, np.zeros(len(J) - len(r))])
+            step = np.linalg.lstsq(J, right, rcond=1e-12)[0]
+            if np.linalg.norm(step) > 2 * self.step:
+                return None
+            new = self.problem.moved(at, step * self.sizes(at))
+            if new is None:
+                return None
+            at = new
+        else:
+            if np.linalg.norm(self.problem.residual(at)) > 1e3 * CORRECTED:
+                return None
+        before = _carried(start, at, place.tangent * sizes) / self.sizes(at)
+        return self.place(at, before, length)
+
+    def linear(self, at: Point) -> tuple[np.ndarray, bool]:
+        """Eigenvalues of the linearization, without symmetries, and the verdict."""
+        here = self.state(at)
+        field = None
+        if self.problem.symmetric is not None:
+            field = self.problem.symmetric.combined(at.gamma)
+        varied = here.varied(field)
+        tangent = here.tangent_by(varied)
+        A = tangent.project @ generator_of_deviations(here, varied) @ tangent.basis
+        if self.problem.symmetric is not None:
+            directions = self.problem.symmetric.directions(here.dynamics, here.state, here.w)
+            U, sigma, _ = np.linalg.svd(tangent.project @ directions, full_matrices=True)
+            rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
+            A = U[:, rank:].T @ A @ U[:, rank:]
+        return ordered(np.linalg.eigvals(A)), is_stable(A)
+
+    def state(self, at: Point) -> ConstrainedState:
+        """The point as a state with its acceleration."""
+        dynamics = self.problem.with_parameters(at.mu)
+        t = np.asarray(self.problem.t)
+        return solve(dynamics, _on_device(State(at.q, at.v, t)))  # type: ignore[arg-type]
+
+    def direction(self, place: Place, tangent: np.ndarray) -> tuple[np.ndarray, float]:
+        """A tangent as (dq, change of the parameter), dq of length one unless it is zero."""
+        at = place.point
+        step = tangent * self.sizes(at)
+        dq = at.local.N @ (at.Y @ step[: at.Y.shape[1]])
+        size = np.linalg.norm(dq)
+        size = size if size > 1e-9 * abs(step[-1]) else abs(step[-1])
+        return dq / size, float(step[-1] / size)
+
+    def tangents(self, place: Place) -> tuple[tuple[np.ndarray, float], ...]:
+        """Tangents of the branches that cross at a branch point: the roots of the quadratic form
+        that the second derivative of r makes on the kernel of its first one.
+        """
+        at = place.point
+        U, _, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
+        plane = Vt[-2:]
+        lefts = U[:, Vt.shape[0] - 2 :].T
+        n = len(self.problem.residual(at))
+        h = 1e-3
+        forms = np.zeros((len(lefts), 2, 2))
+        for i in range(2):
+            slopes = []
+            for sign in (1.0, -1.0):
+                moved = self.problem.moved(at, sign * h * plane[i] * self.sizes(at))
+                if moved is None:
+                    return (self.direction(place, place.tangent),)
+                carried = [
+                    _carried(at, moved, x * self.sizes(at)) / self.sizes(moved) for x in plane
+                ]
+                J = self.problem.jacobian(moved) * self.sizes(moved)
+                slopes.append(np.array([lefts[:, :n] @ (J @ x) for x in carried]))
+            forms[:, i] = (slopes[0] - slopes[1]).T / (2 * h)
+        # rows that depend on each other give left vectors that see no second derivative
+        form = forms[np.argmax(np.linalg.norm(forms, axis=(1, 2)))]
+        a, b, c = form[0, 0], 0.5 * (form[0, 1] + form[1, 0]), form[1, 1]
+        return tuple(self.direction(place, x @ plane) for x in _roots(a, b, c))
+
+
+def _roots(a: float, b: float, c: float) -> list[np.ndarray]:
+    """Unit solutions (α, β) of `a α² + 2 b α β + c β² = 0`, up to sign."""
+    form = np.array([[a, b], [b, c]])
+    values, vectors = np.linalg.eigh(form)
+    if values[0] * values[1] >= 0:  # no second branch is seen
+        return [vectors[:, np.argmin(np.abs(values))]]
+    low, high = np.sqrt(-values[0]), np.sqrt(values[1])
+    found = [high * vectors[:, 0] + s * low * vectors[:, 1] for s in (1.0, -1.0)]
+    return [x / np.linalg.norm(x) for x in found]
+
+
+def _carried(a: Point, b: Point, step: np.ndarray) -> np.ndarray:
+    """A step of (y, γ, s) at a in the basis at b."""
+    ny = a.Y.shape[1]
+    y = b.Y.T @ (b.metric @ (a.Y @ step[:ny]))
+    return np.concatenate([y, step[ny:]])
+
+
+def _on_device(s: State) -> State:
+    import jax.numpy as jnp
+
+    return State(*(jnp.asarray(x, float) for x in (s.q, s.v, s.t)))

@@ -1,0 +1,322 @@
+"""The branches of motion through a singular configuration, by second-order analysis.
+
+Where the rows of A lose rank, a direction u of ker A is tangent to a motion only if accelerations
+can follow, `A v̇ = b(u)`, that is
+
+    Lᵀ b(u) = 0       L: a basis of the left null space of A
+
+quadratic forms on ker A whose real zeros are the tangent cone up to second order. Each of them is
+then tried: points at two small distances along it are put onto the constraints, and stay near it.
+
+Reference: Müller (2016), Local kinematic analysis of closed-loop linkages: mobility, singularities,
+and shakiness, J. Mech. Robot. 8, 041013; Chen (2011), The order of local mobility of mechanisms,
+Mech. Mach. Theory 46, 1251-1264.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.subject import subject_of
+from zwang.arguments import host_only, instance, number
+from zwang.arrays import vector
+from zwang.dynamics.drift.metric import metric_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.initial_conditions import PlacementError, consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.plots import Curve as Line
+from zwang.plots import Panel, Picture
+from zwang.simulation.results import Run
+
+SINGULAR = 1e-6
+"""Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
+STARTS = 300
+"""Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
+MOST = 64
+"""Number of tangents above which they are taken for a continuum."""
+TRIED = 0.02
+"""Distance along a tangent at which it is tried [1 m or rad of a typical coordinate]."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Branch:
+    """One branch of motion.
+
+    Attributes:
+        tangent: velocities along it, shape (nv,), of kinetic energy ½ in the model's units; the
+            branch runs along −tangent, too.
+        verified: whether points along it lie on the constraints, as tried on either side.
+        error: how far they had to be moved, relative to the distance.
+    """
+
+    tangent: np.ndarray
+    verified: bool
+    error: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Branches:
+    """The branches through a configuration; `str()` prints them.
+
+    Attributes:
+        model, params: what they belong to.
+        q, t: the configuration.
+        rank: of A there.
+        freedom: dimension of ker A.
+        branches: a `Branch` each; empty where tangents form a continuum.
+        isolated: whether there are finitely many tangents.
+    """
+
+    model: Model
+    params: PyTree
+    q: np.ndarray
+    t: float
+    rank: int
+    freedom: int
+    branches: tuple[Branch, ...]
+    isolated: bool
+    mass: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.branches)
+
+    def __getitem__(self, i: int) -> Branch:
+        return self.branches[i]
+
+    def taken(self, v) -> tuple[int, float]:
+        """Which branch a velocity belongs to, and the angle between them in the mass metric [rad].
+
+        Args:
+            v: velocities, shape (nv,), not zero.
+        """
+        v = np.asarray(vector(v, self.model.system.nv, "v"))
+        if not self.branches or not np.any(v):
+            raise ModelError("branches: a velocity of zero, or no isolated branch, to compare.")
+        speed = np.sqrt(v @ self.mass @ v)
+        cosine = [abs(x.tangent @ self.mass @ v) / speed for x in self.branches]
+        best = int(np.argmax(cosine))
+        return best, float(np.arccos(min(cosine[best], 1.0)))
+
+    def start(self, i: int, *, energy: float = 0.5, backward: bool = False) -> State:
+        """The state that leaves along a branch, for `zw.simulate`.
+
+        Args:
+            i: which branch.
+            energy: kinetic energy [J].
+            backward: whether it leaves along −tangent.
+        """
+        energy = number(energy, "Branches.start: energy", least=0.0)
+        v = np.sqrt(2 * energy) * self.branches[i].tangent * (-1 if backward else 1)
+        return self.model.state(self.q, v, self.t)
+
+    def plot(self, x: int = 0, y: int = 1) -> Picture:
+        """Tangents as lines through the configuration, in two velocities given by index."""
+        names = self.model.system.velocities
+        lines = [
+            Line(
+                np.array([-1.0, 1.0]) * b.tangent[x],
+                np.array([-1.0, 1.0]) * b.tangent[y],
+                f"branch {i}",
+            )
+            for i, b in enumerate(self.branches)
+        ]
+        title = f"{self.model.name}: branches"
+        return Picture([Panel(lines, names[y])], names[x], title, height=3.5, equal=True)
+
+    def __str__(self) -> str:
+        names = self.model.system.velocities
+        rows = [
+            f"{self.model.name}: rank {self.rank}, {self.freedom} directions of velocity, "
+            + (f"{len(self)} branches" if self.isolated else "a continuum of tangents")
+        ]
+        for i, x in enumerate(self.branches):
+            order = np.argsort(-np.abs(x.tangent))[:5]
+            shown = [f"{names[j]} {x.tangent[j]:+.4g}" for j in order if abs(x.tangent[j]) > 1e-7]
+            sure = "" if x.verified else "  (second order only: no motion found along it)"
+            rows.append(f"  {i}  {', '.join(shown)}{sure}")
+        return "\n".join(rows)
+
+
+@host_only("look at the branches of one configuration with its numbers")
+def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
+    """The branches of motion through a configuration, where rows of constraints lose rank.
+
+    Args:
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`.
+        q: the configuration, shape (nq,), on the constraints to about 1e-9.
+        t: time [s].
+        params: parameters that differ from the model's.
+
+    Returns:
+        `Branches`: `[i].tangent`, `.taken(v)`, `.start(i)`; prints and plots. At a regular
+        configuration of one degree of freedom it holds one branch.
+
+    Raises:
+        ModelError: for constraints that are not holonomic, or a q that is off them.
+    """
+    subject = subject_of(model, q, params, "branches", t=t)
+    model, q = subject.model, subject.q
+    dynamics = model.dynamics(params, Proximal())
+    nv = model.system.nv
+    here = evaluate(dynamics, model.state(q, np.zeros(nv), t))
+    metric = metric_of(dynamics, here.M, here.A)
+    length = _lengths(dynamics, q, t, metric)
+    C = np.asarray(here.A) @ metric.W / length[:, None]
+    U, sigma, Vt = np.linalg.svd(C)
+    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), 1e-300)))
+    kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
+    forms = _forms(dynamics, q, t, kernel, left)
+    directions, isolated = _zeros(forms, kernel.shape[1])
+    found = [_tried(model, dynamics, q, t, kernel @ u, params) for u in directions]
+    return Branches(model, params, q, float(t), rank, nv - rank, tuple(found), isolated, metric.M)
+
+
+def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
+    """Greatest length of each row in the mass metric here and nearby: a row that vanishes at the
+    configuration must not be blown up.
+    """
+    random, nv = np.random.default_rng(8), dynamics.system.nv
+    size = np.zeros(dynamics.constraints.m)
+    for scale in (0.0, 0.3, 0.3):
+        dv = scale * random.standard_normal(nv)
+        near = _moved(dynamics, q, dv, t)
+        state = State(near, np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
+        size = np.maximum(size, metric.lengths(np.asarray(evaluate(dynamics, state).A)))
+    return np.where(size > 0, size, 1.0)
+
+
+def _moved(dynamics: Dynamics, q, dv, t) -> np.ndarray:
+    return np.asarray(dynamics.system.move(jnp.asarray(q), jnp.asarray(dv), t, dynamics.p))
+
+
+def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out."""
+    k = kernel.shape[1]
+
+    def form(u):
+        state = State(np.asarray(q), kernel @ u, np.float64(t))  # type: ignore[arg-type]
+        return left.T @ np.asarray(evaluate(dynamics, state).b)
+
+    e, rest = np.eye(k), form(np.zeros(k))
+    value = {(i, j): form(e[i] + e[j]) - rest for i in range(k) for j in range(i, k)}
+    matrices = np.zeros((left.shape[1], k, k))
+    for i in range(k):
+        for j in range(i, k):
+            if i == j:
+                matrices[:, i, i] = value[i, i] / 4  # form(2 e)
+            else:
+                mixed = value[i, j] - value[i, i] / 4 - value[j, j] / 4
+                matrices[:, i, j] = matrices[:, j, i] = mixed / 2
+    size = np.max(np.abs(matrices), axis=(1, 2), initial=0.0)
+    return matrices[size > 1e-9 * max(np.max(size, initial=0.0), 1e-6)]
+
+
+def _zeros(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
+    """Unit vectors u with uᵀ Q u = 0 for all forms, one of ±u each; whether they are isolated."""
+    if k == 0:
+        return [], True
+    if k == 1:
+        return ([np.ones(1)] if not len(forms) else []), True
+    if not len(forms):
+        return [], False
+    forms = forms / np.max(np.abs(forms), axis=(1, 2), keepdims=True)
+    random, found = np.random.default_rng(2016), []
+    for _ in range(STARTS):
+        u = random.standard_normal(k)
+        u /= np.linalg.norm(u)
+        for _ in range(80):
+            value, slope = u @ forms @ u, 2 * forms @ u
+            step = np.linalg.lstsq(np.vstack([slope, u]), np.append(value, 0.0), rcond=1e-12)[0]
+            size = np.linalg.norm(step)
+            u = u - step * min(1.0, 0.5 / max(size, 1e-300))
+            u /= np.linalg.norm(u)
+            if size < 1e-15:
+                break
+        # at a double zero the residual is the square of the error
+        if np.max(np.abs(u @ forms @ u)) < 1e-13:
+            same = [i for i, x in enumerate(found) if 1 - abs(x @ u) < 1e-8]
+            if not same:
+                found.append(u)
+            elif len(found) > MOST:
+                break
+        if len(found) > MOST:
+            return [], False
+    return sorted(found, key=lambda u: tuple(np.round(-np.abs(u), 6))), True
+
+
+def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Branch:
+    """A tangent, put to the test at two distances on either side."""
+    reach, errors = TRIED / max(np.max(np.abs(v)), 1e-300), []
+    for sign in (1, -1):
+        pair = []
+        for distance in (reach, reach / 2):
+            near = _moved(dynamics, q, sign * distance * v, t)
+            try:
+                placed = consistent_state(model, near, t=t, params=params)
+            except PlacementError:
+                pair.append(np.inf)
+                continue
+            off = np.asarray(placed.state.q) - near
+            pair.append(float(np.max(np.abs(off))) / (distance * np.max(np.abs(v))))
+        # a tangent is missed by the square of the distance, another branch by the distance
+        errors.append(pair[0] if pair[1] < 0.7 * pair[0] or pair[1] < 1e-7 else np.inf)
+    error = min(errors)
+    return Branch(v, error < 0.3, error)
+
+
+# --- which branch a run took
+
+
+@dataclasses.dataclass(frozen=True)
+class Passage:
+    """A run's passage through a singular configuration.
+
+    Attributes:
+        time: when [s].
+        branches: those through the configuration.
+        before, after: index of the branch that the run came on and left on.
+        angle: larger one of the angles between velocity and branch, in the mass metric [rad].
+    """
+
+    time: float
+    branches: Branches
+    before: int
+    after: int
+    angle: float
+
+    @property
+    def changed(self) -> bool:
+        """Whether the run left on another branch."""
+        return self.before != self.after
+
+    def __str__(self) -> str:
+        what = f"changed from branch {self.before} to" if self.changed else "stayed on branch"
+        return f"t = {self.time:.6f} s: {what} {self.after} of {len(self.branches)}"
+
+
+def passages(run: Run) -> list[Passage]:
+    """Which branch a run took at each of its singular configurations; momentum decides.
+
+    Args:
+        run: of `zw.simulate`, of a model with holonomic constraints.
+    """
+    instance(run, Run, "passages: run", "a run of zw.simulate")
+    found = []
+    for crossing in run.crossings:
+        t = crossing.time
+        there = branches(run.model.passive, run.at(t)[0], t, params=run.flow.dynamics.p)
+        if not there.branches:
+            continue
+        span = 1e-4 * float(run.t[-1] - run.t[0])
+        ends = max(t - span, float(run.t[0])), min(t + span, float(run.t[-1]))
+        (before, one), (after, other) = (there.taken(run.at(s)[1]) for s in ends)
+        found.append(Passage(t, there, before, after, max(one, other)))
+    return found

@@ -1,0 +1,148 @@
+"""The report of `zw.check` as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.dynamics.control_law import Control
+from zwang.errors import Result
+from zwang.hierarchy.describe import level_lines
+
+if TYPE_CHECKING:
+    from zwang.analysis.check import ConstraintReport, Diagnosis
+
+RANK_THRESHOLD = 1e-8
+"""Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
+NEAR_SINGULAR = 1e-3
+"""A nonzero singular value below this is reported as a singular configuration nearby."""
+MOST_DEPENDENCIES, MOST_SUGGESTIONS = 8, 5
+"""How many are printed."""
+CLEAR = 0.1
+"""Gap of singular values above which the dimension of the reachable set is called uncertain."""
+
+
+def lines(d: Diagnosis):
+    """The lines of a report."""
+    yield (
+        f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
+    )
+    yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
+        f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by "
+        "nonholonomic rows)"
+        if d.position_rank != d.rank
+        else ""
+    )
+    if d.independent:
+        shown = ", ".join(d.independent[:8]) + (
+            f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else ""
+        )
+        yield f"  free to choose       {shown}"
+    if d.reach is not None:
+        sure = "" if d.reach.gap < CLEAR else ", uncertain: no clear gap of singular values"
+        yield (
+            f"  reachable            {d.reach.dimension} dimensions by {d.reach.directions} "
+            f"directions of velocity (Frobenius){sure}"
+        )
+    yield f"  redundant rows       {d.redundant_rows}"
+    for x in d.dependencies[:MOST_DEPENDENCIES]:
+        yield f"    {x}"
+    if len(d.dependencies) > MOST_DEPENDENCIES:
+        yield f"    and {len(d.dependencies) - MOST_DEPENDENCIES} more in .dependencies"
+    for x in d.suggestions[:MOST_SUGGESTIONS]:
+        yield f"  suggestion           {x}"
+    if d.rank:
+        small = d.singular_values[d.rank - 1]
+        near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
+        span = f"{d.singular_values[0]:.3g} … {small:.3g}"
+        yield (
+            f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit "
+            f"length){near}"
+        )
+    yield (
+        "  mass matrix          "
+        f"{'singular, held by constraints' if d.singular_mass else 'positive definite'}"
+    )
+    yield (
+        f"  violation            position {d.position_violation:.1e}, velocity "
+        f"{d.velocity_violation:.1e} (relative)"
+    )
+    yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
+    yield f"  verdict              {_verdict(d)}"
+    if d.constraints:
+        yield ""
+        rows = [("constraint", "kind", "rows", "redundant", "force", "|phi|", "|psi|")]
+        rows += [
+            (
+                c.name,
+                c.kind,
+                str(c.rows),
+                str(c.redundant),
+                _force(c),
+                *("–" if x is None else f"{x:.1e}" for x in (c.phi, c.psi)),
+            )
+            for c in d.constraints
+        ]
+        widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+        for r in rows:
+            yield (
+                "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+            )
+
+    if d.tree:
+        yield ""
+        yield from level_lines(d.levels)
+        yield ""
+        yield from d.tree
+    if d.control is not None:
+        yield ""
+        yield from _control_lines(d, d.control)
+
+
+def _control_lines(d: Diagnosis, c: Control):
+    shown = ", ".join(f"{name} {float(u):.4g}" for name, u in zip(d.actuators, c.u, strict=True))
+    yield f"  control              {shown or 'no actuators'}"
+    yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
+    yield (
+        "  control verdict      "
+        f"{'' if c.result else 'the servo constraints are met: '}residual "
+        f"{float(c.residual):.1e}" + (f": {Result(int(c.result)).sentence}" if c.result else "")
+    )
+    yield ""
+    rows: list[tuple[str, ...]] = [("servo constraint", "authority", "missed", "|phi|", "|psi|")]
+    for name in c.missed:
+        errors = (float(x[name]) for x in (c.violation, c.velocity_violation))
+        rows.append(
+            (
+                name,
+                f"{float(c.authority[name]):.2g}",
+                f"{float(c.missed[name]):.1e}",
+                *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
+            )
+        )
+    yield from _table(rows)
+
+
+def _table(rows: list[tuple[str, ...]]):
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for r in rows:
+        yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+
+
+def _force(c: ConstraintReport) -> str:
+    if not c.shares:
+        return "unique"
+    unique = sum(c.unique_rows)
+    part = f" ({unique} of {c.rows} rows are)" if unique else ""
+    return ("unique, multipliers not" if c.unique_force else "not unique") + part
+
+
+def _verdict(d: Diagnosis) -> str:
+    if d.consistent:
+        return "consistent"
+    if d.position_violation >= 1e-6:
+        return "the state is off its constraints: move it with zw.consistent_state"
+    if d.velocity_violation >= 1e-6:
+        return "the velocity does not obey the constraints: move it with zw.consistent_state"
+    return "the constraints contradict each other at this state"

@@ -1,0 +1,320 @@
+"""One-parameter families of configurations as a curve `G(q, t) = φ(q, t) = 0`, and steps along it
+that are certified.
+
+At a point of the curve, with J = [A | ∂φ/∂t] in scaled directions, τ its null vector and N an
+orthonormal basis of the rest, every nearby configuration is `σ τ + N n`. A step of length h is
+certified if the interval Newton (Krawczyk) operator of n, for all σ in [0, h] at once, maps the box
+|n| ≤ w into its inside:
+
+    |Y G| + ½ h² |Y [H] τ τ| + |Y [J] N − I| w  <  w,     Y = (J N)⁻¹,   [J] ⊂ J + [H] (σ τ + N n)
+
+where [H] encloses the second derivatives of G over the box. Then the curve has exactly one point in
+the box for each σ: what a corrector finds there lies on the branch that it started from.
+
+Reference: Kearfott and Xing (1994), An interval step control for continuation methods, SIAM J.
+Numer. Anal. 31, 892-914.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
+from zwang.compile import program
+from zwang.dynamics.equation_of_motion import Dynamics
+
+RANK_THRESHOLD = 1e-9
+"""Pivots of the rows at unit length, relative to the largest, that count as zero."""
+CORRECTED = 1e-13
+"""Correction [1, in scaled directions] at which Newton's iteration ends."""
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+"""Options of the compiler for a program whose compilation takes longer than its runs."""
+SAMPLES = 6
+"""Random places of a box at which J is evaluated where it cannot be bounded."""
+
+
+def chart(dynamics: Dynamics, q0, y):
+    """Coordinates at `y` [velocity directions and t] from q0: affine, put back onto the manifold
+    of coordinates (quaternions at unit length); shape (nq,).
+    """
+    system, t = dynamics.system, y[-1]
+    q = q0 + system.along(q0, y[:-1], t, dynamics.p)
+    if system.velocity_map is None and system.retract is None:
+        return q
+    return system.move(q, jnp.zeros(system.nv), t, dynamics.p)
+
+
+def _rows(dynamics: Dynamics, q0, y):
+    return dynamics.constraints.position_residual(chart(dynamics, q0, y), y[-1], dynamics.p)
+
+
+def _jacobian(dynamics: Dynamics, q0, y):
+    return jax.jacfwd(lambda y: _rows(dynamics, q0, y))(y)
+
+
+def _hessian(dynamics: Dynamics, q0, y):
+    return jax.jacfwd(lambda y: _jacobian(dynamics, q0, y))(y)
+
+
+@program
+def _second(dynamics: Dynamics, q0, y):
+    return _hessian(dynamics, q0, y)
+
+
+@program
+def _at(dynamics: Dynamics, q0, y):
+    return (
+        chart(dynamics, q0, y),
+        _rows(dynamics, q0, y),
+        _jacobian(dynamics, q0, y),
+    )
+
+
+@functools.cache
+def quickly(function: Callable) -> Callable:
+    """A function compiled quickly rather than well, as suits a long program of few uses."""
+    options: Any = {"compiler_options": QUICK if jax.default_backend() == "cpu" else {}}
+    return eqx.filter_jit(function, **options)
+
+
+def _bounds(dynamics: Dynamics, q0, lo, hi):
+    return tuple(enclosure(lambda y, q0: _hessian(dynamics, q0, y), Interval(lo, hi), q0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A point of the curve.
+
+    Attributes:
+        q, t: coordinates, shape (nq,), and the parameter.
+        tangent: unit tangent in scaled directions, shape (nv + 1,), oriented along the motion.
+        smallest: the nv-th singular value of J with rows at unit length, 0 where branches meet.
+    """
+
+    q: np.ndarray
+    t: float
+    tangent: np.ndarray
+    smallest: float
+
+
+class FreedomError(Exception):
+    """The configurations are no curve.
+
+    Attributes:
+        freedom: their dimension.
+        free: a basis of the directions in which they may move, shape (freedom, nv + 1).
+    """
+
+    def __init__(self, freedom: int, free: np.ndarray):
+        super().__init__(freedom)
+        self.freedom, self.free = freedom, free
+
+
+@dataclasses.dataclass
+class Curve:
+    """The curve of a model whose holonomic rows leave one freedom together with t.
+
+    Attributes:
+        dynamics: the model, its A⊕ dense.
+        scale: length of one unit of each direction, shape (nv + 1,).
+        bounded: whether J can be bounded over boxes; otherwise it is sampled, and nothing is
+            certified.
+        length: greatest length that each row was met with; a row that vanishes at a singular
+            configuration must not be blown up to unit length there.
+    """
+
+    dynamics: Dynamics
+    scale: np.ndarray
+    bounded: bool = True
+    length: np.ndarray | float = 0.0
+
+    def at(self, q0: np.ndarray, y: np.ndarray):
+        """q, φ and J in scaled directions at y from q0."""
+        q, phi, J = _at(self.dynamics, np.asarray(q0), np.asarray(y))
+        return np.asarray(q), np.asarray(phi), np.asarray(J) * self.scale
+
+    def over(self, q0, lo, hi) -> tuple[np.ndarray, np.ndarray]:
+        """Midpoint and radius of the second derivatives in scaled directions over a box of y,
+        shape (rows, nv + 1, nv + 1).
+        """
+        unit = self.scale[:, None] * self.scale
+        if self.bounded:
+            try:
+                low, high = (np.asarray(x) for x in quickly(_bounds)(self.dynamics, q0, lo, hi))
+                finite = np.isfinite(low) & np.isfinite(high)
+                low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
+                return (low + high) / 2 * unit, (high - low) / 2 * unit
+            except NoIntervalRuleError:
+                self.bounded = False
+        random = np.random.default_rng(1994)
+        places = lo + random.random((SAMPLES, len(lo))) * (hi - lo)
+        found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
+        low, high = found.min(axis=0), found.max(axis=0)
+        return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # half more than was seen
+
+    def unit_rows(self, J: np.ndarray) -> np.ndarray:
+        """Rows of J over their greatest lengths so far."""
+        self.length = np.maximum(self.length, np.linalg.norm(J, axis=1))
+        return J / np.where(self.length > 0, self.length, 1.0)[:, None]
+
+    def smallest(self, J: np.ndarray) -> float:
+        """The nv-th singular value of J, rows over their greatest lengths."""
+        return float(np.linalg.svd(self.unit_rows(J), compute_uv=False)[J.shape[1] - 2])
+
+    def frame(self, q: np.ndarray, t: float, along: np.ndarray | None = None) -> Frame:
+        """The curve's tangent and complement at a point, along an earlier tangent or increasing t.
+
+        Raises:
+            FreedomError: where independent rows leave more or less than one direction.
+        """
+        y = np.append(np.zeros(self.dynamics.system.nv), t)
+        _, phi, J = self.at(q, y)
+        unit, n = self.unit_rows(J), J.shape[1] - 1
+        rows = independent_rows(unit)
+        if len(rows) != n:
+            _, _, Vt = np.linalg.svd(J[rows])
+            raise FreedomError(n + 1 - len(rows), Vt[len(rows) :])
+        sigma = np.linalg.svd(unit, compute_uv=False)
+        U, S, Vt = np.linalg.svd(J[rows])
+        tangent, normal = Vt[-1], Vt[:-1].T
+        forward = tangent[-1] if along is None else tangent @ along
+        if forward < 0:
+            tangent = -tangent
+        point = Point(np.asarray(q), float(t), tangent, float(sigma[n - 1]))
+        return Frame(self, point, rows, normal, (U / S).T, J[rows], phi[rows])
+
+
+def independent_rows(unit: np.ndarray) -> np.ndarray:
+    """Indices of rows that span all, by a QR factorization with pivoting."""
+    R, order = scipy.linalg.qr(unit.T, pivoting=True, mode="r")  # type: ignore[misc]
+    size = np.abs(np.diag(R))
+    return np.sort(order[: int(np.sum(size > RANK_THRESHOLD * size[0]))])
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """Coordinates `σ τ + N n` about a point of the curve.
+
+    Attributes:
+        curve, point: where.
+        rows: indices of the independent rows.
+        normal: N, shape (nv + 1, nv).
+        inverse: Y = (J N)⁻¹.
+        J, phi: of the rows at the point.
+    """
+
+    curve: Curve
+    point: Point
+    rows: np.ndarray
+    normal: np.ndarray
+    inverse: np.ndarray
+    J: np.ndarray
+    phi: np.ndarray
+
+    def y(self, sigma, n) -> np.ndarray:
+        """Unscaled directions and t at coordinates of the frame."""
+        y = self.curve.scale * (sigma * self.point.tangent + self.normal @ n)
+        y[-1] += self.point.t
+        return y
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        return np.abs(self.inverse @ self.phi)
+
+    def attempt(self, h: float) -> tuple[Segment | None, float]:
+        """A certified segment of length h, or None; and the largest ratio of what the operator
+        maps the box to and its width, below 1 for a success.
+        """
+        tangent, normal, scale = self.point.tangent, self.normal, self.curve.scale
+        ahead = self.y(h / 2, np.zeros(len(self.inverse)))
+        line = scale * np.abs(tangent) * h / 2
+
+        def bounds(reach):
+            middle, radius = self.curve.over(self.point.q, ahead - reach, ahead + reach)
+            middle = np.tensordot(self.inverse, middle[self.rows], 1)  # Y H, shape (nv, n, n)
+            radius = np.tensordot(np.abs(self.inverse), radius[self.rows], 1)
+            bend = np.abs(middle @ tangent @ tangent) + radius @ np.abs(tangent) @ np.abs(tangent)
+            return middle, radius, self.start + h**2 / 2 * bend
+
+        error = bounds(line)[2]
+        # every normal direction at least as wide as round-off, and none much narrower than others
+        width = 2.2 * np.maximum(error, 0.02 * np.max(error)) + 1e-13
+        fat = np.abs(normal) @ width
+        middle, radius, error = bounds(line + scale * fat)
+        across, reach = middle @ normal, h * np.abs(tangent) + fat  # Y H N, shape (nv, n, nv)
+        turned = h * np.abs(np.einsum("ijk,j->ik", across, tangent))
+        spread = np.abs(np.einsum("ijk,jl->ilk", across, normal))
+        turned += np.einsum("ilk,l->ik", spread, width)
+        turned += np.einsum("ijk,j->ik", radius @ np.abs(normal), reach)
+        image = error + turned @ width
+        ratio = float(np.max(image / width))
+        good = bool(np.all(image < width))  # false for NaN, too
+        return (Segment(self, h, width) if good else None), ratio
+
+
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """A part of the curve in which there is one point for every σ in [0, length].
+
+    Attributes:
+        frame: where it begins.
+        length: of it [1, in scaled directions].
+        width: bounds of |n|, shape (nv,).
+    """
+
+    frame: Frame
+    length: float
+    width: np.ndarray
+
+    def at(self, sigma: float) -> Point:
+        """The point of the curve at σ."""
+        return self._found(
+            lambda sigma_n: sigma_n[0] - sigma, np.eye(1, len(self.width) + 1), sigma
+        )
+
+    def at_parameter(self, t: float, guess: float) -> Point:
+        """The point of the curve at t, for a segment along which t is monotone, near σ = guess."""
+        frame = self.frame
+        gradient = frame.curve.scale[-1] * np.append(frame.point.tangent[-1], frame.normal[-1])
+        return self._found(lambda x: frame.point.t + gradient @ x - t, gradient[None], guess)
+
+    def _found(self, equation, gradient: np.ndarray, guess: float) -> Point:
+        """Newton's iteration for σ and n on the rows and one equation more."""
+        frame, curve = self.frame, self.frame.curve
+        x = np.append(guess, np.zeros(len(self.width)))
+        basis = np.column_stack([frame.point.tangent, frame.normal])
+        for _ in range(30):
+            q, phi, J = curve.at(frame.point.q, frame.y(x[0], x[1:]))
+            J = J[frame.rows]
+            step = np.linalg.solve(
+                np.vstack([gradient, J @ basis]), np.append(equation(x), phi[frame.rows])
+            )
+            x = x - step
+            if np.max(np.abs(step)) <= CORRECTED * (1 + np.max(np.abs(x))):
+                break
+        inside = -1e-9 <= x[0] <= self.length + 1e-9 and np.all(np.abs(x[1:]) <= self.width + 1e-12)
+        if not inside:
+            raise LostError(f"the corrector left its box at {x}")
+        y = frame.y(x[0], x[1:])
+        q, phi, J = curve.at(frame.point.q, y)
+        return curve.frame(q, y[-1], along=_carried(basis, J[frame.rows])).point
+
+
+def _carried(basis: np.ndarray, J: np.ndarray) -> np.ndarray:
+    """The tangent at a point of a segment whose σ increases, in the directions of its start."""
+    n = np.linalg.solve(J @ basis[:, 1:], -J @ basis[:, 0])
+    return basis @ np.append(1.0, n)
+
+
+class LostError(Exception):
+    """A corrector ended outside of its certified box."""

@@ -1,0 +1,175 @@
+"""Kinetostatics: the torque that drives a mechanism through a given motion, and its reactions."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.kinematics import kinematics, rates_at
+from zwang.analysis.kinematics_result import Kinematics
+from zwang.arguments import host_only
+from zwang.dynamics.drift.metric import dense_mass
+from zwang.dynamics.evaluation import evaluate
+from zwang.equations.constraint.units import MODEL_UNITS
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.plots import Curve as Line
+from zwang.plots import Panel, Picture
+from zwang.simulation.results.saving import save
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+UNITS = {"rad": "N·m", "m": "N"}
+"""Unit of the generalized force that goes with a coordinate."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DrivingTorque:
+    """What drives a mechanism; `str()` prints a summary.
+
+    Attributes:
+        motion: the `Kinematics` that it belongs to.
+        torque: force or torque on the input [N or N·m], shape (n,).
+        inertia: the part of it that accelerates masses at this rate; the rest holds forces.
+        power: of the input [W], shape (n,).
+        multipliers: λ of all other rows, shape (n, m), in `Q_c = +Aᵀλ`; of least norm where rows
+            are redundant.
+        unique: which multipliers are unique everywhere, shape (m,).
+        by_constraint: generalized force of each constraint, shape (n, nv).
+    """
+
+    motion: Kinematics
+    torque: np.ndarray
+    inertia: np.ndarray
+    power: np.ndarray
+    multipliers: np.ndarray
+    unique: np.ndarray
+    by_constraint: dict[str, np.ndarray]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the torque."""
+        return UNITS.get(self.motion.input_unit, MODEL_UNITS)
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """Torque, its parts, power and generalized forces of constraints over the input."""
+
+        data = {
+            "torque": ("sample", self.torque, {"units": self.unit}),
+            "inertia": ("sample", self.inertia, {"units": self.unit}),
+            "power": ("sample", self.power, {"units": "W"}),
+            "constraint_force": (
+                ("sample", "constraint", "velocity"),
+                np.stack(list(self.by_constraint.values()), axis=1),
+            ),
+        }
+        return self.motion.dataset.assign_coords(constraint=list(self.by_constraint)).assign(data)
+
+    def save(self, path: Path | str) -> Path:
+        """Write the dataset as NetCDF (.nc)."""
+        return save(self.dataset, path, (".nc",))
+
+    def plot(self) -> Picture:
+        """Torque with its parts, and power, over the input."""
+        k, x = self.motion, self.motion.input
+        lines = [
+            Line(x, self.torque, "driving"),
+            Line(x, self.inertia, "inertia"),
+            Line(x, self.torque - self.inertia, "static"),
+        ]
+        panels = [Panel(lines, f"torque [{self.unit}]"), Panel([Line(x, self.power)], "power [W]")]
+        return Picture(panels, f"{k.input_name} [{k.input_unit or MODEL_UNITS}]", k.model.name)
+
+    def __str__(self) -> str:
+        k, i = self.motion, int(np.argmax(np.abs(self.torque)))
+        mean = np.trapezoid(self.torque, k.input) / (k.input[-1] - k.input[0])
+        return (
+            f"{k.model.name}: driven at {k.input_name} with {k.rate:g} {k.input_unit}/s\n"
+            f"  largest torque  {self.torque[i]:.6g} {self.unit} at {k.input[i]:.6g} "
+            f"{k.input_unit}\n  mean torque     {mean:.6g} {self.unit}\n"
+            f"  unique          {int(np.sum(self.unique))} of {len(self.unique)} multipliers"
+        )
+
+
+@host_only("compute the torque of numbers, or differentiate .motion.configurations(params)")
+def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> DrivingTorque:
+    """Torque or force that moves a mechanism through a range of its input at a constant rate, and
+    the forces of all constraints.
+
+        τ x′ = q′ᵀ (M v̇ − F),     Aᵀ λ = M v̇ − F − τ ∂x/∂q
+
+    The torque is unique, whether or not rows are redundant: it follows from the power of the one
+    motion that is left.
+
+    Args:
+        model, input, over: as in `zw.kinematics`; one input.
+        rate: rate of the input [unit/s], constant; 0 is approached by a small one.
+        options: all others of `zw.kinematics`.
+
+    Returns:
+        A `DrivingTorque`: `.torque`, `.power`, `.by_constraint`, `.motion`.
+
+    Raises:
+        ModelError: as `zw.kinematics`; for nonideal constraints, whose forces depend on the
+            reactions; and for several inputs.
+    """
+    motion = kinematics(model, input, over, rate=rate, **options)
+    held = motion.model
+    last = held.constraints.names[-1]
+    if last != f"input {motion.input_name}":
+        raise ModelError("driving_torque: input is expected to be one coordinate or joint.")
+    nonideal = [c.name for c in held.constraints.members if c.nonideal is not None]
+    if nonideal:
+        raise ModelError(
+            f"driving_torque: constraint {nonideal[0]!r} is nonideal; its force depends on the "
+            "reactions: use zw.inverse_dynamics."
+        )
+    dynamics = held.dynamics(motion.params, Proximal())
+    slices, torque, inertia, multipliers, matrices = held.constraints.row_slices, [], [], [], []
+    unique = np.ones(held.constraints.m - 1, bool)
+    for i, (q, t) in enumerate(zip(motion.q, motion.input, strict=True)):
+        v, a = motion.v[i], motion.a[i]
+        # F at the time at which the input is there
+        when = np.float64((t - motion.input[0]) / motion.rate)
+        at = evaluate(dynamics, State(q, v, np.float64(t)))  # type: ignore[arg-type]
+        force = np.asarray(dynamics.system.force(q, v, when, dynamics.p))
+        push = dense_mass(np.asarray(at.M)) @ a
+        along = rates_at(dynamics, q, t)[0]
+        inertia.append(along @ push)
+        torque.append(along @ (push - force))
+        A = np.asarray(at.A)
+        load = push - force - torque[-1] * A[slices[last]][0]
+        rows = np.delete(A, slices[last], axis=0)
+        length = np.linalg.norm(rows, axis=1)
+        unit = np.where(length > 0, length, 1.0)
+        multipliers.append(np.linalg.lstsq((rows / unit[:, None]).T, load, rcond=1e-9)[0] / unit)
+        matrices.append(rows)
+        unique &= _unique(rows / unit[:, None])
+    by_constraint = {
+        name: np.array([A[s].T @ x[s] for A, x in zip(matrices, multipliers, strict=True)])
+        for name, s in slices.items()
+        if name != last
+    }
+    tau = np.array(torque)
+    return DrivingTorque(
+        motion,
+        tau,
+        np.array(inertia),
+        tau * motion.rate,
+        np.array(multipliers),
+        unique,
+        by_constraint,
+    )
+
+
+def _unique(rows: np.ndarray) -> np.ndarray:
+    U, sigma, _ = np.linalg.svd(rows)
+    null = U[:, int(np.sum(sigma > 1e-9 * sigma[0])) :]
+    return ~np.any(np.abs(null) > 1e-6, axis=1)

@@ -1,0 +1,368 @@
+"""`zw.equilibrium`: where forces balance, at rest or in a steady motion."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.analysis.balance_problem import Point, Problem
+from zwang.analysis.balance_search import has_potential, minimum, nearest
+from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
+from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.analysis.symmetry import Symmetries, direction, symmetries
+from zwang.analysis.tangent_space import Rows
+from zwang.arguments import choice, host_only, instance, known, labels
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from zwang.analysis.linearize import Linearization
+    from zwang.plots import Picture
+
+ACCEPTED = 1e-9
+"""Largest unbalanced force, relative to the forces that there are, that is taken for none."""
+UNIQUE = 1e-6
+"""Largest share of a constraint in a dependency of rows that counts as none."""
+FIND = ("minimum", "nearest")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """What `zw.equilibrium` found; `str()` prints it.
+
+    Attributes:
+        model, t: the model and the time [s].
+        q, v: the state; v is zero at rest.
+        params: parameters that differ from the model's, those that were found included.
+        inputs: values of the parameters that were found, by name.
+        multipliers: λ, shape (m,), of least norm where rows are redundant.
+        constraint_force: generalized force of each constraint, by name, shape (nv,).
+        unique: whether that force is determined, by name.
+        gradient: unbalanced part of the forces in the tangent space, `Wᵀ (M v̇ − F)`.
+        residual: its size relative to the forces that there are.
+        stiffness: eigenvalues of the reduced Hessian of the potential in the mass metric [1/s²],
+            the least first; None in a steady motion, or where forces have no potential.
+    """
+
+    model: Model
+    q: np.ndarray
+    v: np.ndarray
+    t: float
+    params: PyTree
+    inputs: dict[str, float]
+    multipliers: np.ndarray
+    constraint_force: dict[str, np.ndarray]
+    unique: dict[str, bool]
+    gradient: np.ndarray
+    residual: float
+    stiffness: np.ndarray | None
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is a steady motion rather than rest."""
+        return bool(np.any(self.v))
+
+    @functools.cached_property
+    def linearization(self) -> Linearization:
+        """`zw.linearize` at the state, without inputs."""
+        from zwang.analysis.linearize import linearize
+
+        return linearize(self.model, self.q, self.v, t=self.t, params=self.params)
+
+    @functools.cached_property
+    def stable(self) -> bool:
+        """Whether small deviations stay small: by the reduced Hessian where it decides, else by the
+        eigenvalues of the linearization.
+
+        A strict minimum of the potential is stable (Lagrange and Dirichlet); where the Hessian has
+        a negative eigenvalue, gyroscopic forces may still hold the state, which eigenvalues tell.
+        """
+        K = self.stiffness
+        if K is not None and len(K) and K[0] > 1e-9 * abs(K[-1]) and not self._pushes():
+            return True
+        return self.linearization.stable
+
+    def _pushes(self) -> bool:
+        """Whether forces that depend on v feed energy in, at three small random velocities."""
+        dynamics, random = dynamics_of(self.model, self.params), np.random.default_rng(1788)
+        here = placed(self.model, dynamics, self.q, None, self.t, "equilibrium")
+        at_rest = solve(dynamics, here)
+        for _ in range(3):
+            v = 1e-4 * at_rest.tangent.W @ random.standard_normal(at_rest.tangent.W.shape[1])
+            moving = solve(dynamics, State(here.q, jnp.asarray(v), here.t))
+            power = v @ (moving.local.F - at_rest.local.F)
+            if power > 1e-7 * np.linalg.norm(v) ** 2:
+                return True
+        return False
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """State, multipliers, forces and stiffness with their names."""
+        import xarray as xr
+
+        system, names = self.model.system, list(self.constraint_force)
+        forces = np.array([self.constraint_force[x] for x in names]).reshape(-1, system.nv)
+        data: dict[str, Any] = {
+            "q": ("coordinate", self.q),
+            "v": ("velocity", self.v),
+            "multipliers": ("row", self.multipliers),
+            "constraint_force": (("constraint", "velocity"), forces),
+            "unique": ("constraint", np.array([self.unique[x] for x in names], bool)),
+        }
+        if self.stiffness is not None:
+            data["stiffness"] = ("direction", self.stiffness, {"units": "1/s2"})
+        labels = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
+        if names:
+            labels["constraint"] = names
+        return xr.Dataset(
+            data,
+            labels,
+            {
+                "model": self.model.name,
+                "t": self.t,
+                "residual": self.residual,
+                "stable": int(self.stable),
+                **{f"input {k}": x for k, x in self.inputs.items()},
+            },
+        )
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self) -> Picture:
+        """The eigenvalues of the linearization in the complex plane."""
+        return self.linearization.plot()
+
+    def __str__(self) -> str:
+        from zwang.analysis.tables import equilibrium_lines
+
+        return "\n".join(equilibrium_lines(self))
+
+
+@host_only("find the equilibrium before, at the numbers of one model")
+def equilibrium(
+    model: Model,
+    q,
+    *,
+    v=None,
+    t: float = 0.0,
+    params: PyTree = None,
+    inputs: Sequence[str] = (),
+    hold: Sequence[str] = (),
+    find: str = "minimum",
+) -> Equilibrium:
+    """The state near a guess where forces balance, at rest or in a steady motion.
+
+        Wᵀ F = 0,  φ = 0  at rest;    Wᵀ (M v̇ − F) = 0,  φ = ψ = 0  along a symmetry
+
+    W is a basis of the kernel of the constraint matrix, orthonormal in the mass metric: what is
+    left of F is the force of the constraints.
+
+    Args:
+        model: the model; with a servo, its closed loop.
+        q: guess of the coordinates, shape (nq,).
+        v: guess of the velocities in a steady motion (a disk that rolls, a governor that turns),
+            shape (nv,); at rest if left out. The rates of the symmetries that it moves along are
+            kept if the balance can be met by q alone.
+        t: time [s], held.
+        params: parameters that differ from the model's.
+        inputs: names of parameters that are unknown too (trim); q stays as it is if they suffice.
+        hold: names of coordinates and velocities that keep the value given.
+        find: "minimum" goes downhill to a minimum of the potential, which is stable, if the forces
+            have one and nothing is held or unknown; "nearest" takes the zero of the forces that is
+            nearest, also an unstable one. In a steady motion it is always the nearest.
+
+    Raises:
+        ModelError: if no balance is found, with the coordinate that is farthest from it; for an
+            unknown name, Coulomb friction, or a v that no symmetry of the model explains.
+
+    Example:
+        >>> rest = zw.equilibrium(model, q=[0.3, -0.2])
+        >>> print(rest, rest.stable)
+    """
+    instance(model, Model, "equilibrium: model", "a zw.Model")
+    choice(find, "find", FIND)
+    acting = chosen_inputs(model, params, labels(inputs, "inputs"))
+    if acting.actuation is not None:
+        raise ModelError(
+            "equilibrium: inputs that are found must be parameters of the model; "
+            f"{acting.names[-1]!r} is a velocity. Let a parameter be the force along it."
+        )
+    problem, start = _started(model, q, v, t, params, hold, acting)
+    searched = not (problem.symmetric is not None or acting.names or hold)
+    if find == "minimum" and searched and has_potential(start):
+        at = minimum(problem, start)
+    else:
+        at = _nearest(problem, start, bool(hold))
+    _refuse_unbalanced(model, problem, at)
+    return as_equilibrium(model, problem, at, params)
+
+
+def _started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Problem, Point]:
+    """The equations, and the guess put on the constraints."""
+    dynamics = dynamics_of(model, params)
+    steady = v is not None and bool(np.any(np.asarray(v)))
+    state = placed(model, dynamics, q, v if steady else None, t, "equilibrium")
+    refuse_friction(model, dynamics, state)
+    found, rates = None, np.zeros(0)
+    if steady:
+        here = solve(dynamics, state)
+        found = symmetries(dynamics, here)
+        rates = _rates(model, here, found)
+    problem = Problem(dynamics, float(t), found, acting, *_held(model, state, hold))
+    start = problem.at(state.q, rates, acting.nominal)
+    if start is None:
+        raise ModelError(
+            f"{model.name}: forces or constraints are no numbers at the given q; start elsewhere."
+        )
+    return problem.scaled(start), start
+
+
+def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Problem, Point]:
+    """The equations with one more unknown, a parameter or a velocity by name, and the balance
+    nearest to a guess at its present value.
+    """
+    own = model.params if isinstance(model.params, dict) else {}
+    velocities = model.system.velocities
+    known(over, [*map(str, own), *velocities], f"over: {model.name} has no parameter or velocity")
+    if over in own:
+        acting = chosen_inputs(model, params, [over])
+        if len(acting.names) != 1:
+            raise ModelError(f"over: parameter {over!r} is an array, expected a number.")
+        problem, start = _started(model, q, v, t, params, hold, acting)
+    else:
+        if v is None or not np.any(np.asarray(v)):
+            raise ModelError(f"over: {over!r} is a velocity, which needs a steady motion: give v.")
+        problem, start = _started(model, q, v, t, params, hold, Inputs(model))
+        i = velocities.index(over)
+        problem = dataclasses.replace(problem, driven=i)
+        start = problem.at(start.q, start.gamma, [start.v[i]])
+        assert start is not None
+    free = np.ones(start.Y.shape[1] + len(start.gamma) + 1, bool)
+    free[-1] = False
+    if over in own:
+        free[start.Y.shape[1] :] = False  # rates of symmetries stay while a parameter changes
+    at = nearest(problem, start, free)
+    _refuse_unbalanced(model, problem, at)
+    return problem, at
+
+
+def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
+    """Rates of the symmetries that come nearest to the velocities of the guess."""
+    s, none = here.state, np.zeros(here.dynamics.system.nv)
+    if found.base is None:
+        raise ModelError(
+            f"{model.name} depends on time in a way that no symmetry makes up for, so it has no "
+            "steady motion; leave v out for an equilibrium at the given time."
+        )
+    nv = len(none)
+    moved = found.directions(here.dynamics, s, none)[:nv]
+    left = np.asarray(s.v) - direction(here.dynamics, s, none, found.base)[:nv]
+    rates = np.linalg.lstsq(moved, left, rcond=1e-10)[0]
+    error = left - moved @ rates
+    if np.linalg.norm(error) > 0.5 * np.linalg.norm(s.v):
+        worst = model.system.velocities[int(np.argmax(np.abs(error)))]
+        raise ModelError(
+            f"{model.name}: no symmetry of the model moves the state by the given v ({worst!r} is "
+            "off most), so that no steady motion is near; a steady motion is one in which nothing "
+            "changes but coordinates that the equations do not depend on."
+        )
+    return rates
+
+
+def _held(model: Model, state, hold) -> tuple[dict[int, float], dict[int, float]]:
+    """Entries of q and v that keep their values; a velocity that has a coordinate's name is
+    "x rate".
+    """
+    system = model.system
+    q, v = list(system.coordinates), list(system.velocities)
+    held_q, held_v = {}, {}
+    for name in labels(hold, "hold"):
+        rate = name.removesuffix(" rate")
+        if name in q:
+            held_q[q.index(name)] = float(state.q[q.index(name)])
+        elif rate in v:
+            held_v[v.index(rate)] = float(state.v[v.index(rate)])
+        else:
+            known(name, [*q, *v], f"hold: {model.name} has no coordinate or velocity")
+    return held_q, held_v
+
+
+def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
+    """`nearest` with as few unknowns as suffice: parameters, then coordinates, then rates."""
+    ny, k, n = start.Y.shape[1], len(start.gamma), len(start.mu)
+    places = np.repeat([0, 1, 2], [ny, k, n])
+    stages = [(2,)] if n and not problem.held_q else []
+    stages += [(0, 2), (0, 1, 2)] if k else [(0, 2)]
+    at = start
+    for stage in stages[-1:] if everything else stages:
+        at = nearest(problem, start, np.isin(places, stage))
+        if np.linalg.norm(problem.residual(at)) < ACCEPTED:
+            return at
+    return at
+
+
+def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
+    left = float(np.linalg.norm(problem.residual(at)))
+    if left < ACCEPTED:
+        return
+    worst = model.system.velocities[int(np.argmax(np.abs(at.W @ at.gradient)))]
+    raise ModelError(
+        f"{model.name}: no balance of forces was found from this guess: a part of {left:.1e} of "
+        f"the forces is left, most of it along {worst!r}; start closer, let a parameter be found "
+        "by inputs=, or check whether the forces can balance at all."
+    )
+
+
+def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:
+    """The result at a trial that balances."""
+    constraints, names = problem.dynamics.constraints, problem.acting.names
+    rows = Rows(at.local.A, at.metric)
+    null = rows.dependencies
+    forces, unique = {}, {}
+    for name, own in constraints.row_slices.items():
+        forces[name] = at.local.A[own].T @ at.multipliers[own]
+        unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= UNIQUE))
+    given = dict(params) if isinstance(params, dict) else params
+    if problem.acting.parameters:
+        given = _with_entries(model, params, problem.acting, at.mu)
+    potential = problem.symmetric is None and has_potential(at)
+    K = at.stiffness
+    return Equilibrium(
+        model,
+        at.q,
+        at.v,
+        problem.t,
+        given,
+        dict(zip(names, map(float, at.mu), strict=False)),
+        at.multipliers,
+        forces,
+        unique,
+        at.gradient,
+        float(np.linalg.norm(problem.residual(at))),
+        np.linalg.eigvalsh(0.5 * (K + K.T)) if potential else None,
+    )
+
+
+def _with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
+    """The parameters with those that were found in place."""
+    given = dict(params or {})
+    own = model.merged(params)
+    for (name, i), value in zip(acting.parameters, mu, strict=True):
+        x = np.array(given.get(name, own[name]), float)
+        x.reshape(-1)[i] = value
+        given[name] = x if x.ndim else float(x)
+    return given

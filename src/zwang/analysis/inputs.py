@@ -1,0 +1,146 @@
+"""What acts on a linearized model and what is looked at, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.constrained_state import ConstrainedState
+from zwang.arguments import labels, optional_function, real_array
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """The inputs of a linearization.
+
+    Attributes:
+        model: the model that they act on, without the servo whose actuators they are.
+        names: parameters first, forces after them.
+        directions: tangents of the parameters, a leading axis over inputs; None without any.
+        actuation: (q, t, p) → B of the forces, or an array; None without any.
+        nominal: value of each input; of forces zero.
+        parameters: name and index of the entry of each parameter.
+    """
+
+    model: Model
+    names: tuple[str, ...] = ()
+    directions: Any = None
+    actuation: Any = None
+    nominal: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    def matrix(self, here: ConstrainedState) -> np.ndarray:
+        """B of the forces, shape (nv, k)."""
+        nv, s = self.model.system.nv, here.state
+        if self.actuation is None:
+            return np.zeros((nv, 0))
+        if callable(self.actuation):
+            return np.asarray(self.actuation(s.q, s.t, here.dynamics.p))
+        return np.asarray(self.actuation)
+
+
+def chosen_inputs(model: Model, params, inputs: Any) -> Inputs:
+    """Inputs from what a user gives, see `zw.linearize`."""
+    nv = model.system.nv
+    if inputs is None or (isinstance(inputs, (list, tuple)) and not len(inputs)):
+        return Inputs(model)
+    actuation = getattr(inputs, "actuation_matrix", None)
+    if isinstance(inputs, AbstractControlLaw) and actuation is not None:
+        nu = inputs.checked(model.passive.dynamics())
+        return Inputs(model.passive, tuple(inputs.names(nu)), None, actuation, np.zeros(nu))
+    if isinstance(inputs, (np.ndarray, jax.Array)) or _is_matrix(inputs):
+        B = np.asarray(real_array(inputs, "inputs"))
+        if B.ndim != 2 or len(B) != nv:
+            raise ModelError(
+                f"inputs is an array of shape {B.shape}, expected ({nv}, nu): a row for each "
+                "velocity and a column for each input."
+            )
+        names = tuple(f"u{i}" for i in range(B.shape[1]))
+        return Inputs(model, names, None, B, np.zeros(B.shape[1]))
+    return _named(model, params, labels([inputs] if isinstance(inputs, str) else inputs, "inputs"))
+
+
+def _is_matrix(x) -> bool:
+    return isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
+
+
+def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
+    own = model.merged(params) if isinstance(model.params, dict) else {}
+    velocities = list(model.system.velocities)
+    unknown = [x for x in given if x not in own and x not in velocities]
+    if unknown:
+        known = [*map(str, own), *velocities]
+        raise ModelError(
+            f"inputs: {unknown[0]!r} is neither a parameter nor a velocity of {model.name}"
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    names, entries, tangents = [], [], []
+    for name in (x for x in given if x in own):
+        value = np.asarray(own[name], float)
+        for i in range(value.size):
+            names.append(name if value.ndim == 0 else f"{name}[{i}]")
+            entries.append((name, i))
+            unit = np.zeros(value.size)
+            unit[i] = 1.0
+            along = jnp.asarray(unit.reshape(value.shape))
+            tangents.append(_tangent(model, own, name, along))
+    nominal = [np.asarray(own[name], float).ravel()[i] for name, i in entries]
+    pushed = [velocities.index(x) for x in given if x not in own]
+    directions = None
+    if tangents:
+        directions = jax.tree_util.tree_map(lambda *x: jnp.stack(x), *tangents)
+    actuation = np.eye(len(velocities))[:, pushed] if pushed else None
+    names += [f"force on {velocities[i]}" for i in pushed]
+    return Inputs(
+        model,
+        tuple(names),
+        directions,
+        actuation,
+        np.array([*nominal, *np.zeros(len(pushed))]),
+        tuple(entries),
+    )
+
+
+def _tangent(model: Model, own: dict, name: str, along) -> Any:
+    """The parameters' own change, as functions get them, with one parameter."""
+    packed = lambda x: model.parameters({name: x})
+    return jax.jvp(packed, (jnp.asarray(own[name], float),), (along,))[1]
+
+
+def chosen_outputs(model: Model, outputs: Any) -> tuple[Callable, tuple[str, ...] | None]:
+    """A function (q, v, t, p) → y and the names of its entries, if they are known."""
+    system = model.system
+    if outputs is not None and callable(outputs):
+        return optional_function(outputs, "outputs", "(q, v, t, p) → y"), None  # type: ignore
+    rates = [f"{x} rate" if x in system.coordinates else x for x in system.velocities]
+    known = [*system.coordinates, *rates]
+    if outputs is None:
+        return Selected(tuple(range(len(known)))), tuple(known)
+    names = labels([outputs] if isinstance(outputs, str) else outputs, "outputs")
+    for name in names:
+        if name not in known:
+            raise ModelError(
+                f"outputs: {name!r} is neither a coordinate nor a velocity of {model.name}"
+                f"{did_you_mean(name, known)} A velocity that has a coordinate's name is written "
+                "'x rate'."
+            )
+    return Selected(tuple(known.index(x) for x in names)), names
+
+
+@dataclasses.dataclass(frozen=True)
+class Selected:
+    """Entries of (q, v); equal selections are one function, which compiles once."""
+
+    entries: tuple[int, ...]
+
+    def __call__(self, q, v, t, p):
+        return jnp.concatenate([q, v])[np.array(self.entries, int)]

@@ -1,0 +1,331 @@
+"""Position, velocity and acceleration analysis of a mechanism over its input, without dynamics."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.curve import Curve, FreedomError
+from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
+from zwang.analysis.path import Path, follow
+from zwang.analysis.subject import Quantity, Subject, course, subject_of, with_inputs
+from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
+from zwang.dynamics.drift.metric import dense_mass
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+TIME = "time"
+"""The input of a model whose own constraints depend on t."""
+OFF = 1e-6
+"""Relative distance of a start from prescribed inputs that is refused."""
+
+
+@host_only("follow the branch once, and use .configurations(params), which can be differentiated")
+def kinematics(
+    model,
+    input,
+    over,
+    *,
+    q=None,
+    params: PyTree = None,
+    rate: float = 1.0,
+    samples: int = 201,
+    output=(),
+    transmission=None,
+    trace=(),
+    at_limit: str = "stop",
+    at_singular: str = "straight",
+    bounds: str = "auto",
+) -> Kinematics:
+    """Configurations, velocities and accelerations of a mechanism over its input, on one branch.
+
+        φ(q) = 0,   x(q) = t        A q′ = −∂φ/∂t,   A q″ = b(q, q′)
+
+    The branch of the start is followed in steps that are certified by interval arithmetic: each
+    encloses exactly one configuration for every place along it, so that no step jumps to another
+    branch. Limit positions end or turn the path; singular configurations, where branches meet, are
+    located, reported and crossed along the smooth branch.
+
+    Args:
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
+            aside.
+        input: the name of a coordinate ("crank.angle") or of a joint; a function `(q, t, p)`;
+            several as a dictionary from names to functions of t; or "time" for a model whose own
+            constraints prescribe its motion.
+        over: first and last value of the input [its unit], or all values, monotone.
+        q: a configuration near the branch meant, shape (nq,); of a mechanism its start by default.
+        params: parameters that differ from the model's.
+        rate: rate of the input [unit/s], constant; velocities and accelerations refer to it.
+        samples: number of values where only two are given.
+        output: names or functions whose rates, mechanical advantage and dead points are asked for.
+        transmission: two angles, of coupler and output link, whose difference folded into [0, π/2]
+            is the transmission angle.
+        trace: points whose paths (coupler curves) are asked for: "body.point" of a mechanism, a
+            body, or functions.
+        at_limit: "stop", or "follow" the branch while the input turns back.
+        at_singular: "straight" or "stop".
+        bounds: how the second derivatives of the constraints are bounded along a step: "interval",
+            which certifies it; "sampled" at random places, which does not; "auto" takes intervals
+            unless the coordinates are those of rotations in space, where boxes are wide and steps
+            short.
+
+    Returns:
+        A `Kinematics`: `.q`, `.v`, `.a` over `.input`, `.limits`, `.dead_points`, `.singular`;
+        prints, plots and saves.
+
+    Raises:
+        ModelError: for unknown names, a number of inputs that does not fit the degrees of freedom,
+            nonholonomic constraints, or a start that is not on the branch.
+
+    Reference: Kearfott and Xing (1994), SIAM J. Numer. Anal. 31, 892-914 (steps); Gosselin and
+        Angeles (1990), IEEE Trans. Robot. Autom. 6, 281-290 (kinds of singularities).
+    """
+    choice(at_limit, "kinematics: at_limit", ("stop", "follow"))
+    choice(at_singular, "kinematics: at_singular", ("straight", "stop"))
+    choice(bounds, "kinematics: bounds", ("auto", "interval", "sampled"))
+    rate = number(rate, "kinematics: rate")
+    if rate == 0:
+        raise ModelError("kinematics: rate is 0, expected the rate of an input that moves.")
+    wanted = _values(over, samples)
+    own = isinstance(input, str) and input == TIME
+    subject = subject_of(
+        model, q, params, "kinematics", t=wanted[0] if own else 0.0, keep_drives=own
+    )
+    inputs = _inputs(subject, input, wanted[0])
+    held = with_inputs(subject.model, inputs) if inputs else subject.model
+    dynamics = held.dynamics(params, Proximal())
+    outputs = [subject.quantity(x, "kinematics: output") for x in _several(output, "output")]
+    plain = held.system.velocity_map is None and held.system.retract is None
+    bounded = bounds == "interval" or (bounds == "auto" and plain)
+    ways = {"at_limit": at_limit, "at_singular": at_singular}
+    path = _followed(subject, dynamics, inputs, wanted, outputs, bounded, ways)
+    if not path.q:
+        raise ModelError(
+            f"{held.name}: the input cannot reach {wanted[0]:g} on this branch: the path "
+            f"{_ended(path)}."
+        )
+    found = _analyzed(subject, held, dynamics, path, inputs, rate, outputs)
+    return dataclasses.replace(
+        found,
+        transmission=_transmission(subject, dynamics, path, transmission),
+        traces=_traces(subject, dynamics, found, rate, trace),
+    )
+
+
+def _values(over, samples: int) -> np.ndarray:
+    values = np.asarray(real_array(over, "kinematics: over"), float)
+    if values.ndim != 1 or len(values) < 2 or not np.all(np.isfinite(values)):
+        raise ModelError(
+            "kinematics: over is expected to be the first and the last value of the input, such as "
+            "(0, 6.28), or all values."
+        )
+    if len(values) == 2:
+        samples = count(samples, "kinematics: samples", least=2)
+        values = np.linspace(values[0], values[1], samples)
+    step = np.diff(values)
+    if not (np.all(step > 0) or np.all(step < 0)):
+        raise ModelError("kinematics: the values of over neither increase nor decrease throughout.")
+    return values
+
+
+def _several(given, what: str) -> tuple:
+    """One name or function, or several."""
+    if isinstance(given, str) or callable(given):
+        return (given,)
+    return listed(given, f"kinematics: {what}", "names or functions")
+
+
+def _inputs(subject: Subject, given, first: float) -> tuple[tuple[Quantity, Callable | None], ...]:
+    if isinstance(given, str) and given == TIME:
+        return ()
+    if not isinstance(given, Mapping):
+        return ((subject.quantity(given, "kinematics: input"), None),)
+    mapping(given, "kinematics: input", '{"left.angle": lambda t: t}')
+    found = []
+    for name, course_of in given.items():
+        quantity = subject.quantity(name, "kinematics: input")
+        if not callable(course_of):
+            value = float(number(course_of, f"kinematics: input {name!r}"))
+            course_of = Constant(value)
+        found.append((quantity, course_of))
+    return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """An input that is held; equal to another one of the same value."""
+
+    value: float
+
+    def __call__(self, t):
+        return self.value + 0.0 * t
+
+
+def _followed(
+    subject: Subject, dynamics: Dynamics, inputs, wanted, outputs, bounded: bool, ways: dict
+) -> Path:
+    """The path through the wanted values, after the one from the start to the first of them."""
+    q, name = subject.q, subject.model.name
+    single = len(inputs) == 1 and inputs[0][1] is None
+    t = _value(inputs[0][0], dynamics, q, wanted[0]) if single else float(wanted[0])
+    curve = Curve(dynamics, scales(dynamics, q, t), bounded)
+    _refuse_off(subject, dynamics, inputs, q, t)
+    try:
+        # a unit of t is as long as what it moves
+        speed = np.linalg.norm((frame := curve.frame(q, t)).point.tangent[:-1])
+        slope = abs(frame.point.tangent[-1])
+        scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
+        curve = Curve(dynamics, scale, bounded)
+        watch = tuple(Watched(x, curve) for x in outputs)
+        if t != wanted[0]:
+            approach = follow(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
+            if not approach.q:
+                return approach
+            q, t = approach.q[-1], float(wanted[0])
+        return follow(curve, q, t, wanted, watch=watch, **ways)
+    except FreedomError as error:
+        raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
+
+
+def scales(dynamics: Dynamics, q, t) -> np.ndarray:
+    """Length of one unit of each direction of velocities: 1/√M_ii, 1 on average; of t 1."""
+    nv = dynamics.system.nv
+    state = State(np.asarray(q), np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
+    mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
+    heavy = mass > 1e-12 * np.max(mass, initial=0.0)
+    if not np.any(heavy):
+        return np.ones(nv + 1)
+    scale = np.sqrt(np.mean(mass[heavy]) / np.where(heavy, mass, np.mean(mass[heavy])))
+    return np.append(scale, 1.0)
+
+
+def _value(quantity: Quantity, dynamics: Dynamics, q, t) -> float:
+    still = np.zeros(dynamics.system.nv)
+    return float(course(quantity, dynamics, q, still, still, t)[0])
+
+
+def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
+    """Raise if a start does not have the values that several inputs prescribe for it."""
+    for quantity, wanted in inputs:
+        if wanted is None:
+            continue
+        value, asked = _value(quantity, dynamics, q, t), float(wanted(jnp.asarray(t)))
+        if abs(value - asked) > OFF * (1 + abs(asked)):
+            raise ModelError(
+                f"{subject.model.name}: input {quantity.name!r} is {value:.6g} at the start, but "
+                f"{asked:.6g} is prescribed for {t:g}: give a q that has it (zw.assembly_modes "
+                "lists all)."
+            )
+
+
+def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics, held: bool) -> str:
+    if not error.freedom:
+        return f"{name}: the mechanism is locked: no motion is left with the input given."
+    velocities = dynamics.system.velocities
+    size = np.linalg.norm(error.free[:, :-1], axis=0)
+    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > 1e-6]
+    return (
+        f"{name}: {error.freedom - 1} degrees of freedom are left with the input given, in "
+        f"{', '.join(map(repr, free))}; a mechanism needs as many inputs as degrees of freedom: "
+        'give a dictionary, input={"a.angle": lambda t: t, "b.angle": 0.5}.'
+    )
+
+
+def _ended(path: Path) -> str:
+    return {
+        "limit": f"ends at a limit position at {path.limits[-1].t:.6g}" if path.limits else "",
+        "singular": "ends at a singular configuration",
+        "lost": "comes to a configuration that no step gets past",
+    }.get(path.ended, "ends before")
+
+
+# --- velocities, accelerations, and what follows from them
+
+
+def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
+    """q′ and q″ as velocities and accelerations per unit of t, shapes (nv,)."""
+    still = np.zeros(dynamics.system.nv)
+    state = State(np.asarray(q), still, np.float64(t))  # type: ignore[arg-type]
+    at = evaluate(dynamics, state)
+    A = np.asarray(at.A)
+    length = np.linalg.norm(A, axis=1)
+    unit = np.where(length > 1e-12 * np.max(length, initial=0.0), length, 1.0)
+    solve = lambda r: np.linalg.lstsq(A / unit[:, None], r / unit, rcond=1e-9)[0]
+    v = solve(-np.asarray(at.psi))
+    there = evaluate(dynamics, State(np.asarray(q), v, np.float64(t)))  # type: ignore[arg-type]
+    return v, solve(np.asarray(there.b))
+
+
+def _analyzed(
+    subject: Subject, held: Model, dynamics: Dynamics, path: Path, inputs, rate, outputs
+) -> Kinematics:
+    found = [rates_at(dynamics, q, t) for q, t in zip(path.q, path.t, strict=True)]
+    v, a = (np.array([x[i] for x in found]) for i in (0, 1))
+    columns = [
+        [course(x, dynamics, *at) for at in zip(path.q, v, a, path.t, strict=True)] for x in outputs
+    ]
+    single = len(inputs) == 1 and inputs[0][1] is None
+    return Kinematics(
+        model=held,
+        params=subject.params,
+        input_name=inputs[0][0].name if single else "t" if inputs else TIME,
+        input_unit=inputs[0][0].unit if single else "s" if not inputs else "",
+        rate=float(rate),
+        input=np.array(path.t),
+        q=np.array(path.q),
+        v=v * rate,
+        a=a * rate**2,
+        outputs=tuple(
+            Trace(x.name, x.unit, *_scaled(column, rate))
+            for x, column in zip(outputs, columns, strict=True)
+        ),
+        limits=tuple(path.limits),
+        dead_points={
+            x.name: tuple((p.t, p.q) for p in zeros)
+            for x, zeros in zip(outputs, path.zeros, strict=True)
+        },
+        singular=tuple(path.meetings),
+        certified=path.certified,
+        steps=path.steps,
+        ended=path.ended,
+    )
+
+
+def _scaled(column, rate: float) -> tuple[np.ndarray, ...]:
+    y, dy, ddy = (np.array([x[i] for x in column]) for i in range(3))
+    return y, dy * rate, ddy * rate**2
+
+
+def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np.ndarray | None:
+    """The angle of two links folded into [0, π/2], shape (n,)."""
+    if given is None:
+        return None
+    pair = listed(given, "kinematics: transmission", "two angles")
+    if len(pair) != 2:
+        raise ModelError(
+            "kinematics: transmission is expected to be two angles, of the coupler and of the "
+            'output link, such as ("coupler.angle", "rocker.angle").'
+        )
+    angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
+    ends = zip(path.q, path.t, strict=True)
+    apart = np.array([[_value(x, dynamics, q, t) for x in angles] for q, t in ends])
+    return np.abs(np.arcsin(np.abs(np.sin(apart[:, 0] - apart[:, 1]))))
+
+
+def _traces(subject: Subject, dynamics: Dynamics, found: Kinematics, rate, trace) -> tuple:
+    points = [subject.point(x, "kinematics: trace") for x in _several(trace, "trace")]
+    v, a = found.v / rate, found.a / rate**2
+    ways = list(zip(found.q, v, a, found.input, strict=True))
+    return tuple(
+        Trace(x.name, x.unit, *_scaled([course(x, dynamics, *at) for at in ways], rate))
+        for x in points
+    )

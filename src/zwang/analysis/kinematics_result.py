@@ -1,0 +1,271 @@
+"""What `zw.kinematics` returns: a table over the input that prints, plots and saves."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.curve import Curve, Point
+from zwang.analysis.path import Limit, Meeting
+from zwang.analysis.subject import Quantity, course
+from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import MODEL_UNITS, per_second
+from zwang.plots import Curve as Line
+from zwang.plots import Mark, Panel, Picture
+from zwang.simulation.results.saving import save
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST_LINES = 12
+"""Most curves in a panel."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Watched:
+    """Rate of a quantity along a curve's tangent, whose zeros are its dead points."""
+
+    quantity: Quantity
+    curve: Curve
+
+    def __call__(self, point: Point) -> float:
+        dynamics, still = self.curve.dynamics, np.zeros(len(point.tangent) - 1)
+        along = point.tangent * self.curve.scale
+        moved = course(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]
+        alone = course(self.quantity, dynamics, point.q, still, still, point.t)[1]
+        return float(moved - alone + along[-1] * alone)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trace:
+    """A quantity over the samples: a number, shape (n,), or a place, shape (n, d), with its rate
+    and acceleration.
+    """
+
+    name: str
+    unit: str
+    value: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Kinematics:
+    """Configurations of a mechanism over its input, on one branch; `str()` prints a summary.
+
+    Attributes:
+        model: the model with its input as a constraint.
+        params: parameters that differ from the model's.
+        input_name, input_unit: of the input.
+        rate: rate of the input [unit/s].
+        input: values of the input, shape (n,).
+        q, v, a: coordinates, velocities and accelerations, shapes (n, nq), (n, nv), (n, nv).
+        outputs, traces: quantities and points that were asked for, a `Trace` each.
+        transmission: transmission angle [rad], shape (n,), or None.
+        limits: limit positions, where the input turns back (singularities of the second kind: the
+            mechanism can move while the input is held).
+        dead_points: by output, the pairs of input and q where the output's rate vanishes
+            (singularities of the first kind: the output cannot drive the input).
+        singular: singular configurations, where branches may meet.
+        certified: whether every step between singular configurations was proven to stay on its
+            branch.
+        steps: certified steps.
+        ended: why the path ended: "range", "limit", "singular", "closed" or "lost".
+    """
+
+    model: Model
+    params: PyTree
+    input_name: str
+    input_unit: str
+    rate: float
+    input: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    outputs: tuple[Trace, ...]
+    limits: tuple[Limit, ...]
+    dead_points: dict[str, tuple[tuple[float, np.ndarray], ...]]
+    singular: tuple[Meeting, ...]
+    certified: bool
+    steps: int
+    ended: str
+    transmission: np.ndarray | None = None
+    traces: tuple[Trace, ...] = ()
+
+    def output(self, name: str) -> Trace:
+        """An output or a traced point by name."""
+        return next(x for x in (*self.outputs, *self.traces) if x.name == name)
+
+    @property
+    def mechanical_advantage(self) -> dict[str, np.ndarray]:
+        """Force on each output over force on the input, without friction and inertia: input rate
+        over output rate, shape (n,); infinite at a dead point.
+        """
+        with np.errstate(divide="ignore"):
+            return {x.name: self.rate / x.rate for x in self.outputs if x.rate.ndim == 1}
+
+    def configurations(self, params: PyTree) -> Any:
+        """The coordinates at the same inputs as a function of parameters, shape (n, nq); inside
+        `jax.grad`, `jax.jacfwd` and `jit`.
+
+            q(p) = q* − A⊕ φ(q*, p)
+
+        One step of Newton's iteration from what was found, which has the exact value and first
+        derivatives at the parameters of this result.
+
+        Args:
+            params: as in `zw.kinematics`.
+        """
+        model = self.model
+        dynamics = model.dynamics(params, Proximal())
+        p, system = dynamics.p, dynamics.system
+
+        def moved(q, t):
+            phi = model.constraints.position_residual(q, t, p)
+            A = jax.lax.stop_gradient(dynamics.constraints.matrix(q, jnp.zeros(system.nv), t, p))
+            length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
+            step = jnp.linalg.pinv(A / length[:, None], rtol=1e-9) @ (phi / length)
+            return system.move(q, -step, t, p)
+
+        return jax.vmap(moved)(jnp.asarray(self.q), jnp.asarray(self.input))
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """Everything by name: dimensions `sample`, `coordinate`, `velocity`, `output`."""
+        import xarray as xr
+
+        system, advantage = self.model.system, self.mechanical_advantage
+        data: dict[str, Any] = {
+            "input": ("sample", self.input, {"units": self.input_unit or MODEL_UNITS}),
+            "q": (("sample", "coordinate"), self.q),
+            "v": (("sample", "velocity"), self.v),
+            "a": (("sample", "velocity"), self.a),
+        }
+        coords: dict[str, Any] = {
+            "coordinate": list(system.coordinates),
+            "coordinate_unit": ("coordinate", list(system.units)),
+            "velocity": list(system.velocities),
+        }
+        plain = [x for x in self.outputs if x.value.ndim == 1]
+        if plain:
+            coords["output"] = [x.name for x in plain]
+            coords["output_unit"] = ("output", [x.unit for x in plain])
+            for what in ("value", "rate", "acceleration"):
+                name = "output" if what == "value" else f"output_{what}"
+                columns = np.column_stack([getattr(x, what) for x in plain])
+                data["output_value" if what == "value" else name] = (("sample", "output"), columns)
+            columns = np.column_stack([advantage[x.name] for x in plain])
+            data["mechanical_advantage"] = (("sample", "output"), columns)
+        if self.transmission is not None:
+            data["transmission_angle"] = ("sample", self.transmission, {"units": "rad"})
+        for x in self.traces:
+            for what in ("value", "rate", "acceleration"):
+                label = x.name if what == "value" else f"{x.name} {what}"
+                data[label] = (("sample", f"axis{x.value.shape[-1]}"), getattr(x, what))
+        attrs = {
+            "model": self.model.name,
+            "input": self.input_name,
+            "rate": self.rate,
+            "certified": int(self.certified),
+            "ended": self.ended,
+            "limits": [x.t for x in self.limits],
+            "singular": [x.t for x in self.singular],
+        }
+        return xr.Dataset(data, coords, attrs)
+
+    def save(self, path: FilePath | str) -> FilePath:
+        """Write the dataset as NetCDF (.nc)."""
+        return save(self.dataset, path, (".nc",))
+
+    def plot(self) -> Picture:
+        """Outputs, or coordinates where there are none, with their rates, transmission angle and
+        mechanical advantage over the input; limits and singular configurations are marked.
+        """
+        system, marks = self.model.system, []
+        if self.limits:
+            marks.append(Mark([x.t for x in self.limits], ["limit"] * len(self.limits)))
+        if self.singular:
+            names = ["singular"] * len(self.singular)
+            marks.append(Mark([x.t for x in self.singular], names, dash=(0.9, 1.8)))
+        panels = []
+        if self.outputs:
+            for x in (x for x in self.outputs if x.value.ndim == 1):
+                unit = x.unit or MODEL_UNITS
+                panels.append(Panel([Line(self.input, x.value)], f"{x.name} [{unit}]"))
+                label = f"its rate [{per_second(x.unit) or MODEL_UNITS}]"
+                panels.append(Panel([Line(self.input, x.rate)], label))
+                clipped = np.clip(self.mechanical_advantage[x.name], -20, 20)
+                panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
+        else:
+            for unit in dict.fromkeys(system.units):
+                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LINES]
+                lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
+                panels.append(Panel(lines, f"q [{unit or MODEL_UNITS}]"))
+        if self.transmission is not None:
+            line = Line(self.input, np.degrees(self.transmission))
+            panels.append(Panel([line], "transmission [deg]", limits=(0.0, 90.0)))
+        panels = [dataclasses.replace(x, marks=marks) for x in panels]
+        xlabel = f"{self.input_name} [{self.input_unit or MODEL_UNITS}]"
+        return Picture(panels, xlabel, self.model.name)
+
+    def plot_traces(self, axes: tuple[int, int] = (0, 1)) -> Picture:
+        """Paths of the traced points (coupler curves) to one scale; `axes` chooses two of space."""
+        i, j = axes
+        lines = [Line(x.value[:, i], x.value[:, j], x.name, dot=True) for x in self.traces]
+        unit = self.traces[0].unit if self.traces else ""
+        letters = "xyz"
+        panel = Panel(lines, f"{letters[j]} [{unit or MODEL_UNITS}]")
+        label = f"{letters[i]} [{unit or MODEL_UNITS}]"
+        return Picture([panel], label, self.model.name, height=4.0, equal=True)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def _lines(k: Kinematics):
+    unit = f" {k.input_unit}" if k.input_unit else ""
+    yield (
+        f"{k.model.name}: {len(k.input)} configurations over {k.input_name} from "
+        f"{k.input[0]:.6g} to {k.input[-1]:.6g}{unit}"
+    )
+    proof = "every step certified" if k.certified else "not certified: steps judged by samples"
+    yield f"  branch            {k.steps} steps, {proof}"
+    yield f"  ended             {ENDINGS[k.ended]}"
+    for x in k.limits:
+        kind = "largest" if x.maximum else "smallest"
+        yield f"  limit position    {k.input_name} = {x.t:.10g}{unit}, its {kind} value"
+    for name, points in k.dead_points.items():
+        for t, _ in points:
+            yield f"  dead point        {name} stands still at {k.input_name} = {t:.10g}{unit}"
+    for x in k.singular:
+        yield (
+            f"  singular          branches may meet at {k.input_name} = {x.t:.10g}{unit}; the "
+            "path goes straight on (zw.branches shows all)"
+        )
+    if k.transmission is not None:
+        low, high = np.degrees([k.transmission.min(), k.transmission.max()])
+        yield f"  transmission      {low:.1f} to {high:.1f} deg"
+    for x in k.outputs:
+        if x.value.ndim == 1:
+            yield (
+                f"  {x.name:<17} {x.value.min():.6g} to {x.value.max():.6g} {x.unit}, rate "
+                f"{x.rate.min():.4g} to {x.rate.max():.4g}"
+            )
+
+
+ENDINGS = {
+    "range": "at the last value of the input",
+    "limit": "at a limit position: the input cannot go further on this branch",
+    "singular": "at a singular configuration",
+    "closed": "where it began: the branch is a closed curve",
+    "lost": "where no step could be certified; the values before are on the branch",
+}
+"""Why a path ended, as text."""

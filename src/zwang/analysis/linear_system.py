@@ -1,0 +1,198 @@
+"""Linear systems `ẋ = A x + B u, y = C x + D u` with names: poles, zeros, controllability, other
+formats.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+import scipy.signal
+
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+REACHED = 1e-9
+"""Length of a direction, relative to the largest entry of A and B, that counts as reached."""
+INFINITE = 1e8
+"""Zeros this many times beyond the largest pole are at infinity."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LinearSystem:
+    """A linear system with constant coefficients.
+
+    Attributes:
+        A, B, C, D: shapes (n, n), (n, nu), (ny, n), (ny, nu).
+        states, inputs, outputs: names.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def poles(self) -> np.ndarray:
+        """Eigenvalues of A [1/s], the largest real part first, shape (n,)."""
+        return ordered(np.linalg.eigvals(self.A))
+
+    def zeros(self) -> np.ndarray:
+        """Invariant zeros [1/s]: where `[A − s I, B; C, D]` loses rank, of as many inputs as
+        outputs.
+
+        Raises:
+            ModelError: if there are more outputs than inputs or the reverse.
+        """
+        n, nu, ny = len(self.A), len(self.inputs), len(self.outputs)
+        if nu != ny or not nu:
+            raise ModelError(
+                f"zeros: the system has {nu} inputs and {ny} outputs, expected as many of both; "
+                "choose them by inputs= and outputs= of zw.linearize."
+            )
+        pencil = np.block([[self.A, self.B], [self.C, self.D]])
+        descriptor = scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu)))
+        found = np.asarray(scipy.linalg.eigvals(pencil, descriptor))
+        size = max(np.max(np.abs(self.poles), initial=0.0), 1.0)
+        return ordered(found[np.isfinite(found) & (np.abs(found) < INFINITE * size)])
+
+    @property
+    def reachable(self) -> np.ndarray:
+        """An orthonormal basis of the states that the inputs reach, shape (n, rank)."""
+        return _krylov(self.A, self.B)
+
+    @property
+    def observable(self) -> np.ndarray:
+        """An orthonormal basis of the states that the outputs see, shape (n, rank)."""
+        return _krylov(self.A.T, self.C.T)
+
+    def controllability(self) -> Reach:
+        """Which states the inputs reach, and the names of those that they do not."""
+        return _reach("controllable", self.reachable, self.states)
+
+    def observability(self) -> Reach:
+        """Which states the outputs see, and the names of those that they do not."""
+        return _reach("observable", self.observable, self.states)
+
+    def to_scipy(self) -> scipy.signal.StateSpace:
+        """The same as `scipy.signal.StateSpace`.
+
+        Raises:
+            ModelError: without inputs or outputs, which SciPy's class does not take.
+        """
+        if not self.inputs or not self.outputs:
+            raise ModelError(
+                "to_scipy: scipy.signal needs at least one input and one output; give inputs= to "
+                "zw.linearize."
+            )
+        return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """The same as `control.StateSpace` of python-control, with the names of states, inputs and
+        outputs.
+
+        Raises:
+            ModelError: if python-control is not installed.
+        """
+        try:
+            import control  # type: ignore
+        except ImportError:
+            raise ModelError(
+                "to_control needs python-control, which is not installed: "
+                "pip install 'zwang[control]'."
+            ) from None
+        # python-control reads a dot in a name as subsystem.signal
+        plain = lambda names: [name.replace(".", "_") for name in names]
+        return control.ss(
+            self.A,
+            self.B,
+            self.C,
+            self.D,
+            states=plain(self.states),
+            inputs=plain(self.inputs),
+            outputs=plain(self.outputs),
+        )
+
+    def _variables(self) -> xr.Dataset:
+        import xarray as xr
+
+        given = {
+            "A": (("state", "state_"), self.A),
+            "B": (("state", "input"), self.B),
+            "C": (("output", "state_"), self.C),
+            "D": (("output", "input"), self.D),
+            "eigenvalues_real": ("eigenvalue", np.real(self.poles), {"units": "1/s"}),
+            "eigenvalues_imaginary": ("eigenvalue", np.imag(self.poles), {"units": "1/s"}),
+        }
+        names = {
+            "state": list(self.states),
+            "state_": list(self.states),
+            "input": list(self.inputs),
+            "output": list(self.outputs),
+        }
+        return xr.Dataset(given, {k: v for k, v in names.items() if v})
+
+
+@dataclasses.dataclass(frozen=True)
+class Reach:
+    """Which states the inputs reach or the outputs see.
+
+    Attributes:
+        what: "controllable" or "observable".
+        rank, n: how many independent states, of all.
+        missing: names of the states that describe what is left out best.
+        directions: what is left out, orthonormal columns, shape (n, n − rank).
+    """
+
+    what: str
+    rank: int
+    n: int
+    missing: tuple[str, ...]
+    directions: np.ndarray = dataclasses.field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.rank == self.n
+
+    def __str__(self) -> str:
+        if self:
+            return f"{self.what}: all {self.n} states"
+        return f"{self.what}: {self.rank} of {self.n} states; not {', '.join(self.missing)}"
+
+
+def ordered(values: np.ndarray) -> np.ndarray:
+    """Complex numbers by decreasing real part, conjugates beside each other."""
+    values = np.asarray(values, complex)
+    real, imaginary = np.real(values), np.imag(values)
+    return values[np.lexsort((imaginary, np.abs(imaginary).round(9), -real.round(9)))]
+
+
+def _reach(what: str, kept: np.ndarray, states: tuple[str, ...]) -> Reach:
+    from zwang.analysis.tangent_space import pivots
+
+    n, rank = kept.shape
+    rest = np.linalg.svd(kept, full_matrices=True)[0][:, rank:]
+    return Reach(what, rank, n, tuple(states[i] for i in pivots(rest)), rest)
+
+
+def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Orthonormal basis of span{B, A B, A² B …}, each power orthogonalized before the next, which
+    does not overflow as the controllability matrix does.
+    """
+    # time is measured so that A and B have entries of size one
+    A = A / max(np.linalg.norm(A, 2) if A.size else 0.0, 1e-300)
+    kept, new = np.zeros((len(A), 0)), B / max(np.max(np.abs(B), initial=0.0), 1e-300)
+    while new.shape[1] and kept.shape[1] < len(A):
+        for _ in range(2):
+            new = new - kept @ (kept.T @ new)
+        U, sigma, _ = np.linalg.svd(new, full_matrices=False)
+        new = U[:, sigma > REACHED]
+        kept = np.hstack([kept, new])
+        new = A @ new
+    return kept

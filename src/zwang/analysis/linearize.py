@@ -1,0 +1,399 @@
+"""`zw.linearize`: minimal linear equations on the tangent space of the constraint manifold.
+
+A state x = (q, v) on the constraints moves by ẋ = f(x). Where the motion is steady, that is, along
+a symmetry Ξ of the model (zero at an equilibrium), small deviations in axes that move with Ξ obey
+
+    ż = A z + B u,    A = T⁺ (∂f − ∂Ξ) T,    (ξ, δv) = T z,
+
+with constant coefficients, T being a basis of the tangent space that is orthonormal in the mass
+metric (`tangent_space.py`). Redundant rows leave the tangent space as it is, nonholonomic rows take
+velocities away and no positions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.analysis.constrained_state import (
+    ConstrainedState,
+    dynamics_of,
+    placed,
+    refuse_friction,
+    solve,
+)
+from zwang.analysis.inputs import Inputs, chosen_inputs, chosen_outputs
+from zwang.analysis.linear_system import LinearSystem
+from zwang.analysis.local_equations import (
+    Generator,
+    Variation,
+    output_slopes,
+    time_derivatives,
+)
+from zwang.analysis.symmetry import Symmetries, symmetries
+from zwang.analysis.tangent_space import Rows, TangentSpace, aligned, pivots
+from zwang.arguments import host_only, instance
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from zwang.analysis.modes import Modes
+    from zwang.plots import Picture
+
+AT_REST = 1e-7
+"""Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
+STEADY = 1e-7
+"""Largest part of (v, v̇) that no symmetry explains in a steady motion."""
+MARGIN = 1e-7
+"""Real parts up to this times the largest eigenvalue count as zero."""
+
+
+class Descriptor(NamedTuple):
+    """`E ẋ = A x + B u` with x = (ξ, δv, δλ): the equations before the constraints are solved.
+
+    Attributes:
+        E, A, B: shapes (2 nv + m, 2 nv + m) twice and (2 nv + m, nu).
+    """
+
+    E: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Linearization(LinearSystem):
+    """What `zw.linearize` found; `str()` prints it.
+
+    Attributes:
+        A, B, C, D: `ż = A z + B u`, `δy = C z + D u`.
+        states, inputs, outputs: names; a state "x" is a position that is largest in the velocity
+            named x, "x rate" a velocity.
+        model, q, v, t: the state that it is about, on the constraints.
+        kind: "equilibrium", "steady motion", or "moving state" where deviations have coefficients
+            that change with time; A is then that of the instant.
+        basis: T, shape (2 nv, n): (ξ, δv) = T z. Its upper rows are orthonormal in the mass metric,
+            and so are the columns of the velocities.
+        basis_q: δq = basis_q z, shape (nq, n).
+        project: T⁺, shape (n, 2 nv).
+        multipliers: λ at the state.
+        defect: what ∂f − ∂Ξ leaves of T outside the tangent space, relative; round-off unless the
+            state is a moving one.
+        neutral: directions along symmetries of the model, shape (n, k).
+        descriptor: the equations before the constraints are solved.
+        nominal_inputs: value of each input at the state, shape (nu,).
+        acting, here, found: the inputs, the state with what follows from it, its symmetries.
+    """
+
+    model: Model
+    q: np.ndarray
+    v: np.ndarray
+    t: float
+    kind: str
+    basis: np.ndarray
+    basis_q: np.ndarray
+    project: np.ndarray
+    multipliers: np.ndarray
+    defect: float
+    descriptor: Descriptor
+    nominal_inputs: np.ndarray
+    acting: Inputs = dataclasses.field(repr=False)
+    here: ConstrainedState = dataclasses.field(repr=False)
+    found: Symmetries | None = dataclasses.field(repr=False)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of A [1/s], the largest real part first."""
+        return self.poles
+
+    @property
+    def stable(self) -> bool:
+        """Whether no deviation grows by the linear equations, symmetries left out in a steady
+        motion.
+        """
+        return is_stable(self.reduced().A if self.kind == "steady motion" else self.A)
+
+    @functools.cached_property
+    def neutral(self) -> np.ndarray:
+        found = symmetries(self.here.dynamics, self.here) if self.found is None else self.found
+        moved = self.project @ found.directions(self.here.dynamics, self.here.state, self.here.w)
+        U, sigma, _ = np.linalg.svd(moved, full_matrices=False)
+        return U[:, sigma > 1e-8 * np.max(sigma, initial=0.0)]
+
+    def reduced(self) -> LinearSystem:
+        """The same without the directions of symmetries, along which nothing changes: of a bicycle
+        without its place, its heading and the angles of its wheels.
+        """
+        if not self.neutral.shape[1]:
+            return self
+        R = self.across
+        return LinearSystem(
+            R.T @ self.A @ R,
+            R.T @ self.B,
+            self.C @ R,
+            self.D,
+            tuple(self.states[i] for i in sorted(pivots(R))),
+            self.inputs,
+            self.outputs,
+        )
+
+    @functools.cached_property
+    def across(self) -> np.ndarray:
+        """An orthonormal basis of what is orthogonal to the symmetries, shape (n, n − k)."""
+        rest = np.linalg.svd(self.neutral, full_matrices=True)[0][:, self.neutral.shape[1] :]
+        return aligned(rest)
+
+    def modes(self) -> Modes:
+        """Frequencies, damping and shapes."""
+        from zwang.analysis.modes import modes
+
+        return modes(self)
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Matrices, bases and eigenvalues with their names."""
+        data, system = self._variables(), self.model.system
+        data["basis_q"] = (("coordinate", "state_"), self.basis_q)
+        data["q"], data["v"] = ("coordinate", self.q), ("velocity", self.v)
+        data = data.assign_coords(
+            coordinate=list(system.coordinates), velocity=list(system.velocities)
+        )
+        data.attrs.update(model=self.model.name, kind=self.kind, stable=int(self.stable))
+        return data
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self) -> Picture:
+        """The eigenvalues in the complex plane."""
+        from zwang.analysis.pictures import eigenvalue_picture
+
+        return eigenvalue_picture(
+            [self.eigenvalues], [self.model.name], f"{self.model.name}: eigenvalues"
+        )
+
+    def __str__(self) -> str:
+        s = self.model.system
+        head = (
+            f"{self.model.name}: linearized at "
+            f"{'an' if self.kind == 'equilibrium' else 'a'} {self.kind}: {len(self.A)} states, "
+            f"{len(self.inputs)} inputs, {len(self.outputs)} outputs\n"
+            f"  state                 orthonormal basis of the tangent space in the mass metric "
+            f"({s.nv} velocities)\n"
+            f"  verdict               {'stable' if self.stable else 'unstable'}\n"
+        )
+        return head + str(self.modes())
+
+
+def is_stable(A: np.ndarray) -> bool:
+    """Whether no eigenvalue has a real part beyond `MARGIN`."""
+    values = np.linalg.eigvals(A) if len(A) else np.zeros(0)
+    return bool(
+        np.max(values.real, initial=0.0)
+        <= MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
+    )
+
+
+@host_only("linearize before, at the numbers of one state")
+def linearize(
+    model: Model,
+    q,
+    v=None,
+    *,
+    t=0.0,
+    params: PyTree = None,
+    inputs: Any = (),
+    outputs: Any = None,
+) -> Any:
+    """Linear equations for small deviations from an equilibrium, a steady motion or a trajectory.
+
+        ż = A z + B u,    δy = C z + D u,    (ξ, δv) = T z
+
+    The state z is minimal: T is a basis of the tangent space of the constraint manifold,
+    orthonormal in the mass metric, with the position part first. Rows may be redundant or
+    nonholonomic. A state that is off its constraints is moved onto them first.
+
+    Args:
+        model: the model; with a servo, its closed loop.
+        q, v: the state, shapes (nq,) and (nv,); v is zero if left out. With a leading axis of
+            samples, and t of shape (samples,), the linearization along a trajectory: the result is
+            a `TimeVaryingLinearization`.
+        t: time [s].
+        params: parameters that differ from the model's.
+        inputs: names of parameters, names of velocities (a generalized force along each), an
+            array B of shape (nv, nu), or a `zw.Servo`, whose actuators they are.
+        outputs: names of coordinates and velocities, or a function `(q, v, t, p)` → y; all
+            coordinates and velocities if left out.
+
+    Raises:
+        ModelError: for a state that cannot be put on its constraints, an unknown name, an input
+            that moves the constraints themselves, or Coulomb friction.
+
+    Example:
+        >>> linear = zw.linearize(model, q=[0.0], v=[0.0], inputs=["torque"])
+        >>> print(linear.modes())
+    """
+    instance(model, Model, "linearize: model", "a zw.Model")
+    acting = chosen_inputs(model, params, inputs)
+    model = acting.model
+    dynamics = dynamics_of(model, params)
+    if np.ndim(q) == 2:
+        from zwang.analysis.time_varying import linearize_along
+
+        return linearize_along(model, dynamics, q, v, t, acting, outputs)
+    state = placed(model, dynamics, q, v, t, "linearize")
+    refuse_friction(model, dynamics, state)
+    here = solve(dynamics, state)
+    return linear_at(model, here, acting, outputs)
+
+
+def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> Linearization:
+    """The linearization at a state on the constraints."""
+    system, s = model.system, here.state
+    function, names = chosen_outputs(model, outputs)
+    rest = (np.max(np.abs(here.w), initial=0.0), np.max(np.abs(s.v), initial=0.0))
+    free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
+    found, field, kind = None, None, "equilibrium"
+    if rest[0] > AT_REST * (free + 1e-6) or rest[1] > AT_REST:
+        found, field, kind = _steady(here)
+    varied = here.varied(field, acting.directions)
+    by_state, by_input = output_slopes(here.dynamics, s, function, acting.directions)
+    forces = np.zeros((len(by_state), len(acting.names) - by_input.shape[1]))
+    tangent = here.tangent_by(varied)
+    L = generator_of_deviations(here, varied)
+    T, back = tangent.basis, tangent.project
+    moved = L @ T
+    A = back @ moved
+    defect = np.linalg.norm(moved - T @ A) / max(np.linalg.norm(moved), 1e-300) if A.size else 0.0
+    if kind == "moving state":
+        A = A + moving_frame(here, tangent)
+    B = back[:, system.nv :] @ input_accelerations(here, varied, acting)
+    return Linearization(
+        A,
+        B,
+        np.asarray(by_state) @ T,
+        np.hstack([by_input, forces]),
+        state_names(system.velocities, tangent),
+        acting.names,
+        names if names is not None else tuple(f"y{i}" for i in range(len(by_state))),
+        model,
+        np.asarray(s.q),
+        np.asarray(s.v),
+        float(s.t),
+        kind,
+        T,
+        here.local.N @ T[: system.nv],
+        back,
+        here.multipliers,
+        float(defect),
+        descriptor(here, varied, acting),
+        acting.nominal,
+        acting,
+        here,
+        found,
+    )
+
+
+def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None, str]:
+    """The symmetry that a state moves along, if there is one."""
+    found = symmetries(here.dynamics, here)
+    if found.base is not None:
+        rates, error = found.rates(here.dynamics, here.state, here.w)
+        if error < STEADY:
+            return found, found.combined(rates), "steady motion"
+    return None, None, "moving state"
+
+
+def generator_of_deviations(here: ConstrainedState, d: Variation) -> np.ndarray:
+    """∂f − ∂Ξ on (ξ, δv), shape (2 nv, 2 nv).
+
+    δv̇ = A⊕ δ(b − A w) − W Wᵀ δ(M w − F − Aᵀλ), w and λ held.
+    """
+    nv = here.dynamics.system.nv
+    free = here.all_rows.basis
+    turned = -here.all_rows.correct(d.rate) - free @ (free.T @ d.dynamic)
+    return np.vstack([d.kinematic, turned - d.generator])[:, : 2 * nv]
+
+
+def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) -> np.ndarray:
+    """δv̇ for each input, shape (nv, nu).
+
+    Raises:
+        ModelError: for a parameter that moves the constraint manifold.
+    """
+    moving = np.abs(np.vstack([d.phi_input, d.psi_input]))
+    if moving.size and np.max(moving) > 0:
+        name = acting.names[int(np.argmax(np.max(moving, axis=0)))]
+        raise ModelError(
+            f"input {name!r} moves the constraints themselves, so that the state would have to "
+            "jump with it; let it act on forces, or through an actuator."
+        )
+    free = here.all_rows.basis
+    from_parameters = -here.all_rows.correct(d.rate_input) - free @ (free.T @ d.dynamic_input)
+    return np.hstack([from_parameters, free @ (free.T @ acting.matrix(here))])
+
+
+def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descriptor:
+    """Kinematics, dynamics and constraints as they are, one row for each."""
+    system, rows = here.dynamics.system, here.dynamics.constraints
+    nv, m = system.nv, rows.m
+    nonholonomic = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
+    outright = rows.rows_at("acceleration")
+    zero = np.zeros((nv, m))
+    E = np.zeros((2 * nv + m, 2 * nv + m))
+    E[:nv, :nv], E[nv : 2 * nv, nv : 2 * nv] = np.eye(nv), here.local.M
+    A = np.zeros_like(E)
+    A[:nv] = np.hstack([d.kinematic[:, : 2 * nv], zero])
+    A[nv : 2 * nv] = np.hstack(
+        [
+            -d.dynamic[:, : 2 * nv] - here.local.M @ d.generator[:, : 2 * nv],
+            here.local.A.T,
+        ]
+    )
+    A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
+    A[2 * nv + rows.rows_at("velocity"), : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
+    E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
+    A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
+    B = np.zeros((2 * nv + m, len(acting.names)))
+    B[nv : 2 * nv] = np.hstack([-d.dynamic_input, acting.matrix(here)])
+    return Descriptor(E, A, B)
+
+
+def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:
+    """What the motion of the basis adds to A where the state moves and no symmetry says how.
+
+    The basis is carried along by `Yᵀ M Ẏ = −½ Yᵀ Ṁ Y`, the least turning that keeps it orthonormal.
+    """
+    M_rate, A_rate, N_rate = (
+        np.asarray(x) for x in time_derivatives(here.dynamics, here.state, jnp.asarray(here.w))
+    )
+    Y, W, M = tangent.Y, tangent.W, here.metric
+    rows = here.dynamics.constraints.velocity_rows
+    leaving = -Rows(here.local.A[rows], M).correct(A_rate[rows] @ W)
+    ny = Y.shape[1]
+    added = np.zeros((tangent.n, tangent.n))
+    added[:ny, :ny] = 0.5 * Y.T @ M_rate @ Y - Y.T @ M @ N_rate @ Y
+    added[ny:, ny:] = 0.5 * W.T @ M_rate @ W
+    added[ny:, :ny] = (leaving.T @ M + W.T @ M_rate) @ tangent.lean
+    return added
+
+
+def state_names(velocities, tangent: TangentSpace) -> tuple[str, ...]:
+    """Names of positions and of their rates, after the velocities that they are largest in."""
+    nw = tangent.W.shape[1]
+    first = [velocities[i] for i in pivots(tangent.W)]
+    rest = []
+    for column in np.abs(tangent.Y[:, nw:]).T:
+        order = [velocities[i] for i in np.argsort(-column, kind="stable")]
+        rest.append(next(x for x in order if x not in first and x not in rest))
+    return (*first, *rest, *(f"{x} rate" for x in first))

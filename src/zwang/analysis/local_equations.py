@@ -1,0 +1,332 @@
+"""The equations of a model and their derivatives at one state, compiled; all else in this package
+is linear algebra on what they return.
+
+With v̇ = w and multipliers λ held fixed,
+
+    dynamic = M(q) w − F(q, v) − Aᵀλ,    rate = A w − b
+
+vanish along the motion, so that their derivatives along the constraint manifold give those of v̇
+without differentiating a pseudoinverse: rows may be redundant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.compile import PlainJit
+from zwang.compile import program as compiled
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+from zwang.equations.system import System
+
+
+def once(function: Callable) -> Callable:
+    """`zw.program` for what is called a few times: no time is spent on making it fast."""
+    return compiled(function, compiler=PlainJit())
+
+
+class Generator(eqx.Module):
+    """A vector field `Ξ(q) = c + B q` on coordinates, with unit rate of time; several, if its
+    arrays have a leading axis.
+
+    Attributes:
+        c: shape (nq,); B: shape (nq, nq).
+    """
+
+    c: Float[Array, " nq"]
+    B: Float[Array, "nq nq"]
+
+
+class Local(NamedTuple):
+    """What a model's functions say at one state, as arrays.
+
+    Attributes:
+        phi, psi: residuals of the position rows and of the velocity rows.
+        A, b: of `A v̇ = b`, shapes (m, nv) and (m,).
+        M, F, N: dense mass matrix, force with that of actuators and nonideal constraints, velocity
+            map.
+        rate: q̇, shape (nq,).
+    """
+
+    phi: Any
+    psi: Any
+    A: Any
+    b: Any
+    M: Any
+    F: Any
+    N: Any
+    rate: Any
+
+
+class Variation(NamedTuple):
+    """Derivatives with respect to (ξ, δv, δt), shape (…, 2 nv + 1), and to inputs, shape (…, k).
+
+    ξ moves q along N ξ. `kinematic` is `N⁺ (q̇ − Ξ(q))`; `generator` is the rate of v along Ξ.
+    """
+
+    phi: Any
+    psi: Any
+    dynamic: Any
+    rate: Any
+    kinematic: Any
+    generator: Any
+    phi_input: Any
+    psi_input: Any
+    dynamic_input: Any
+    rate_input: Any
+
+
+class Balance(NamedTuple):
+    """Residuals of a motion along a generator, with v and w that follow from it; or their
+    derivatives with respect to (ξ, γ, μ).
+    """
+
+    phi: Any
+    psi: Any
+    dynamic: Any
+    v: Any
+    q: Any
+
+
+def velocity_map(system: System, q, t, p) -> Float[Array, "nq nv"]:
+    """N, the identity included."""
+    return jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(q, t, p)
+
+
+def as_velocity(system: System, q, t, p, rate) -> Float[Array, " nv"]:
+    """N⁺ of a rate of q."""
+    if system.velocity_map is None:
+        return rate
+    N = velocity_map(system, q, t, p)
+    return jnp.linalg.solve(N.T @ N, N.T @ rate)
+
+
+def mass(system: System, q, t, p) -> Float[Array, "nv nv"]:
+    """M as a dense matrix, in whatever form it is given."""
+    M = jnp.asarray(system.mass_matrix(q, t, p), float)
+    if M.ndim == 2:
+        return M
+    return jnp.diag(M) if M.ndim == 1 else jax.scipy.linalg.block_diag(*M)
+
+
+def force(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
+    """F with the force of actuators and, of constraints that are not ideal, c; c that depends on
+    the constraint force is refused before (`depends_on_constraint_force`).
+    """
+    F, p = dynamics.applied_force(s), dynamics.p
+    for c in dynamics.constraints.members:
+        if c.nonideal is not None:
+            ideal = jnp.zeros((len(c.parts), dynamics.system.nv))
+            F = F + jnp.sum(c.impressed(s.q, s.v, s.t, p, ideal), axis=0)
+    return F
+
+
+def dynamic_residual(dynamics: Dynamics, s: State, w, multipliers) -> Float[Array, " nv"]:
+    """`M w − F − Aᵀλ`."""
+    system, p = dynamics.system, dynamics.p
+    residual = mass(system, s.q, s.t, p) @ w - force(dynamics, s)
+    if not dynamics.constraints.m:
+        return residual
+    return residual - constraint_force(dynamics, s, multipliers)
+
+
+def constraint_force(dynamics: Dynamics, s: State, multipliers) -> Float[Array, " nv"]:
+    """`Aᵀλ`; by reverse mode, as derivatives of A take long to compile."""
+    product = dynamics.constraints.product(s.q, s.v, s.t, dynamics.p)
+    try:
+        (found,) = jax.linear_transpose(product, s.v)(multipliers)
+        return found
+    except Exception:  # an operation that cannot be transposed, such as a loop of unknown length
+        return dynamics.constraints.matrix(s.q, s.v, s.t, dynamics.p).T @ multipliers
+
+
+def constraint_rate(dynamics: Dynamics, s: State, w) -> Float[Array, " m"]:
+    """`A w − b`: dψ/dt along the motion, one derivative of ψ for both."""
+    system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+    along = (system.rate(s.q, s.v, s.t, p), w, jnp.ones_like(s.t))
+    psi = lambda q, v, t: rows.velocity_residual(q, v, t, p)
+    found = jnp.zeros(rows.m)
+    if len(rows.velocity_rows):
+        found = found.at[rows.velocity_rows].set(jax.jvp(psi, (s.q, s.v, s.t), along)[1])
+    outright = [
+        c.acceleration_rows(system, s.q, s.v, s.t, p)
+        for c in rows.members
+        if c.level == "acceleration"
+    ]
+    if outright:
+        left = jnp.concatenate([A @ w - b for A, b in outright])
+        found = found.at[rows.rows_at("acceleration")].set(left)
+    return found
+
+
+def lifted(system: System, field: Generator, q, v, t, p) -> Float[Array, " nv"]:
+    """The rate of v along Ξ: as q̇ moves with the linear part of Ξ, so does `N v`."""
+    if system.velocity_map is None and system.offset is None:
+        return field.B @ v
+    along = field.c + field.B @ q
+    moved = jax.jvp(lambda q: system.rate(q, v, t, p), (q,), (along,))[1]
+    return as_velocity(system, q, t, p, field.B @ system.rate(q, v, t, p) - moved)
+
+
+@once
+def local(dynamics: Dynamics, s: State) -> Local:
+    """All values at one state."""
+    system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+    return Local(
+        rows.position_residual(s.q, s.t, p),
+        rows.velocity_residual(s.q, s.v, s.t, p),
+        rows.matrix(s.q, s.v, s.t, p) if rows.m else jnp.zeros((0, system.nv)),
+        rows.rhs(s.q, s.v, s.t, p) if rows.m else jnp.zeros(0),
+        mass(system, s.q, s.t, p),
+        force(dynamics, s),
+        velocity_map(system, s.q, s.t, p),
+        system.rate(s.q, s.v, s.t, p),
+    )
+
+
+@once
+def variation(
+    dynamics: Dynamics, s: State, w, multipliers, field: Generator, directions
+) -> Variation:
+    """Derivatives at a state whose acceleration is w, relative to the flow of a generator.
+
+    Args:
+        directions: tangents of the parameters, a leading axis over inputs; None without inputs.
+    """
+    system, rows, nv = dynamics.system, dynamics.constraints, dynamics.system.nv
+
+    def residuals(step, p):
+        d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+        t = s.t + step[-1]
+        q, v = system.move(s.q, step[:nv], s.t, p), s.v + step[nv:-1]
+        x = State(q, v, t)
+        drift = system.rate(q, v, t, p) - field.c - field.B @ q
+        return (
+            rows.position_residual(q, t, p),
+            rows.velocity_residual(q, v, t, p),
+            dynamic_residual(d, x, w, multipliers),
+            constraint_rate(d, x, w),
+            # N is held: the difference acts on q̇ − Ξ, which vanishes in steady motion
+            as_velocity(system, s.q, s.t, dynamics.p, drift),
+            lifted(system, field, q, v, t, p),
+        )
+
+    zero = jnp.zeros(2 * nv + 1)
+    state = jax.jacfwd(lambda step: residuals(step, dynamics.p))(zero)
+    if directions is None:
+        by_input = tuple(jnp.zeros((len(x), 0)) for x in state)
+    else:
+        along = lambda dp: jax.jvp(lambda p: residuals(zero, p), (dynamics.p,), (dp,))[1]
+        by_input = tuple(x.T for x in jax.vmap(along)(directions))
+    return Variation(*state, *by_input[:4])
+
+
+@once
+def output_slopes(dynamics: Dynamics, s: State, outputs: Callable, directions):
+    """Derivatives of `outputs(q, v, t, p)` with respect to (ξ, δv) and to the inputs."""
+    system, nv, p = dynamics.system, dynamics.system.nv, dynamics.p
+
+    def y(step, p):
+        q = system.move(s.q, step[:nv], s.t, p)
+        return jnp.atleast_1d(outputs(q, s.v + step[nv:], s.t, p))
+
+    zero = jnp.zeros(2 * nv)
+    C = jax.jacfwd(lambda step: y(step, p))(zero)
+    if directions is None:
+        return C, jnp.zeros((len(C), 0))
+    return C, jax.vmap(lambda dp: jax.jvp(lambda p: y(zero, p), (p,), (dp,))[1])(directions).T
+
+
+@once
+def balance(
+    dynamics: Dynamics, q, t, base: Generator, fields: Generator, multipliers, directions, rates
+) -> tuple[Balance, Balance]:
+    """Residuals of the motion along `base + Σ γ fields`, and their derivatives with respect to
+    (ξ, γ, μ), μ along `directions` of the parameters.
+    """
+    system, rows, nv = dynamics.system, dynamics.constraints, dynamics.system.nv
+    k = len(fields.c)
+    inputs = 0 if directions is None else len(jax.tree_util.tree_leaves(directions)[0])
+
+    def residuals(step):
+        p = dynamics.p
+        if directions is not None:
+            mu = step[nv + k :]
+            p = jax.tree_util.tree_map(
+                lambda x, d: x + jnp.tensordot(mu, d, 1), dynamics.p, directions
+            )
+        d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+        gamma = rates + step[nv : nv + k]
+        field = Generator(
+            base.c + jnp.tensordot(gamma, fields.c, 1), base.B + jnp.tensordot(gamma, fields.B, 1)
+        )
+        there = system.move(q, step[:nv], t, p)
+        v = as_velocity(system, there, t, p, field.c + field.B @ there)
+        w = lifted(system, field, there, v, t, p)
+        return Balance(
+            rows.position_residual(there, t, p),
+            rows.velocity_residual(there, v, t, p),
+            dynamic_residual(d, State(there, v, t), w, multipliers),
+            v,
+            there,
+        )
+
+    zero = jnp.zeros(nv + k + inputs)
+    return residuals(zero), jax.jacfwd(residuals)(zero)
+
+
+@once
+def frames(dynamics: Dynamics, q, t):
+    """N and M with their derivatives with respect to q, which stand last."""
+    system, p = dynamics.system, dynamics.p
+    N, M = (lambda q: velocity_map(system, q, t, p)), (lambda q: mass(system, q, t, p))
+    return N(q), jax.jacfwd(N)(q), M(q), jax.jacfwd(M)(q)
+
+
+@once
+def along_field(dynamics: Dynamics, s: State, w, field: Generator):
+    """A generator at a state: N⁺Ξ, the rate of v along it, and the time derivative of that."""
+    system, p = dynamics.system, dynamics.p
+    rate = system.rate(s.q, s.v, s.t, p)
+    turned, change = jax.jvp(
+        lambda q, v: lifted(system, field, q, v, s.t, p), (s.q, s.v), (rate, w)
+    )
+    return as_velocity(system, s.q, s.t, p, field.c + field.B @ s.q), turned, change
+
+
+@once
+def time_derivatives(dynamics: Dynamics, s: State, w):
+    """Ṁ, Ȧ and N⁺Ṅ along the motion."""
+    system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+    along = (system.rate(s.q, s.v, s.t, p), w, jnp.ones_like(s.t))
+
+    def matrices(q, v, t):
+        A = rows.matrix(q, v, t, p) if rows.m else jnp.zeros((0, system.nv))
+        return mass(system, q, t, p), A, velocity_map(system, q, t, p)
+
+    M, A, N = jax.jvp(matrices, (s.q, s.v, s.t), along)[1]
+    return M, A, jax.vmap(lambda x: as_velocity(system, s.q, s.t, p, x), 1, 1)(N)
+
+
+@once
+def moved(dynamics: Dynamics, q, dv, t):
+    """`q ⊕ dv`."""
+    return dynamics.system.move(q, dv, t, dynamics.p)
+
+
+@once
+def depends_on_constraint_force(dynamics: Dynamics, s: State):
+    """Size of the derivatives of nonideal forces c with respect to the constraint force."""
+    size = jnp.zeros(())
+    for c in dynamics.constraints.members:
+        if c.nonideal is not None:
+            ideal = jnp.ones((len(c.parts), dynamics.system.nv))
+            given = lambda x, c=c: c.impressed(s.q, s.v, s.t, dynamics.p, x)
+            size = size + jnp.max(jnp.abs(jax.jacfwd(given)(ideal)))
+    return size

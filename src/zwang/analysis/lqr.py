@@ -1,0 +1,203 @@
+"""`zw.lqr`: gains of a linear-quadratic regulator that work on the full coordinates."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from zwang.analysis.inputs import Inputs
+from zwang.analysis.linear_system import ordered
+from zwang.analysis.linearize import Linearization
+from zwang.arguments import instance, real_array
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Regulator:
+    """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it.
+
+    Attributes:
+        linearization: what it was laid out for.
+        K: gains on the minimal state z, shape (nu, n).
+        K_q, K_v: the same gains on the full coordinates and velocities, shapes (nu, nq) and
+            (nu, nv): `K T⁺` with `ξ = N⁺ (q − q₀)`.
+        cost: solution S of the Riccati equation, shape (n, n): zᵀ S z is the cost to come.
+        poles: eigenvalues of the closed loop A − B K [1/s].
+    """
+
+    linearization: Linearization
+    K: np.ndarray
+    K_q: np.ndarray
+    K_v: np.ndarray
+    cost: np.ndarray
+    poles: np.ndarray
+
+    def __call__(self, q, v) -> Any:
+        """u at a state; part of any program."""
+        at = self.linearization
+        away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
+        return jnp.asarray(at.nominal_inputs) - away
+
+    @property
+    def model(self) -> Model:
+        """The model with the feedback in place, to be simulated or analyzed."""
+        return closed_loop(self)
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Gains and poles with their names."""
+        import xarray as xr
+
+        system = self.linearization.model.system
+        return xr.Dataset(
+            {
+                "K_q": (("input", "coordinate"), self.K_q),
+                "K_v": (("input", "velocity"), self.K_v),
+                "poles_real": ("pole", np.real(self.poles), {"units": "1/s"}),
+                "poles_imaginary": ("pole", np.imag(self.poles), {"units": "1/s"}),
+            },
+            {
+                "input": list(self.linearization.inputs),
+                "coordinate": list(system.coordinates),
+                "velocity": list(system.velocities),
+            },
+            {"model": self.linearization.model.name},
+        )
+
+    def __str__(self) -> str:
+        at = self.linearization
+        slowest = -float(np.max(np.real(self.poles), initial=-np.inf))
+        lines = [
+            f"{at.model.name}: regulator with {len(at.inputs)} inputs on {len(at.A)} states, "
+            f"slowest pole {slowest:.4g} 1/s"
+        ]
+        names = [*at.model.system.coordinates, *(f"{x} rate" for x in at.model.system.velocities)]
+        for name, row in zip(at.inputs, np.hstack([self.K_q, self.K_v]), strict=True):
+            shown = [
+                f"{'−' if x > 0 else '+'} {abs(x):.4g} {n}"
+                for n, x in zip(names, row, strict=True)
+                if abs(x) > 1e-12
+            ]
+            lines.append(f"  {name} = {' '.join(['u₀', *shown])}")
+        return "\n".join(lines)
+
+
+def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
+    """Gains that minimize a quadratic cost of outputs and inputs.
+
+        ∫ (δyᵀ Q δy + δuᵀ R δu) dt → min,    δu = −K z,    K = R⁻¹ Bᵀ S,
+        Aᵀ S + S A − S B R⁻¹ Bᵀ S + Cᵀ Q C = 0
+
+    Args:
+        linearization: of an equilibrium, with inputs: `zw.linearize(model, q, inputs=[…])`.
+        Q: weights of the outputs, a number, shape (ny,), or a matrix (ny, ny); the identity if left
+            out. The outputs are all coordinates and velocities if `zw.linearize` chose none.
+        R: weights of the inputs in the same way, positive.
+
+    Returns:
+        A `Regulator`: its gains work on the full coordinates, and `.model` is the closed loop.
+
+    Raises:
+        ModelError: without inputs, at a state that is no equilibrium, for weights of another shape,
+            or if the inputs do not reach a state that does not decay, with its name.
+
+    Example:
+        >>> regulator = zw.lqr(zw.linearize(model, q, inputs=["force"]), Q=1.0, R=0.1)
+        >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
+
+    Reference: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, chapter 3.
+    """
+    at = instance(linearization, Linearization, "lqr: linearization", "zw.linearize(...)")
+    if not at.inputs:
+        raise ModelError("lqr: the linearization has no inputs; give inputs= to zw.linearize.")
+    if at.kind != "equilibrium":
+        raise ModelError(
+            f"lqr: the linearization is about a {at.kind}, expected an equilibrium: a gain on the "
+            "coordinates themselves would pull a moving state back to where it was."
+        )
+    output = _weight(Q, len(at.outputs), "Q", at.outputs)
+    effort = _weight(R, len(at.inputs), "R", at.inputs)
+    if np.min(np.linalg.eigvalsh(effort)) <= 0:
+        raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
+    _refuse_unstabilizable(at)
+    try:
+        S = scipy.linalg.solve_continuous_are(at.A, at.B, at.C.T @ output @ at.C, effort)
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            "lqr: the Riccati equation has no solution: a state on the imaginary axis is neither "
+            "reached by the inputs nor seen by the weighted outputs; weight it by Q."
+        ) from None
+    K = np.linalg.solve(effort, at.B.T @ S)
+    gains = K @ at.project
+    nv = at.model.system.nv
+    back = np.linalg.pinv(at.here.local.N)
+    return Regulator(
+        at, K, gains[:, :nv] @ back, gains[:, nv:], S, ordered(np.linalg.eigvals(at.A - at.B @ K))
+    )
+
+
+def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
+    """A symmetric matrix from a number, a diagonal or a matrix."""
+    weight = np.asarray(real_array(1.0 if given is None else given, f"lqr: {name}"))
+    if weight.ndim == 0:
+        return float(weight) * np.eye(n)
+    if weight.shape == (n,):
+        return np.diag(weight)
+    if weight.shape != (n, n):
+        raise ModelError(
+            f"lqr: {name} has shape {weight.shape}, expected a number, ({n},) or ({n}, {n}), in "
+            f"the order of {', '.join(entries[:8])}{' …' if n > 8 else ''}."
+        )
+    if not np.allclose(weight, weight.T, atol=1e-12 * np.max(np.abs(weight))):
+        raise ModelError(f"lqr: {name} is not symmetric.")
+    return weight
+
+
+def _refuse_unstabilizable(at: Linearization) -> None:
+    """Raise if a state that grows or stays is out of reach of the inputs."""
+    reach = at.controllability()
+    rest = reach.directions
+    if rest.shape[1] and np.max(np.linalg.eigvals(rest.T @ at.A @ rest).real) > -1e-9:
+        raise ModelError(
+            f"lqr: the inputs do not reach {', '.join(map(repr, reach.missing))}, which does not "
+            "decay by itself; add an input that does."
+        )
+
+
+def closed_loop(regulator: Regulator) -> Model:
+    """The model whose inputs follow the regulator."""
+    at = regulator.linearization
+    acting: Inputs = at.acting
+    model, system = acting.model, acting.model.system
+    parameters, k = acting.parameters, len(acting.parameters)
+
+    def force(q, v, t, p):
+        u = regulator(q, v)
+        given = dict(p) if parameters else p
+        for (name, i), value in zip(parameters, u[:k], strict=True):
+            x = jnp.asarray(given[name], float)
+            given[name] = x.reshape(-1).at[i].set(value).reshape(x.shape)
+        F = jnp.asarray(system.force(q, v, t, given))
+        if acting.actuation is None:
+            return F
+        B = acting.actuation(q, t, p) if callable(acting.actuation) else acting.actuation
+        return F + jnp.asarray(B) @ u[k:]
+
+    made = eqx.tree_at(lambda s: s.force, system, force)
+    return Model(
+        made,
+        model.constraints.members,
+        model.params,
+        servo=model.servo,
+        singular_mass=model.singular_mass,
+        name=f"{model.name} with regulator",
+    )

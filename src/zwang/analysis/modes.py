@@ -1,0 +1,209 @@
+"""Modes of a linearization: frequencies, damping, shapes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.analysis.tables import table
+from zwang.arguments import count
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from zwang.analysis.linearize import Linearization
+    from zwang.plots import Picture
+
+ZERO = 1e-7
+"""Eigenvalues below this times the largest count as zero: a free motion, or a family of steady
+motions. Of a double one round-off leaves 1e-8."""
+LARGE = 0.3
+"""Coordinates are named if their amplitude is at least this times the largest."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mode:
+    """One real eigenvalue, or a pair of conjugate ones.
+
+    Attributes:
+        eigenvalue: [1/s], the one with a positive imaginary part.
+        frequency: |λ|/2π of an oscillation [Hz], 0 of a real eigenvalue.
+        damping: −Re λ/|λ|; 1 where a real mode decays, −1 where it grows, 0 where λ = 0.
+        shape: amplitudes of the coordinates, complex, shape (nq,); the largest entry is 1.
+        shape_v: amplitudes of the velocities, on the same scale, shape (nv,).
+        names: coordinates that move most, the largest first.
+    """
+
+    eigenvalue: complex
+    frequency: float
+    damping: float
+    shape: np.ndarray
+    shape_v: np.ndarray
+    names: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """In words: "oscillates", "decays", "grows", "free"."""
+        real = self.eigenvalue.real
+        if self.eigenvalue == 0:
+            return "free"
+        if self.eigenvalue.imag == 0:
+            return "grows" if real > 0 else "decays"
+        tiny = abs(real) <= ZERO * abs(self.eigenvalue)
+        return "oscillates" if tiny else f"oscillates, {'grows' if real > 0 else 'decays'}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Modes:
+    """Modes of a linearization, slowest first; `str()` prints them.
+
+    Attributes:
+        linearization: what they belong to.
+        members: the modes.
+    """
+
+    linearization: Linearization
+    members: tuple[Mode, ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __iter__(self) -> Iterator[Mode]:
+        return iter(self.members)
+
+    def __getitem__(self, i: int) -> Mode:
+        return self.members[i]
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Of all modes [Hz]; 0 of real ones."""
+        return np.array([mode.frequency for mode in self.members])
+
+    @property
+    def damping(self) -> np.ndarray:
+        return np.array([mode.damping for mode in self.members])
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Eigenvalues, frequencies, damping and shapes."""
+        import xarray as xr
+
+        system = self.linearization.model.system
+        values = np.array([mode.eigenvalue for mode in self.members], complex)
+        shapes = np.array([mode.shape for mode in self.members]).reshape(len(self), system.nq)
+        return xr.Dataset(
+            {
+                "eigenvalue_real": ("mode", np.real(values), {"units": "1/s"}),
+                "eigenvalue_imaginary": ("mode", np.imag(values), {"units": "1/s"}),
+                "frequency": ("mode", self.frequencies, {"units": "Hz"}),
+                "damping": ("mode", self.damping, {"units": "1"}),
+                "shape_real": (("mode", "coordinate"), np.real(shapes)),
+                "shape_imaginary": (("mode", "coordinate"), np.imag(shapes)),
+            },
+            {"mode": np.arange(len(self)), "coordinate": list(system.coordinates)},
+            {"model": self.linearization.model.name, "kind": self.linearization.kind},
+        )
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self) -> Picture:
+        """The eigenvalues in the complex plane."""
+        return self.linearization.plot()
+
+    def motion(self, mode: int, times, amplitude: float = 0.1) -> np.ndarray:
+        """Coordinates along one mode, not growing or decaying, shape (samples, nq).
+
+        Args:
+            mode: which one.
+            times: in periods of the mode; of a real one, of a slow swing through its shape.
+            amplitude: of the coordinate that moves most, in its own unit.
+        """
+        which = count(mode, "mode")
+        if which >= len(self):
+            raise ModelError(f"mode is {which}, but there are {len(self)} modes, from 0 on.")
+        phase = np.exp(2j * np.pi * np.asarray(times, float))
+        moved = np.real(phase[:, None] * self.members[which].shape)
+        return self.linearization.q + amplitude * moved
+
+    def __str__(self) -> str:
+        head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping", "kind", "moves most")
+        rows: list[tuple[str, ...]] = [head]
+        rounded = lambda x: 0.0 if abs(x) < 1e-12 else x
+        for i, mode in enumerate(self.members):
+            x = mode.eigenvalue
+            real = 0.0 if abs(x.real) < 1e-12 * abs(x) else x.real
+            shown = f"{real:+.6g}" + (f" ± {x.imag:.6g}i" if x.imag else "")
+            cells = ("0" if x == 0 else shown, f"{mode.frequency:.6g}" if x.imag else "–")
+            named = ", ".join(mode.names[:4]) + (" …" if len(mode.names) > 4 else "")
+            rows.append((str(i), *cells, f"{rounded(mode.damping):+.4g}", mode.kind, named))
+        lines, at = list(table(rows)), self.linearization
+        if at.kind == "steady motion" and at.neutral.shape[1]:
+            lines.append(f"  and {at.neutral.shape[1]} symmetries, along which nothing changes")
+        return "\n".join(lines)
+
+
+def modes(linear: Linearization) -> Modes:
+    """Modes of A, the slowest first; in a steady motion without the symmetries."""
+    if not len(linear.A):
+        return Modes(linear, ())
+    values, vectors = _eigenvectors(linear)
+    size, nv = np.max(np.abs(values), initial=0.0), linear.model.system.nv
+    made = []
+    for value, z in zip(values, vectors.T, strict=True):
+        # of a double zero round-off may make a pair, which are two modes all the same
+        value = 0j if abs(value) <= ZERO * size else complex(value)
+        if value.imag < 0:
+            continue
+        velocity = (linear.basis @ z)[nv:]
+        made.append(_mode(linear, value, linear.basis_q @ z, velocity))
+    order = np.lexsort(
+        ([m.eigenvalue.real for m in made], [round(abs(m.eigenvalue), 9) for m in made])
+    )
+    return Modes(linear, tuple(made[i] for i in order))
+
+
+def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of A. In a steady motion they are found across the symmetries,
+    whose multiple zeros would be computed with half the digits.
+    """
+    if linear.kind != "steady motion":
+        return np.linalg.eig(linear.A)
+    R, along = linear.across, linear.neutral
+    values, short = np.linalg.eig(R.T @ linear.A @ R)
+    size, full = np.max(np.abs(values), initial=0.0), []
+    inside = along.T @ linear.A @ along
+    for value, y in zip(values, short.T, strict=True):
+        z = R @ y.astype(complex)
+        if abs(value) > ZERO * size:  # what the mode does along the symmetries
+            turn = value * np.eye(len(inside)) - inside
+            z = z + along @ np.linalg.solve(turn, along.T @ linear.A @ z)
+        full.append(z)
+    return values, np.array(full).reshape(-1, len(linear.A)).T
+
+
+def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -> Mode:
+    system = linear.model.system
+    at_rest = np.max(np.abs(q), initial=0.0) <= 1e-9 * np.max(np.abs(v), initial=0.0)
+    largest = (v if at_rest else q)[np.argmax(np.abs(v if at_rest else q))]
+    q, v = q / largest, v / largest
+    size = np.abs(v if at_rest else q)
+    names = system.velocities if at_rest else system.coordinates
+    named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= LARGE]
+    damping = 0.0 if value == 0 else -value.real / abs(value) + 0.0
+    return Mode(
+        value,
+        abs(value) / (2 * np.pi) if value.imag else 0.0,
+        float(damping),
+        q,
+        v,
+        tuple(names[i] for i in named),
+    )

@@ -1,0 +1,325 @@
+"""A branch of configurations followed over its parameter, step by certified step: where the
+parameter turns back, where branches meet, and the configurations at given values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Point, Segment
+
+FIRST = 0.2
+"""Length of the first step that is tried [1, in scaled directions]."""
+SHORTEST = 1e-10
+"""Length of a step below which the curve counts as lost."""
+NEAR, SHORT = 0.02, 1e-3
+"""A smallest singular value below this part of the largest one that was met, and a step below this
+length, make the path look for a singular configuration ahead."""
+STRIDES = (0.01, 0.02, 0.05, 0.1)
+"""How far behind a singular configuration a path is taken up again."""
+MOST_STEPS = 20_000
+"""Steps after which a path ends."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """A limit position: the parameter turns back here; the input cannot go further.
+
+    Attributes:
+        q, t: where.
+        maximum: whether t is largest here.
+    """
+
+    q: np.ndarray
+    t: float
+    maximum: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Meeting:
+    """A singular configuration on the path, where branches may meet.
+
+    Attributes:
+        q, t: where.
+        before, after: unit tangents in scaled directions on either side.
+        smallest: smallest singular value of the rows there.
+    """
+
+    q: np.ndarray
+    t: float
+    before: np.ndarray
+    after: np.ndarray
+    smallest: float
+
+
+@dataclasses.dataclass
+class Path:
+    """What `follow` found.
+
+    Attributes:
+        q, t: configurations at the wanted values, in the order of the path, shapes (n, nq), (n,).
+        limits, meetings: limit positions and singular configurations, in order.
+        zeros: for each watched function, the points where it changes sign.
+        steps, rejected: certified steps, and those that were tried in vain.
+        certified: whether every step was, between singular configurations.
+        ended: why it ended: "range", "limit", "singular", "closed", or "lost".
+        end: the last point.
+    """
+
+    q: list[np.ndarray]
+    t: list[float]
+    limits: list[Limit]
+    meetings: list[Meeting]
+    zeros: list[list[Point]]
+    steps: int = 0
+    rejected: int = 0
+    certified: bool = True
+    ended: str = "range"
+    end: Point | None = None
+
+
+def follow(
+    curve: Curve,
+    q: np.ndarray,
+    t: float,
+    wanted: np.ndarray,
+    *,
+    watch: tuple[Callable[[Point], float], ...] = (),
+    at_limit: str = "stop",
+    at_singular: str = "straight",
+) -> Path:
+    """Follow the branch through a configuration until t has reached the last wanted value.
+
+    Args:
+        curve: the configurations.
+        q, t: a point of it.
+        wanted: values of t at which the configuration is asked for, monotone.
+        watch: functions of a point whose changes of sign are located.
+        at_limit: "stop", or "follow" the curve while t goes back, as often as it turns, until the
+            range ends or the curve closes.
+        at_singular: "stop", or go on "straight" along the smooth branch.
+
+    Raises:
+        FreedomError: where the configurations are no curve.
+    """
+    wanted = np.asarray(wanted, float)
+    ahead = np.sign(wanted[-1] - t) or 1.0
+    along = np.append(np.zeros(curve.dynamics.system.nv), ahead)
+    frame = curve.frame(q, t, along)
+    path = Path([], [], [], [], [[] for _ in watch])
+    if t == wanted[0]:
+        path.q.append(frame.point.q)
+        path.t.append(t)
+    first, widest, tried, h = frame.point, frame.point.smallest, np.inf, FIRST
+    for _ in range(MOST_STEPS):
+        segment, h = _next(path, frame, h)
+        near = frame.point.smallest < NEAR * widest or h < SHORT
+        if segment is None or (near and frame.point.smallest < 0.5 * tried):
+            tried = frame.point.smallest
+            landed = _beyond(curve, path, frame, at_singular)
+            if landed is not None:
+                if path.ended != "singular" and _sampled(path, frame, landed, wanted):
+                    frame = landed
+                    break
+                frame, h, tried = landed, FIRST, np.inf
+                if path.ended == "singular":
+                    break
+                continue
+            if segment is None:
+                path.ended = "lost"
+                break
+        end = segment.at(segment.length)
+        if _finished(path, segment, end, wanted, watch, at_limit, first, ahead):
+            break
+        frame = curve.frame(end.q, end.t, end.tangent)
+        widest = max(widest, frame.point.smallest)
+    path.end, path.certified = frame.point, curve.bounded and path.ended != "lost"
+    return path
+
+
+def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
+    """The longest certified step near h, and the length to try after it."""
+    while h > SHORTEST:
+        segment, ratio = frame.attempt(h)
+        if segment is not None and _reached(segment):
+            path.steps += 1
+            # what is mapped to what may be: 1/2 + contraction, which grows with h
+            return segment, h * float(np.clip(0.35 / max(ratio - 0.5, 1e-3), 0.5, 3.0))
+        path.rejected += 1
+        h *= float(np.clip(0.4 / max(ratio - 0.5, 1e-3), 0.1, 0.7)) if ratio == ratio else 0.3
+    return None, h
+
+
+def _reached(segment: Segment) -> bool:
+    """Whether the corrector finds the end of a segment: next to a singular configuration its box
+    may be narrower than round-off.
+    """
+    try:
+        segment.at(segment.length)
+    except (LostError, FreedomError, np.linalg.LinAlgError):
+        return False
+    return True
+
+
+def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool:
+    """Record what lies on a segment; whether the path ends on it."""
+    start, stop = segment.frame.point, segment.length
+    turn = None
+    if start.tangent[-1] * end.tangent[-1] < 0:
+        place = _root(lambda s: segment.at(s).tangent[-1], 0.0, stop)
+        turn = place, segment.at(place)
+        if at_limit == "stop":
+            stop, end = turn
+    pieces = (
+        [(0.0, start, stop, end)]
+        if turn is None or at_limit == "stop"
+        else [
+            (0.0, start, *turn),
+            (*turn, stop, end),
+        ]
+    )
+    last, done = wanted[-1], False
+    for a, before, b, after in pieces:
+        grid = np.unique(wanted)
+        low, high = min(before.t, after.t), max(before.t, after.t)
+        inside = (
+            grid[(grid > low) & (grid <= high)]
+            if after.t > before.t
+            else grid[(grid >= low) & (grid < high)][::-1]
+        )
+        for t in inside:
+            point = segment.at_parameter(t, a + (b - a) * (t - before.t) / (after.t - before.t))
+            path.q.append(point.q)
+            path.t.append(float(t))
+            if t == last and (t - wanted[0]) * ahead >= 0:
+                end, stop, done = point, b, True
+                break
+        if done:
+            break
+    for function, found in zip(watch, path.zeros, strict=True):
+        if function(start) * function(end) < 0 and stop > 0:
+            most = stop if not done else _place(segment, end)
+            place = _root(lambda s, f=function: f(segment.at(s)), 0.0, most)
+            found.append(segment.at(place))
+    if done:
+        return True
+    if turn is not None:
+        path.limits.append(Limit(turn[1].q, turn[1].t, start.tangent[-1] > 0))
+        if at_limit == "stop":
+            path.ended = "limit"
+            return True
+    if path.limits and _passes(segment, first, end):
+        path.ended = "closed"
+        return True
+    return False
+
+
+def _place(segment: Segment, point: Point) -> float:
+    """σ of a point of a segment, by its parameter t."""
+    if point.t == segment.frame.point.t:
+        return 0.0
+    return _root(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
+
+
+def _passes(segment: Segment, first: Point, end: Point) -> bool:
+    """Whether the first point of the path lies on a segment that runs as it did there."""
+    start = segment.frame.point
+    if not min(start.t, end.t) <= first.t <= max(start.t, end.t) or start.t == end.t:
+        return False
+    if start.tangent[-1] * first.tangent[-1] < 0:
+        return False
+    there = segment.at_parameter(first.t, 0.5 * segment.length)
+    apart = there.q - first.q
+    apart -= 2 * np.pi * np.round(apart / (2 * np.pi))  # angles count whole turns
+    return bool(np.max(np.abs(apart)) < 1e-8 * (1 + np.max(np.abs(first.q))))
+
+
+def _root(function: Callable, low: float, high: float) -> float:
+    """A zero between two places of opposite sign."""
+    found: Any = brentq(function, low, high, xtol=1e-14, rtol=1e-14)  # type: ignore[arg-type]
+    return float(found)
+
+
+# --- singular configurations
+
+
+def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame | None:
+    """The frame behind a singular configuration straight ahead, or None if there is none."""
+    point = frame.point
+    for distance in STRIDES:
+        try:
+            landed = _straight(frame, distance)
+        except (FreedomError, LostError, np.linalg.LinAlgError):
+            continue
+        if landed.point.smallest > 2 * point.smallest:
+            break
+    else:
+        return None
+    away = lambda s: _smallest(frame, s)
+    fine = {"xatol": 1e-10}
+    least: Any = minimize_scalar(away, bounds=(0.0, distance), method="bounded", options=fine)
+    place = float(least.x)
+    if away(place) > 0.5 * point.smallest and away(place) > 1e-5:
+        return None
+    for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
+        low, high = away(place - near), away(place + near)
+        place += near * (low - high) / (low + high)
+    q, t, _ = _corrected(frame, place)
+    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, away(place)))
+    if at_singular == "stop":
+        path.ended = "singular"
+    return landed
+
+
+def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> bool:
+    """Record the wanted values between both sides of a singular configuration; whether the last
+    one was among them.
+    """
+    a, b = frame.point.t, landed.point.t
+    inside = [t for t in np.unique(wanted) if min(a, b) < t <= max(a, b)]
+    for t in inside if b > a else inside[::-1]:
+        off = lambda s, t=t: _corrected(frame, s)[1] - t
+        place = _root(off, 0.0, STRIDES[-1])
+        path.q.append(_corrected(frame, place)[0])
+        path.t.append(float(t))
+        if t == wanted[-1]:
+            return True
+    return False
+
+
+def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.ndarray]:
+    """q, t and J of the point at a distance along the tangent, nearest to the straight line, where
+    rows may lose rank.
+    """
+    curve, tangent = frame.curve, frame.point.tangent
+    n = np.zeros(frame.normal.shape[1])
+    for _ in range(50):
+        q, phi, J = curve.at(frame.point.q, frame.y(distance, n))
+        unit = curve.unit_rows(J) @ frame.normal
+        residual = phi / np.where(curve.length > 0, curve.length, 1.0)
+        step = np.linalg.lstsq(unit, residual, rcond=1e-7)[0]
+        n = n - step
+        if np.max(np.abs(step)) < 1e-13:
+            break
+    if not np.max(np.abs(n)) <= 0.2 * distance + 1e-9 or not np.all(np.isfinite(tangent)):
+        raise LostError("no branch goes straight on")
+    y = frame.y(distance, n)
+    q, _, J = curve.at(frame.point.q, y)
+    return q, float(y[-1]), J
+
+
+def _straight(frame: Frame, distance: float) -> Frame:
+    q, t, _ = _corrected(frame, distance)
+    landed = frame.curve.frame(q, t, frame.point.tangent)
+    if landed.point.tangent @ frame.point.tangent < 0.9:
+        raise LostError("the branch ahead bends away")
+    return landed
+
+
+def _smallest(frame: Frame, distance: float) -> float:
+    return frame.curve.smallest(_corrected(frame, distance)[2])

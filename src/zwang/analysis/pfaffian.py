@@ -1,0 +1,242 @@
+"""Which velocity constraints are holonomic in disguise, and what can be reached: Frobenius' theorem
+for any number of Pfaffian forms, numerically.
+
+The rows R (v, ṫ) = 0 of a model that are linear in v allow the directions Δ = ker R of (q, t). The
+reachable set from a configuration is a manifold whose tangent space L is the smallest one that
+holds Δ and all Lie brackets of fields in it. Forms that vanish on L are integrable; the model is
+holonomic if L = Δ.
+
+L is computed without nested brackets. Along a random motion q(s) in Δ with the derivative Φ(s) of
+its flow, L is spanned by the directions Φ(s)⁻¹ Δ(q(s)): the expansion of each in s has the brackets
+as coefficients, of every order at once.
+
+References: Sussmann (1973), Trans. Amer. Math. Soc. 180, 171-188 (orbits); Sontag (1992), SIAM J.
+Control Optim. 30, 1400-1426 (random motions are enough, with probability one, for analytic models);
+Frobenius (1877).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.curve import quickly
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint import Holonomic
+from zwang.equations.state import State
+
+STEPS = 96
+"""Steps of the fourth-order Runge-Kutta method along a random motion."""
+MOTIONS = 2
+"""Random motions; a direction counts that any of them shows."""
+LENGTH = 1.5
+"""Length of a random motion [1 m or rad per typical coordinate]."""
+KNOWN = 1e-5
+"""Singular values below this times the largest are zero: the motions are accurate to about 1e-7."""
+VANISHES = 1e-5
+"""Value of a form of unit length on L that counts as zero."""
+SUBDIVISIONS = 64
+"""Steps of the path on which an integral is defined."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reach:
+    """What linear velocity constraints leave reachable.
+
+    Attributes:
+        dimension: of the reachable set of configurations at fixed t, the accessible dimension.
+        directions: dimension of Δ at fixed t, the degrees of freedom of velocities.
+        integrable: constraints all rows of which are integrable, given all others.
+        gap: largest singular value that counted as zero over the smallest that did not; far below
+            1 where the answer is clear.
+    """
+
+    dimension: int
+    directions: int
+    integrable: tuple[str, ...]
+    gap: float
+
+
+def _forms(dynamics: Dynamics, rows: np.ndarray, q, t):
+    """Rows of R: [A | ψ(q, 0, t)], shape (len(rows), nv + 1)."""
+    c, p, still = dynamics.constraints, dynamics.p, jnp.zeros(dynamics.system.nv)
+    A = c.matrix(q, still, t, p)[rows]
+    at_rest = jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, still, t, p))
+    return jnp.column_stack([A, at_rest[rows]])
+
+
+def _direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
+    """A direction of (q, t) in Δ: w projected in scaled directions, then moved to coordinates."""
+    q, t = x[:-1], x[-1]
+    R = _forms(dynamics, rows, q, t) * scale
+    # independent rows: their product is invertible along a generic motion
+    allowed = scale * (w - R.T @ jnp.linalg.solve(R @ R.T, R @ w))
+    moved = dynamics.system.along(q, allowed[:-1], t, dynamics.p)
+    return jnp.append(moved, allowed[-1])
+
+
+def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase):
+    """Places and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
+
+    def control(s):
+        order = jnp.arange(1, amplitude.shape[1] + 1)
+        return jnp.sum(amplitude * jnp.sin(2 * order * s + phase), axis=1)
+
+    field = lambda x, s: _direction(dynamics, rows, scale, x, control(s))
+
+    def rate(s, x, flow):
+        return field(x, s), jax.jacfwd(lambda x: field(x, s))(x) @ flow
+
+    h = LENGTH / STEPS
+
+    def step(state, s):
+        x, flow = state
+
+        def stage(carry, c):
+            # one text for all four stages, which are compiled once
+            k = rate(s + c * h, x + c * h * carry[0], flow + c * h * carry[1])
+            return k, k
+
+        still = jnp.zeros_like(x), jnp.zeros_like(flow)
+        stages = jax.lax.scan(stage, still, jnp.array([0.0, 0.5, 0.5, 1.0]))[1]
+        weight = h / 6 * jnp.array([1.0, 2.0, 2.0, 1.0])
+        moved = tuple(y + jnp.tensordot(weight, k, 1) for y, k in zip(state, stages, strict=True))
+        return moved, moved
+
+    start = x0, jnp.eye(len(x0))
+    return jax.lax.scan(step, start, h * jnp.arange(STEPS))[1]
+
+
+def _allowed(dynamics: Dynamics, rows, scale, x):
+    """A frame of Δ at x, shape (n, nv + 1)."""
+    every = jnp.eye(len(scale))
+    return jax.vmap(lambda w: _direction(dynamics, rows, scale, x, w), out_axes=1)(every)
+
+
+def _reachable(dynamics: Dynamics, rows: np.ndarray, s: State, scale) -> tuple[np.ndarray, float]:
+    """Orthonormal basis of L in coordinates (q, t), shape (n, dim L), and the gap."""
+    random, n = np.random.default_rng(1877), len(s.q) + 1
+    x0 = np.append(np.asarray(s.q), float(s.t))
+    motion, allowed = quickly(_motion), quickly(_allowed)
+    found = [np.asarray(allowed(dynamics, rows, scale, x0))]
+    for _ in range(MOTIONS):
+        amplitude = random.standard_normal((len(scale), 3))
+        phase = random.uniform(0, 2 * np.pi, amplitude.shape)
+        places, flows = motion(dynamics, rows, scale, x0, amplitude, phase)
+        for x, flow in zip(places[7::8], np.asarray(flows)[7::8], strict=True):
+            if np.all(np.isfinite(flow)):
+                there = np.asarray(allowed(dynamics, rows, scale, x))
+                found.append(np.linalg.solve(flow, there))
+    U, sigma, _ = np.linalg.svd(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]))
+    dim = int(np.sum(sigma > KNOWN * sigma[0]))
+    below = sigma[dim] if dim < min(n, len(sigma)) else 0.0
+    return U[:, :dim], float(below / sigma[dim - 1])
+
+
+def _independent(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Of some rows those that are independent."""
+    kept: list[int] = []
+    span = np.zeros((0, R.shape[1]))
+    for i in rows:
+        size = np.linalg.norm(R[i])
+        left = R[i] - (R[i] @ span.T) @ span
+        left = left - (left @ span.T) @ span
+        if np.linalg.norm(left) > 1e-8 * max(size, 1e-300) and size > 0:
+            kept.append(int(i))
+            span = np.vstack([span, left / np.linalg.norm(left)])
+    return np.array(kept, int)
+
+
+def reach(dynamics: Dynamics, s: State, linear: dict[str, slice], scale: np.ndarray) -> Reach:
+    """What is reachable under the holonomic constraints and the linear velocity constraints.
+
+    Args:
+        dynamics: the model.
+        s: where.
+        linear: rows of the velocity constraints that are linear in v.
+        scale: length of one unit of each velocity, shape (nv,).
+    """
+    c, every = dynamics.constraints, np.append(scale, 1.0)
+    R = np.asarray(_forms(dynamics, np.arange(c.m), s.q, s.t))
+    wanted = np.concatenate(
+        [c.position_rows, *(np.arange(x.start, x.stop) for x in linear.values())]
+    )
+    rows = _independent(R * every, np.sort(wanted).astype(int))
+    basis, gap = _reachable(dynamics, rows, s, every)
+    tangent = _velocities(dynamics, s, basis)
+    size = np.linalg.norm(R * every, axis=1)
+    value = np.abs(R * every @ (tangent / every[:, None]))
+    vanishing = np.max(value, axis=1, initial=0.0) < VANISHES * np.maximum(size, 1e-300)
+    integrable = tuple(name for name, x in linear.items() if np.all(vanishing[x]))
+    moving = int(np.any(np.abs(tangent[-1]) > 1e-9))
+    return Reach(basis.shape[1] - moving, len(every) - len(rows) - moving, integrable, gap)
+
+
+def _velocities(dynamics: Dynamics, s: State, basis: np.ndarray) -> np.ndarray:
+    """Directions of (q, t) as those of (v, ṫ)."""
+    nv = dynamics.system.nv
+    N = np.asarray(
+        jax.vmap(lambda v: dynamics.system.along(s.q, v, s.t, dynamics.p), out_axes=1)(jnp.eye(nv))
+    )
+    return np.vstack([np.linalg.lstsq(N, basis[:-1], rcond=None)[0], basis[-1:]])
+
+
+# --- integrals
+
+
+def integral(
+    dynamics: Dynamics, s: State, name: str, rows: slice, scale: np.ndarray
+) -> Holonomic | None:
+    """The position constraint that an integrable velocity constraint stands for, 0 at s; None where
+    its rows are not integrable by themselves, depend on t, or q̇ is not v.
+
+        h(q) = y(1),   A (q′ + n y′) = 0 along q(τ) = q + τ (q₀ − q) + n y
+
+    n are fixed directions across the leaves. A path along a leaf from q ends on the line q₀ + n y,
+    at the same y for all q of the leaf, as Frobenius' theorem has it.
+    """
+    system = dynamics.system
+    if system.velocity_map is not None or system.offset is not None:
+        return None
+    R = np.asarray(_forms(dynamics, np.arange(dynamics.constraints.m), s.q, s.t))
+    own = _independent(R * np.append(scale, 1.0), np.arange(rows.start, rows.stop))
+    basis, _ = _reachable(dynamics, own, s, np.append(scale, 1.0))
+    if np.any(R[own, -1]) or basis.shape[1] != len(scale) + 1 - len(own):
+        return None
+    across = np.linalg.pinv(R[own, :-1])
+    return Holonomic(
+        Integral(dynamics.constraints, own, np.asarray(s.q), across), name=f"{name} integrated"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Integral:
+    """`(q, t, p)` → h(q), shape (rows,); see `integral`."""
+
+    constraints: object
+    rows: np.ndarray
+    q0: np.ndarray
+    across: np.ndarray
+
+    def __call__(self, q, t, p):
+        c, still = self.constraints, jnp.zeros(len(self.q0))
+
+        def rate(tau, y):
+            at = q + tau * (self.q0 - q) + self.across @ y
+            A = c.matrix(at, still, t, p)[self.rows]  # type: ignore[attr-defined]
+            return -jnp.linalg.solve(A @ self.across, A @ (self.q0 - q))
+
+        h = 1 / SUBDIVISIONS
+
+        def step(i, y):
+            tau = i * h
+            k1 = rate(tau, y)
+            k2 = rate(tau + h / 2, y + h / 2 * k1)
+            k3 = rate(tau + h / 2, y + h / 2 * k2)
+            k4 = rate(tau + h, y + h * k3)
+            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+        return jax.lax.fori_loop(0, SUBDIVISIONS, step, jnp.zeros(len(self.rows)))

@@ -1,0 +1,195 @@
+"""Redundant rows: which smallest combinations of other rows imply them, which multipliers are
+unique, in which directions a model is free, and which joints with fewer rows would do.
+
+Reference: Wojtyra and Frączek (2013), Comparison of selected methods of handling redundant
+constraints in multibody systems simulations, J. Comput. Nonlinear Dyn. 8, 021007.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.optimize import linprog
+
+from zwang.mechanism.mechanism import Mechanism
+
+IN_SPAN = 1e-8
+"""Residual of a row of unit length, or of a multiplier, that counts as zero."""
+MOST_ROWS = 400
+"""Rows above which combinations are not looked for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Dependency:
+    """A redundant row as a combination of others, none of which can be left out.
+
+    Attributes:
+        row: constraint and row of the redundant one, counted from 0 within the constraint.
+        others: constraint, row and coefficient (rows at unit length in the metric of M⁻¹) of each
+            other one.
+    """
+
+    row: tuple[str, int]
+    others: tuple[tuple[str, int, float], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The constraints that take part, the redundant one first."""
+        return tuple(dict.fromkeys((self.row[0], *(name for name, _, _ in self.others))))
+
+    def __str__(self) -> str:
+        row = f"{self.row[0]} [{self.row[1]}]"
+        if not self.others:
+            return f"{row} is no constraint here: its gradient vanishes"
+        rows = ", ".join(f"{name} [{i}]" for name, i, _ in self.others[:6])
+        more = f" and {len(self.others) - 6} more" if len(self.others) > 6 else ""
+        return f"{row} follows from {rows}{more}"
+
+
+@dataclasses.dataclass(frozen=True)
+class FreeMotion:
+    """A direction in which the constraints let a model move.
+
+    Attributes:
+        name: the velocity that is 1 in it; those of the other free motions are 0.
+        direction: all velocities, shape (nv,).
+    """
+
+    name: str
+    direction: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Suggestion:
+    """A joint with fewer rows that leaves the same freedom; tried.
+
+    Attributes:
+        joint, kind: which joint, and what it would become.
+        redundant_before, redundant_after: redundant rows of the whole mechanism.
+    """
+
+    joint: str
+    kind: str
+    redundant_before: int
+    redundant_after: int
+
+    def __str__(self) -> str:
+        return (
+            f"make {self.joint!r} {self.kind}: {self.redundant_before} redundant rows to "
+            f"{self.redundant_after}"
+        )
+
+
+def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tuple[Dependency, ...]:
+    """One `Dependency` for each redundant row, in order.
+
+    Args:
+        C: rows at unit length, shape (m, nv); rows that are round-off are zero.
+        row_slices: rows of each constraint.
+        rank: rank of C.
+    """
+    if rank == len(C) or len(C) > MOST_ROWS:
+        return ()
+    places = [(name, i) for name, s in row_slices.items() for i in range(s.stop - s.start)]
+    found, span = [], np.zeros((0, C.shape[1]))
+    for i, row in enumerate(C):
+        left = row - (row @ span.T) @ span
+        left = left - (left @ span.T) @ span
+        if np.linalg.norm(left) > IN_SPAN:
+            span = np.vstack([span, left / np.linalg.norm(left)])
+            continue
+        others = [j for j in range(len(C)) if j != i and np.any(C[j])]
+        chosen = _smallest(C, i, others) if np.any(row) else {}
+        rows = tuple((*places[j], float(x)) for j, x in sorted(chosen.items()))
+        found.append(Dependency(places[i], rows))
+    return tuple(found)
+
+
+def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
+    """Few rows whose combination is row i: least sum of coefficients, then none superfluous."""
+    _, sigma, Vt = np.linalg.svd(C)
+    basis = Vt[: int(np.sum(sigma > IN_SPAN * sigma[0]))]
+    # coordinates in the row space, so that round-off outside of it makes nothing infeasible
+    columns, target = (C[others] @ basis.T).T, basis @ C[i]
+    answer = linprog(
+        np.ones(2 * len(others)), A_eq=np.hstack([columns, -columns]), b_eq=target, method="highs"
+    )
+    if answer.success:
+        coefficient = answer.x[: len(others)] - answer.x[len(others) :]
+        kept = [j for j, x in zip(others, coefficient, strict=True) if abs(x) > 1e-7]
+    else:
+        kept = list(others)
+    solve = lambda rows: np.linalg.lstsq(C[rows].T, C[i], rcond=1e-10)[0]
+    missed = lambda rows: np.linalg.norm(C[i] - solve(rows) @ C[rows])
+    if missed(kept) > IN_SPAN:
+        kept = list(others)
+    for j in sorted(kept, key=lambda j: abs(solve(kept)[kept.index(j)])):
+        fewer = [k for k in kept if k != j]
+        if fewer and missed(fewer) < IN_SPAN:
+            kept = fewer
+    return dict(zip(kept, solve(kept), strict=True))
+
+
+def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMotion, ...]:
+    """A basis of the free directions with one velocity 1 and the other chosen ones 0 in each.
+
+    Args:
+        basis: directions of velocities that span the null space of A, shape (dof, nv).
+        velocities: names.
+    """
+    if not len(basis):
+        return ()
+    # pivots of largest size, so that no entry of a direction is much larger than its own one
+    chosen, left = [], np.linalg.qr(basis.T)[0].T
+    for _ in range(len(basis)):
+        size = np.linalg.norm(left, axis=0)
+        chosen.append(int(np.argmax(size)))
+        unit = left[:, chosen[-1]] / size[chosen[-1]]
+        left = left - np.outer(unit, unit @ left)
+    chosen.sort()
+    directions = np.linalg.solve(basis[:, chosen], basis)
+    directions[np.abs(directions) < 1e-12 * np.max(np.abs(directions))] = 0.0
+    return tuple(FreeMotion(velocities[i], x) for i, x in zip(chosen, directions, strict=True))
+
+
+def unique_rows(null: np.ndarray) -> np.ndarray:
+    """Which multipliers are unique, shape (m,), from a basis of the left null space, (m, k)."""
+    return ~np.any(np.abs(null) > 1e-6, axis=1)
+
+
+LOOSER: dict[tuple[str, int], tuple[tuple[str, tuple[int, ...]], ...]] = {
+    ("revolute", 3): (("spherical", (0, 1, 2)), ("cylindrical", (0, 1, 3, 4))),
+    ("fixed", 3): (("revolute", (0, 1, 2, 3, 4)), ("spherical", (0, 1, 2))),
+    ("prismatic", 3): (("cylindrical", (0, 1, 2, 3)),),
+    ("cylindrical", 3): (("slot", (0, 1)),),
+    ("universal", 3): (("spherical", (0, 1, 2)),),
+    ("fixed", 2): (("revolute", (0, 1)),),
+    ("prismatic", 2): (("slot", (0,)),),
+    ("revolute", 2): (("slot", (1,)),),
+}
+"""Kinds of joints that hold a part of the rows of another kind, in the plane (2) and in space (3),
+and which rows these are."""
+
+
+def suggestions(
+    mechanism: Mechanism, C: np.ndarray, row_slices: dict[str, slice], rank: int
+) -> tuple[Suggestion, ...]:
+    """Joints that can be made looser with fewer redundant rows and the same freedom, the best
+    first; each is tried by the rank of the rows that remain.
+    """
+    found, redundant = [], len(C) - rank
+    for name, joint in mechanism.joints.items():
+        if name not in row_slices or not redundant:
+            continue
+        own = row_slices[name]
+        for kind, kept in LOOSER.get((joint.kind, mechanism.d), ()):
+            if len(kept) >= own.stop - own.start:
+                continue
+            rows = [i for i in range(len(C)) if not own.start <= i < own.stop]
+            remaining = C[[*rows, *(own.start + i for i in kept)]]
+            sigma = np.linalg.svd(remaining, compute_uv=False)
+            if int(np.sum(sigma > IN_SPAN * sigma[0])) == rank:
+                after = len(remaining) - rank
+                found.append(Suggestion(name, kind, redundant, after))
+    return tuple(sorted(found, key=lambda x: x.redundant_after))

@@ -1,0 +1,230 @@
+"""What an analysis works on: a model or a mechanism, with its coordinates and points by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.arguments import instance, refuse
+from zwang.compile import program
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import Holonomic
+from zwang.errors import ModelError
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.relative_pose import wrapped
+from zwang.suggestions import did_you_mean
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One coordinate, as a function that is equal to another one of the same coordinate."""
+
+    index: int
+
+    def __call__(self, q, t, p):
+        return q[self.index]
+
+
+@dataclasses.dataclass(frozen=True)
+class Entries:
+    """Several coordinates, as `Entry`."""
+
+    indices: tuple[int, ...]
+
+    def __call__(self, q, t, p):
+        return jnp.stack([q[i] for i in self.indices])
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    """A function of the configuration, with a name and a unit.
+
+    Attributes:
+        name: in results.
+        value: `(q, t, p)` → number or place.
+        unit: "" where it is unknown.
+        turning: whether it is an angle that is known up to whole turns only.
+    """
+
+    name: str
+    value: Callable
+    unit: str = ""
+    turning: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A model without control and drives, at a start.
+
+    Attributes:
+        model: the model.
+        q: coordinates on the constraints, shape (nq,).
+        params: parameters that differ from the model's.
+        mechanism: what the model was made of, or None.
+    """
+
+    model: Model
+    q: np.ndarray
+    params: PyTree
+    mechanism: Mechanism | None
+
+    def quantity(self, given, what: str) -> Quantity:
+        """A coordinate of the model, of a joint of the mechanism, or a function.
+
+        Raises:
+            ModelError: for an unknown name.
+        """
+        if isinstance(given, Quantity):
+            return given
+        if callable(given):
+            name = getattr(given, "__name__", "function")
+            return Quantity(what.split()[-1] if name == "<lambda>" else name, given)
+        if not isinstance(given, str):
+            refuse(what, given, "the name of a coordinate or a function (q, t, p)")
+        system = self.model.system
+        if given in system.coordinates:
+            i = system.coordinates.index(given)
+            return Quantity(given, Entry(i), system.units[i])
+        made = self.mechanism
+        known = [*system.coordinates, *(made.joints if made else ())]
+        if made is not None:
+            joint, _, coordinate = (
+                (given, "", "") if given in made.joints else given.rpartition(".")
+            )
+            if joint in made.joints:
+                ends = made.compiled.joints.of(joint, coordinate or None, ())
+                value = made.compiled.joints.coordinate(ends)
+                turning = made.d == 3 and ends.coordinate.angular
+                named = lambda q, t, p: value(q, p)
+                return Quantity(given, named, ends.coordinate.unit, turning)
+        raise ModelError(
+            f"{what}: there is no coordinate {given!r:.60}{did_you_mean(given, known)}"
+        )
+
+    def point(self, given, what: str) -> Quantity:
+        """A place: "body.point" of a mechanism, a body of the plane or of space by the names of
+        its coordinates, or a function.
+
+        Raises:
+            ModelError: for an unknown name.
+        """
+        if callable(given):
+            return self.quantity(given, what)
+        if not isinstance(given, str):
+            refuse(what, given, "the name of a point or a function (q, t, p)")
+        if self.mechanism is not None:
+            made = self.mechanism
+            i = made.geometry.point(given, ())
+            return Quantity(given, lambda q, t, p: made.compiled.joints.frames(q, p).place[i], "m")
+        names = self.model.system.coordinates
+        own = tuple(names.index(f"{given}.{x}") for x in "xyz" if f"{given}.{x}" in names)
+        if not own:
+            bodies = sorted({re.sub(r"\.x$", "", n) for n in names if n.endswith(".x")})
+            raise ModelError(
+                f"{what}: there is no point {given!r:.60}{did_you_mean(given, bodies)}"
+            )
+        return Quantity(given, Entries(own), self.model.system.units[own[0]])
+
+
+@dataclasses.dataclass(frozen=True)
+class Follows:
+    """φ = x(q) − w(t); of equal parts equal, so that a second analysis compiles nothing."""
+
+    quantity: Callable
+    course: Callable | None
+    turning: bool
+
+    def __call__(self, q, t, p):
+        wanted = t if self.course is None else self.course(t)
+        error = self.quantity(q, t, p) - wanted
+        return wrapped(error) if self.turning else error
+
+
+def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ...]) -> Model:
+    """The model with inputs as further constraints; a course of None is t itself."""
+    further = [
+        Holonomic(Follows(x.value, course, x.turning), name=f"input {x.name}", unit=x.unit or ())
+        for x, course in inputs
+    ]
+    return Model(
+        model.system,
+        [*model.constraints.members, *further],
+        model.params,
+        singular_mass=model.singular_mass,
+        name=model.name,
+        assembly=model.assembly,
+    )
+
+
+def subject_of(
+    given, q, params: PyTree, where: str, *, t=0.0, keep_drives=False, place=True
+) -> Subject:
+    """The subject of an analysis, with q put onto the constraints.
+
+    Args:
+        given: a `zw.Model`, or a `zw.Mechanism`, whose own start is taken unless q is given.
+        q: coordinates near the configuration meant; None for a mechanism's own.
+        params: parameters that differ from the model's.
+        where: the function called, for messages.
+        t: time [s], of a model whose constraints depend on it.
+        keep_drives: whether a mechanism's drives stay, as for a motion over time.
+        place: whether q is put onto the constraints.
+
+    Raises:
+        ModelError: for rows that are not holonomic, or a start that cannot be assembled.
+    """
+    instance(given, (Model, Mechanism), f"{where}: model", "a zw.Model or zw.Mechanism")
+    mechanism = given if isinstance(given, Mechanism) else None
+    if mechanism is not None:
+        mechanism = dataclasses.replace(
+            mechanism, servo={}, actuators={}, **({} if keep_drives else {"drives": {}})
+        )
+        q = mechanism.start_state.q if q is None else q
+        model = mechanism.model
+    else:
+        model = given.passive  # type: ignore[union-attr]
+        if q is None:
+            raise ModelError(
+                f"{where}: q is missing: give the coordinates of a configuration on the branch "
+                "meant, q=..."
+            )
+    for name, constraint in model.constraints.owners.items():
+        if constraint.level != "position":
+            raise ModelError(
+                f"{where}: constraint {name!r} is no relation between coordinates, so that "
+                "configurations do not follow from inputs; use zw.simulate."
+            )
+    state = model.state(q, np.zeros(model.system.nv))
+    placed = consistent_state(model, state.q, t=t, params=params).state.q if place else state.q
+    return Subject(model, np.asarray(placed), params, mechanism)
+
+
+# --- values and rates of a quantity
+
+
+@program
+def _course(value: Callable, dynamics: Dynamics, q, v, a, t):
+    """A quantity and its first two derivatives along a motion."""
+    p, system = dynamics.p, dynamics.system
+
+    def rate(q, v, t):
+        return jax.jvp(
+            lambda q, t: jnp.asarray(value(q, t, p)), (q, t), (system.rate(q, v, t, p), 1.0)
+        )
+
+    (y, dy), (_, ddy) = jax.jvp(rate, (q, v, t), (system.rate(q, v, t, p), a, 1.0))
+    return y, dy, ddy
+
+
+def course(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
+    """A quantity, its rate and its acceleration per unit of t, along a motion at t."""
+    q, v, a = (np.asarray(x) for x in (q, v, a))
+    return tuple(np.asarray(x) for x in _course(quantity.value, dynamics, q, v, a, np.float64(t)))

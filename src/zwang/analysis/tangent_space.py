@@ -1,0 +1,171 @@
+"""The tangent space of a constraint manifold by orthonormal bases in the mass metric.
+
+At a state (q, v) that meets φ = 0 and ψ = 0, a neighbor is (q ⊕ ξ, v + δv) with
+
+    Φ ξ = 0,    ψ_q ξ + A δv = 0:    ξ = Y y,    δv = W w − A⊕ ψ_q Y y,
+
+Y a basis of the kernel of the position rows Φ and W one of the kernel of all velocity rows A, with
+Yᵀ M Y = I and Wᵀ M W = I. The columns of W are the first ones of Y, so that y holds the positions
+that belong to w; without nonholonomic rows both are the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import scipy.linalg
+
+from zwang.analysis.check import RANK_THRESHOLD
+
+SINGULAR_MASS = 1e-13
+"""Least eigenvalue of a mass matrix, with unit diagonal, that counts as positive."""
+
+
+def metric(M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """M, or where M is singular M + AᵀDA, which is the same on the kernel of A.
+
+    Raises:
+        numpy.linalg.LinAlgError: if a direction has neither mass nor constraint.
+    """
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    if np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > SINGULAR_MASS:
+        return M
+    size = np.sum(A**2, axis=1)
+    D = np.max(np.diag(M)) / np.where(size > 0, size, 1.0)
+    return M + A.T @ (D[:, None] * A)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Rows of a constraint matrix in a metric.
+
+    Attributes:
+        A: shape (m, nv); metric: shape (nv, nv), positive definite.
+    """
+
+    A: np.ndarray
+    metric: np.ndarray
+
+    @functools.cached_property
+    def _factors(self):
+        W = scipy.linalg.solve_triangular(
+            np.linalg.cholesky(self.metric), np.eye(len(self.metric)), lower=True
+        ).T
+        C = self.A @ W
+        length = np.linalg.norm(C, axis=1)
+        # rows that vanish must not be blown up into constraints
+        unit = 1 / np.where(length > 1e-13 * np.max(length, initial=0.0), length, np.inf)
+        U, sigma, Vt = np.linalg.svd(unit[:, None] * C, full_matrices=True)
+        return W, unit, U, sigma, Vt
+
+    @property
+    def rank(self) -> int:
+        sigma = self._factors[3]
+        return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+
+    @property
+    def basis(self) -> np.ndarray:
+        """Columns that span the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
+        W, _, _, _, Vt = self._factors
+        return W @ aligned(Vt[self.rank :].T)
+
+    @property
+    def dependencies(self) -> np.ndarray:
+        """Columns c with `cᵀ A = 0`, rows counted at unit length, shape (m, m − rank)."""
+        _, unit, U, _, _ = self._factors
+        return unit[:, None] * U[:, self.rank :]
+
+    def correct(self, r: np.ndarray) -> np.ndarray:
+        """`A⊕ r`, for one right-hand side or for columns of them."""
+        W, unit, U, sigma, Vt = self._factors
+        k = self.rank
+        scaled = unit[:, None] * r if np.ndim(r) == 2 else unit * r
+        kept = U[:, :k].T @ scaled
+        return W @ (Vt[:k].T @ (kept / sigma[:k, None] if np.ndim(r) == 2 else kept / sigma[:k]))
+
+    def multipliers(self, effort: np.ndarray) -> np.ndarray:
+        """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
+        W, unit, U, sigma, Vt = self._factors
+        k = self.rank
+        return unit * (U[:, :k] @ ((Vt[:k] @ (W.T @ effort)) / sigma[:k]))
+
+
+def pivots(basis: np.ndarray) -> list[int]:
+    """Rows of a basis that say most about its columns, as many as there are columns."""
+    if not basis.shape[1]:
+        return []
+    order = np.asarray(scipy.linalg.qr(basis.T, mode="r", pivoting=True)[-1])
+    return sorted(int(i) for i in order[: basis.shape[1]])
+
+
+def aligned(V: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the same space, turned so that its columns are as near as possible to
+    the entries that describe the space best: the same space gets the same basis.
+    """
+    chosen = V[pivots(V)]
+    if not V.shape[1]:
+        return V
+    U, _, Vt = np.linalg.svd(chosen)
+    return V @ (U @ Vt).T
+
+
+@dataclasses.dataclass(frozen=True)
+class TangentSpace:
+    """Bases at one state.
+
+    Attributes:
+        metric: M, shape (nv, nv), or what takes its place where M is singular.
+        Y, W: see above, shapes (nv, ny) and (nv, nw).
+        lean: −A⊕ ψ_q Y, shape (nv, ny), the change of v that y brings along.
+    """
+
+    metric: np.ndarray
+    Y: np.ndarray
+    W: np.ndarray
+    lean: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return self.Y.shape[1] + self.W.shape[1]
+
+    @property
+    def basis(self) -> np.ndarray:
+        """T: (ξ, δv) = T (y, w), shape (2 nv, n)."""
+        nv = len(self.metric)
+        return np.block([[self.Y, np.zeros((nv, self.W.shape[1]))], [self.lean, self.W]])
+
+    @property
+    def project(self) -> np.ndarray:
+        """T⁺: the (y, w) of a tangent vector, shape (n, 2 nv)."""
+        return np.asarray(scipy.linalg.block_diag(self.Y.T @ self.metric, self.W.T @ self.metric))
+
+
+def tangent_space(metric: np.ndarray, phi_q, psi_q, psi_v) -> TangentSpace:
+    """The bases from derivatives of φ with respect to ξ and of ψ with respect to ξ and v."""
+    velocities = Rows(psi_v, metric)
+    W, positions = velocities.basis, Rows(phi_q, metric)
+    # what the position rows leave free beyond W: the kernel of these rows and of Wᵀ M
+    rest = Rows(np.vstack([phi_q, W.T @ metric]), metric).basis
+    if W.shape[1] + rest.shape[1] != len(metric) - positions.rank:
+        rest = rest[:, : len(metric) - positions.rank - W.shape[1]]
+    Y = np.hstack([W, rest])
+    return TangentSpace(metric, Y, W, -velocities.correct(psi_q @ Y))
+
+
+def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
+    """A tangent space with its bases turned to be nearest to those of another state."""
+    turn = lambda V, old: _nearest_rotation(V.T @ (tangent.metric @ old))
+    nw = tangent.W.shape[1]
+    by = turn(tangent.W, before.W)
+    rest = tangent.Y[:, nw:]
+    along = scipy.linalg.block_diag(by, turn(rest, before.Y[:, nw:]))
+    return TangentSpace(tangent.metric, tangent.Y @ along, tangent.W @ by, tangent.lean @ along)
+
+
+def _nearest_rotation(X: np.ndarray) -> np.ndarray:
+    """The orthogonal factor of the polar decomposition."""
+    U, _, Vt = np.linalg.svd(X)
+    return U @ Vt

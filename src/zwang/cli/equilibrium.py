@@ -1,0 +1,76 @@
+"""`zwang equilibrium`."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.terminal import say, warn
+from zwang.cli.values import assignments
+
+
+class Find(enum.StrEnum):
+    minimum = "minimum"
+    nearest = "nearest"
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+            "(URDF, MJCF, SDF).",
+        ),
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
+        ),
+    ] = None,
+    find: Annotated[
+        Find,
+        typer.Option(help="A minimum of the potential downhill, or the nearest zero of forces."),
+    ] = Find.minimum,
+    steady: Annotated[
+        bool, typer.Option("--steady", help="A steady motion at the start's velocities.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for equilibrium.nc.")
+    ] = None,
+) -> int:
+    """Find where forces balance near a model's start: coordinates, stability, constraint forces.
+
+    Examples:
+
+    [cyan]zwang equilibrium four-bar[/]
+
+    [cyan]zwang equilibrium bicycle --steady --set lean=0[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    target = load_target(model, given)
+    from zwang.analysis.equilibrium import equilibrium
+
+    found = equilibrium(
+        target.model,
+        target.q0,
+        v=target.v0 if steady else None,
+        params=target.params or None,
+        find=find.value,
+    )
+    say(fitted(str(found)))
+    for warning in target.warnings:
+        warn(warning)
+    if out is not None:
+        say(f"written: {found.save(made_folder(out) / 'equilibrium.nc')}")
+    return 0

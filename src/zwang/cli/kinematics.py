@@ -1,0 +1,104 @@
+"""`zwang kinematics`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.terminal import say
+from zwang.cli.values import assignments, like
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="As of [bold]zwang run[/]; drives are set aside."),
+    ],
+    input_: Annotated[
+        str,
+        typer.Argument(metavar="INPUT", help="The name of a coordinate or of a joint."),
+    ],
+    from_: Annotated[float, typer.Option("--from", help="First value of the input [its unit].")],
+    to: Annotated[float, typer.Option("--to", help="Last value of the input [its unit].")],
+    rate: Annotated[float, typer.Option(help="Rate of the input [unit/s].")] = 1.0,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(help="A coordinate whose rate and dead points are asked for; repeatable."),
+    ] = None,
+    trace: Annotated[
+        list[str] | None, typer.Option(help="A point whose path is drawn; repeatable.")
+    ] = None,
+    samples: Annotated[int, typer.Option(help="Number of configurations.", min=2)] = 201,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on along the branch behind limit positions.")
+    ] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for kinematics.nc and its pictures.")
+    ] = None,
+) -> int:
+    """Follow a mechanism over its input: positions, velocities, accelerations, limit positions,
+    dead points, on one branch, every step certified.
+
+    Exit code 0 if the last value was reached, 3 if the branch ends before.
+
+    Examples:
+
+    [cyan]zwang kinematics four-bar A --from 0 --to 6.2832 --output D[/]
+
+    [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    subject, options = _subject(model, given)
+    from zwang.analysis.kinematics import kinematics
+
+    found = kinematics(
+        subject,
+        input_,
+        (from_, to),
+        rate=rate,
+        samples=samples,
+        output=tuple(output or ()),
+        trace=tuple(trace or ()),
+        at_limit="follow" if follow else "stop",
+        **options,
+    )
+    say(fitted(str(found)))
+    if out is not None:
+        folder = made_folder(out)
+        found.save(folder / "kinematics.nc")
+        found.plot().save(folder / "kinematics.svg")
+        if found.traces:
+            found.plot_traces().save(folder / "traces.svg")
+        say(f"written to {folder}")
+    return 0 if found.ended in ("range", "closed") else 3
+
+
+def _subject(model: str, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
+    """The mechanism of MODEL, or its model with its start."""
+    from zwang.gallery.mechanisms import FOLDER
+    from zwang.mechanism import read
+
+    path = locate(model)
+    file = FOLDER / f"{model}.toml" if path is None else path
+    if file.suffix == ".toml" and file.is_file():
+        known = read(file).parameters
+        chosen: Any = {k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known}
+        if len(chosen) == len(given):
+            return read(file, **chosen), {}
+    target = load_target(model, given)
+    return target.model, {"q": target.q0, "params": target.params or None}

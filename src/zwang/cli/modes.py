@@ -1,0 +1,94 @@
+"""`zwang modes`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.failure import UserError
+from zwang.cli.target import Target, load_target, locate, made_folder
+from zwang.cli.terminal import say, warn
+from zwang.cli.values import assignments
+
+
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+            "(URDF, MJCF, SDF).",
+        ),
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
+        ),
+    ] = None,
+    at_start: Annotated[
+        bool,
+        typer.Option(
+            "--at-start", help="About the start as it is, a steady motion or a moving state."
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for modes.nc, eigenvalues.svg and, if the model has a scene, a page that "
+            "plays each mode.",
+        ),
+    ] = None,
+    amplitude: Annotated[
+        float, typer.Option(help="On these pages, of the coordinate that moves most.")
+    ] = 0.1,
+) -> int:
+    """Modes of small motions about the equilibrium near a model's start: frequencies, damping,
+    shapes.
+
+    Examples:
+
+    [cyan]zwang modes double-pendulum[/]
+
+    [cyan]zwang modes bicycle --at-start --set lean=0[/]
+
+    [cyan]zwang modes four-bar --out results/four-bar-modes[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    target = load_target(model, given)
+    from zwang.analysis.equilibrium import equilibrium
+    from zwang.analysis.linearize import linearize
+
+    params = target.params or None
+    if at_start:
+        linear = linearize(target.model, target.q0, target.v0, params=params)
+    else:
+        linear = equilibrium(target.model, target.q0, params=params).linearization
+    say(fitted(str(linear)))
+    for warning in target.warnings:
+        warn(warning)
+    if out is not None:
+        _write(target, linear, out, amplitude)
+    return 0
+
+
+def _write(target: Target, linear, out: Path, amplitude: float) -> None:
+    folder, found = made_folder(out), linear.modes()
+    if not len(found):
+        raise UserError(f"{target.name} has no free motion, so there are no modes to write.")
+    written = [found.save(folder / "modes.nc"), found.plot().save(folder / "eigenvalues.svg")]
+    if target.scene is not None:
+        from zwang.output.viewer import write_mode
+
+        for i in range(len(found)):
+            page = folder / f"mode-{i}.html"
+            written.append(write_mode(found, target.scene, page, mode=i, amplitude=amplitude))
+    say("written: " + ", ".join(map(str, written)))

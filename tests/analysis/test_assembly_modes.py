@@ -1,0 +1,100 @@
+"""Assembly modes against closed forms."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
+from zwang.bodies import Body, RigidBodies
+from zwang.bodies.rotation import rotation_matrix
+
+
+def test_a_four_bar_has_its_two_modes():
+    q = closed_form(LENGTHS, 0.3, 1)
+    found = zw.assembly_modes(four_bar(), {"crank": 1.1}, q=q, starts=256)
+    assert len(found) == 2 and found.unseen == 0
+    for sign in (1, -1):
+        assert min(apart(x, closed_form(LENGTHS, 1.1, sign)) for x in found.q) < 1e-10
+    assert "2 assembly modes" in str(found) and found.missed(0.1) < 1e-10
+
+
+def test_an_input_out_of_reach_and_too_few_inputs_are_said():
+    lengths, q = np.array([2.0, 1.5, 2.0, 3.0]), closed_form([2.0, 1.5, 2.0, 3.0], 0.3, 1)
+    with pytest.raises(zw.ModelError, match="no configuration was found"):
+        zw.assembly_modes(four_bar(), {"crank": 3.0}, q=q, params={"lengths": lengths}, starts=256)
+    with pytest.raises(zw.ModelError, match="as many inputs as degrees of freedom"):
+        zw.assembly_modes(four_bar(), q=closed_form(LENGTHS, 0.3, 1), starts=64)
+
+
+@pytest.fixture(scope="module")
+def platform() -> zw.Model:
+    """A 3-RPR platform as three distances of its corners, 6 solutions at most."""
+    base = np.array([[0.0, 0.0], [15.91, 0.0], [0.0, 10.0]])
+    corners = np.array([[0.0, 0.0], [17.04, 0.0], [16.54 * 0.9, 20.84 * 0.9]])
+
+    def phi(q, t, p):
+        c, s = jnp.cos(q[2]), jnp.sin(q[2])
+        place = q[:2] + corners @ jnp.array([[c, s], [-s, c]])
+        return jnp.sum((place - base) ** 2, axis=1) - p["leg"] ** 2
+
+    system = zw.System(
+        3,
+        lambda q, t, p: jnp.ones(3),
+        lambda q, v, t, p: jnp.zeros(3),
+        coordinates=("x", "y", "angle"),
+        units=("m", "m", "rad"),
+    )
+    legs = np.array([14.98, 15.38, 12.0])
+    return zw.Model(system, [zw.Holonomic(phi, name="legs")], {"leg": legs}, name="3-RPR")
+
+
+def test_a_planar_platform_has_as_many_modes_as_its_polynomial_has_real_roots(platform):
+    turn = np.linspace(0, 2 * np.pi, 20001)
+    base = np.array([[0.0, 0.0], [15.91, 0.0], [0.0, 10.0]])
+    corners = np.array([[17.04, 0.0], [16.54 * 0.9, 20.84 * 0.9]])
+    # differences of the three circles are linear in x, y; what is left is one function of the angle
+    rho = np.asarray(platform.params["leg"])
+
+    def left(angle):
+        c, s = np.cos(angle), np.sin(angle)
+        A, r = np.zeros((2, 2)), np.zeros(2)
+        for i, corner in enumerate(corners):
+            d = (
+                np.array([c * corner[0] - s * corner[1], s * corner[0] + c * corner[1]])
+                - base[i + 1]
+            )
+            A[i], r[i] = 2 * d, rho[i + 1] ** 2 - rho[0] ** 2 - d @ d
+        det = A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
+        place = np.array([A[1, 1] * r[0] - A[0, 1] * r[1], A[0, 0] * r[1] - A[1, 0] * r[0]])
+        return place @ place - (rho[0] * det) ** 2
+
+    value = np.array([left(x) for x in turn])
+    roots = int(np.sum(value[1:] * value[:-1] < 0))
+    found = zw.assembly_modes(platform, q=[5.0, 12.0, 0.5], starts=512, spread=20.0)
+    assert len(found) == roots >= 2
+
+
+@pytest.mark.slow
+def test_dietmaiers_platform_has_forty_postures():
+    """Parameters of Dietmaier (1998), The Stewart-Gough platform of general geometry can have 40
+    real postures, Advances in Robot Kinematics, 7-16.
+    """
+    base = np.array([[0, 0, 0], [1.107915, 0, 0], [0.549094, 0.756063, 0]])
+    base = np.vstack([base, [[0.735077, -0.223935, 0.525991], [0.514188, -0.526063, -0.368418]]])
+    base = np.vstack([base, [[0.590473, 0.094733, -0.205018]]])
+    plate = np.array([[0, 0, 0], [0.542805, 0, 0], [0.956919, -0.528915, 0]])
+    plate = np.vstack([plate, [[0.665885, -0.353482, 1.402538], [0.478359, 1.158742, 0.107672]]])
+    plate = np.vstack([plate, [[-0.137087, -0.235121, 0.353913]]])
+    legs = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
+
+    def phi(q, t, p):
+        places = q[:3] + (rotation_matrix(q[3:]) @ plate.T).T
+        return jnp.sum((places - base) ** 2, axis=1) - legs**2
+
+    body = RigidBodies([Body("plate", 1.0, (1.0, 1.0, 1.0))])
+    model = zw.Model(body.system, [zw.Holonomic(phi, name="legs")], body.params, name="hexapod")
+    found = zw.assembly_modes(model, q=[0.5, 0.5, 0.5, 1, 0, 0, 0], starts=4096, spread=1.5)
+    assert len(found) == 40 and found.unseen == 0

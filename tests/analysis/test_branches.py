@@ -1,0 +1,72 @@
+"""Branches of motion at singular configurations."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.analysis.models import four_bar
+
+
+@pytest.fixture(scope="module")
+def parallelogram() -> zw.Branches:
+    """The parallelogram with all bars in line, where it may become an antiparallelogram."""
+    return zw.branches(four_bar(), np.zeros(3), params={"lengths": np.array([1.0, 2.0, 1.0, 2.0])})
+
+
+def test_a_parallelogram_in_line_has_two_branches_in_closed_form(parallelogram):
+    assert parallelogram.rank == 1 and len(parallelogram) == 2
+    rates = sorted(tuple(np.round(b.tangent / b.tangent[0], 6)) for b in parallelogram.branches)
+    # ω₁ + 2 ω₂ = ω₃ and ω₁² + 2 ω₂² = ω₃²
+    assert np.allclose(rates, [(1.0, -2.0, -3.0), (1.0, 0.0, 1.0)], atol=1e-6)
+    assert all(b.verified for b in parallelogram.branches)
+
+
+def test_a_velocity_finds_its_branch_and_a_branch_its_start(parallelogram):
+    for i in range(2):
+        start = parallelogram.start(i, energy=2.0)
+        assert parallelogram.taken(start.v)[0] == i
+        assert abs(0.5 * start.v @ (np.array([1.0, 0.5, 2.0]) * start.v) - 2.0) < 1e-12
+    assert "2 branches" in str(parallelogram)
+    parallelogram.plot().figure()
+
+
+def test_a_regular_configuration_has_one_branch():
+    found = zw.branches(four_bar(), np.array([0.7, 0.3, 1.9]))
+    assert len(found) == 1 and found.freedom == 1 and found[0].verified
+
+
+def test_a_point_without_motion_is_said_so():
+    """Two circles that touch in one point leave a direction of velocity, but no motion."""
+    circles = lambda q, t, p: jnp.stack([q @ q - 1, (q[0] - 3) ** 2 + q[1] ** 2 - 4])
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
+    model = zw.Model(system, [zw.Holonomic(circles, name="circles")])
+    found = zw.branches(model, np.array([1.0, 0.0]))
+    assert found.freedom == 1 and len(found) == 0
+
+
+@pytest.mark.slow
+def test_two_loops_in_line_have_three_branches_each_followed_by_a_run():
+    example = zw.gallery.load("n-four-bar", N=2, gravity=0.0)
+    line = np.array([0.5, 0, 0, 1.5, 0, 0, 2.5, 0, 0, 1.5, 0, 0, 2.5, 0, 0.0])
+    found = zw.branches(example.model, line)
+    assert found.rank == 12 and found.isolated and len(found) == 3
+    cranks = [b.tangent[[2, 5, 8]] / np.max(np.abs(b.tangent[[2, 5, 8]])) for b in found.branches]
+    known = np.array([[1.0, 1, 1], [0, 1, 1], [0, 0, 1]])  # by the law of each rhombus
+    for wanted in known:
+        assert any(np.allclose(np.abs(x), wanted, atol=1e-5) for x in cranks)
+    for i, wanted in enumerate(cranks):
+        start = found.start(i)
+        run = zw.simulate(example.model, start.q, start.v, duration=0.5, rtol=1e-9, samples=11)
+        turned = run.q[-1, [2, 5, 8]]
+        assert np.allclose(np.abs(turned) / np.max(np.abs(turned)), np.abs(wanted), atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_run_through_singular_configurations_keeps_its_branch():
+    example = zw.gallery.load("n-four-bar", N=1)
+    run = zw.simulate(example.model, example.q0, example.v0, duration=1.5, rtol=1e-9)
+    found = zw.passages(run)
+    assert found and not any(x.changed for x in found)

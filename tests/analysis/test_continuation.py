@@ -1,0 +1,74 @@
+"""Branches of equilibria beside their closed forms."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.analysis import systems
+from tests.analysis.systems import G
+
+
+@pytest.fixture(scope="module")
+def driven():
+    return systems.driven_governor()
+
+
+@pytest.fixture(scope="module")
+def upright(driven):
+    return zw.continuation(driven, [0.0], over="speed", to=(2.0, 6.0))
+
+
+def test_the_pitchfork_of_a_governor_is_found(upright):
+    (point,) = upright.branch_points
+    assert abs(point.value - np.sqrt(G)) < 1e-8
+    assert not upright.folds
+    np.testing.assert_array_equal(upright.stable, upright.values < np.sqrt(G))
+
+
+def test_the_branch_that_bends_off_is_followed_from_its_tangent(driven, upright):
+    (point,) = upright.branch_points
+    off = next(x for x in point.tangents if abs(x[0][0]) > 0.5)
+    np.testing.assert_allclose(off[1], 0.0, atol=1e-6)  # it leaves at right angles
+    bent = zw.continuation(
+        driven, point.q, over="speed", to=(2.0, 6.0), params={"speed": point.value}, tangent=off
+    )
+    np.testing.assert_allclose(np.cos(bent.q[1:, 0]), G / bent.values[1:] ** 2, rtol=1e-10)
+    assert bent.stable.all() and bent.values[-1] > 6.0 and abs(bent.q[-1, 0]) > 1.0
+
+
+def test_the_pitchfork_is_found_in_steady_motion_over_a_velocity():
+    model = systems.governor()
+    branch = zw.continuation(model, [0.0, 0.0], v=[2.0, 0.0], over="spin", to=(2.0, 5.0))
+    (point,) = branch.branch_points
+    assert abs(point.value - np.sqrt(G)) < 1e-8
+    np.testing.assert_allclose(branch.v[:, 0], branch.values, rtol=1e-10)
+    assert len(point.tangents) == 2
+
+
+def test_folds_are_passed_and_found():
+    # q³ − q + load = 0 turns round at q = ±1/√3
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -(q**3 - q) - p["load"])
+    model = zw.Model(system, params={"load": 0.0}, name="snap-through")
+    branch = zw.continuation(model, [1.0], over="load", to=(-1.0, 1.0))
+    first, second = branch.folds
+    assert abs(first.value - 2 / 27**0.5) < 1e-8 and abs(second.value + 2 / 27**0.5) < 1e-8
+    np.testing.assert_allclose([first.q[0], second.q[0]], [3**-0.5, -(3**-0.5)], atol=1e-6)
+    np.testing.assert_allclose(branch.q[:, 0] ** 3 - branch.q[:, 0], -branch.values, atol=1e-10)
+    np.testing.assert_array_equal(branch.stable, 3 * branch.q[:, 0] ** 2 > 1)
+
+
+def test_a_branch_is_printed_saved_and_drawn(tmp_path, upright):
+    import xarray as xr
+
+    assert "branch point at 3.132" in str(upright)
+    with xr.open_dataset(upright.save(tmp_path / "branch.nc")) as data:
+        np.testing.assert_array_equal(data["speed"], upright.values)
+    assert upright.plot("angle").save(tmp_path / "branch.svg").exists()
+
+
+def test_an_unknown_parameter_is_refused(driven):
+    with pytest.raises(zw.ModelError, match="no parameter or velocity 'sped'"):
+        zw.continuation(driven, [0.0], over="sped", to=(2.0, 6.0))
+    with pytest.raises(zw.ModelError, match="needs a steady motion"):
+        zw.continuation(driven, [0.0], over="angle", to=(2.0, 6.0))

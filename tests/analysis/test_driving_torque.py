@@ -1,0 +1,40 @@
+"""Driving torque against virtual power and the energy of the motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from tests.analysis.models import LENGTHS, closed_form, four_bar
+
+
+@pytest.fixture(scope="module")
+def driven() -> zw.DrivingTorque:
+    q = closed_form(LENGTHS, 0.3, 1)
+    return zw.driving_torque(
+        four_bar(), "crank", (0.3, 0.3 + 2 * np.pi), q=q, rate=3.0, samples=721
+    )
+
+
+def test_torque_is_the_rate_of_energy_over_the_rate_of_the_input(driven):
+    k = driven.motion
+    mass, weight = np.array([1.0, 0.5, 2.0]), np.array([1.0, 0.7, 0.4])
+    energy = 0.5 * k.v**2 @ mass + np.sin(k.q) @ weight
+    slope = np.gradient(energy, k.input, edge_order=2)
+    assert np.allclose(driven.torque[2:-2], slope[2:-2], atol=1e-3 * np.max(np.abs(slope)))
+    assert abs(np.trapezoid(driven.torque, k.input)) < 1e-3  # a cycle gives its energy back
+
+
+def test_input_and_reactions_balance_inertia_and_forces(driven):
+    k, i = driven.motion, 100
+    mass, weight = np.array([1.0, 0.5, 2.0]), np.array([1.0, 0.7, 0.4])
+    needed = mass * k.a[i] + weight * np.cos(k.q[i])
+    given = driven.by_constraint["loop"][i] + np.array([driven.torque[i], 0, 0])
+    assert np.allclose(given, needed, atol=1e-10) and driven.unique.all()
+
+
+def test_it_prints_plots_and_saves(driven, tmp_path):
+    assert "largest torque" in str(driven)
+    driven.plot().save(tmp_path / "torque.svg")
+    driven.save(tmp_path / "torque.nc")

@@ -1,0 +1,145 @@
+"""Position, velocity and acceleration analysis against closed forms."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+import zwang as zw
+from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.curve import Curve
+from zwang.analysis.interval import Interval, enclosure
+from zwang.analysis.path import follow
+from zwang.analysis.subject import Entry, Quantity, with_inputs
+
+TURN = np.linspace(0.3, 0.3 + 2 * np.pi, 25)
+
+
+@pytest.fixture(scope="module")
+def turn() -> zw.Kinematics:
+    """A whole turn of a crank-rocker at 3 rad/s."""
+    q = closed_form(LENGTHS, 0.3, 1)
+    return zw.kinematics(four_bar(), "crank", TURN, q=q, rate=3.0, output="rocker")
+
+
+@pytest.fixture(scope="module")
+def held():
+    """The four-bar with its crank held at t, ready to be followed with other lengths."""
+    crank = Quantity("crank", Entry(0), "rad")
+    return with_inputs(four_bar(), ((crank, None),)).dynamics(None, Proximal())
+
+
+def path_of(held, lengths, q, wanted, **ways):
+    dynamics = dataclasses.replace(held, p={"lengths": jnp.asarray(lengths)})
+    return follow(Curve(dynamics, np.ones(4)), q, wanted[0], wanted, **ways)
+
+
+def test_a_whole_turn_stays_on_its_branch(turn):
+    assert turn.certified and turn.ended == "range" and len(turn.q) == len(TURN)
+    for q, crank in zip(turn.q, turn.input, strict=True):
+        assert apart(q, closed_form(LENGTHS, crank, 1)) < 1e-12
+
+
+def test_velocity_and_acceleration_are_derivatives_of_the_closed_form(turn):
+    h, i = 1e-4, 7
+    near = [closed_form(LENGTHS, turn.input[i] + 3.0 * k * h, 1) for k in (-1, 0, 1)]
+    assert np.allclose(turn.v[i], (near[2] - near[0]) / (2 * h), atol=1e-6)
+    assert np.allclose(turn.a[i], (near[2] - 2 * near[1] + near[0]) / h**2, atol=1e-5)
+    assert np.allclose(turn.outputs[0].rate, turn.v[:, 2], atol=1e-12)
+    assert np.allclose(turn.mechanical_advantage["rocker"], 3.0 / turn.v[:, 2])
+
+
+def test_dead_points_are_where_crank_and_coupler_are_in_line(turn):
+    a, b, c, d = LENGTHS
+    found = sorted(t % (2 * np.pi) for t, _ in turn.dead_points["rocker"])
+    # triangle of crank ± coupler, ground and rocker
+    stretched = np.arccos(((a + b) ** 2 + d**2 - c**2) / (2 * (a + b) * d))
+    folded = np.pi + np.arccos(((b - a) ** 2 + d**2 - c**2) / (2 * (b - a) * d))
+    assert np.allclose(found, sorted([stretched, folded]), atol=1e-10)
+
+
+def test_a_double_rocker_ends_at_its_limit_position(held):
+    lengths = np.array([2.0, 1.5, 2.0, 3.0])
+    q = closed_form(lengths, 0.3, 1)
+    limit = np.arccos((2.0**2 + 3.0**2 - 3.5**2) / 12)  # coupler and rocker in line
+    ended = path_of(held, lengths, q, TURN)
+    assert ended.ended == "limit" and abs(ended.limits[0].t - limit) < 1e-12
+    closed = path_of(held, lengths, q, TURN, at_limit="follow")
+    assert closed.ended == "closed"
+    assert np.allclose([x.t for x in closed.limits], [limit, -limit], atol=1e-12)
+
+
+def test_a_change_point_is_reported_and_crossed_on_the_same_branch(held):
+    path = path_of(held, [1.0, 2.0, 1.0, 2.0], np.array([0.3, 0.0, 0.3]), TURN)
+    assert path.ended == "range" and len(path.q) == len(TURN)
+    assert np.allclose([x.t for x in path.meetings], [np.pi, 2 * np.pi], atol=1e-9)
+    assert max(abs(q[1]) for q in path.q) < 1e-12  # the coupler of a parallelogram stays level
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1_500, marks=pytest.mark.slow)])
+def test_random_linkages_never_leave_their_branch_unseen(held, count):
+    random, turned, stopped = np.random.default_rng(22), 0, 0
+    for _ in range(count):
+        lengths, sign = random.uniform(0.5, 3.0, 4), random.choice([-1, 1])
+        q = closed_form(lengths, 0.3, sign)
+        if q is None:
+            continue
+        path = path_of(held, lengths, q, TURN)
+        assert path.ended in ("range", "limit"), lengths
+        turned, stopped = turned + (path.ended == "range"), stopped + (path.ended == "limit")
+        for found, crank in zip(path.q, path.t, strict=True):
+            assert apart(found, closed_form(lengths, crank, sign)) < 1e-7, lengths
+        if path.ended == "limit":  # just beyond it the linkage cannot be closed
+            assert closed_form(lengths, path.limits[0].t + 1e-6, sign) is None
+    assert turned and stopped
+
+
+def test_what_can_be_differentiated_agrees_with_other_lengths(turn):
+    gradient = jax.jacfwd(lambda x: turn.configurations({"lengths": x})[5])(jnp.asarray(LENGTHS))
+    h = 1e-5
+    for k in range(4):
+        there = [closed_form(LENGTHS + s * h * np.eye(4)[k], TURN[5], 1) for s in (-1, 1)]
+        assert np.allclose(gradient[:, k], (there[1] - there[0]) / (2 * h), atol=1e-8)
+
+
+def test_results_print_plot_and_save(turn, tmp_path):
+    assert "every step certified" in str(turn) and "dead point" in str(turn)
+    turn.plot().save(tmp_path / "turn.svg")
+    turn.save(tmp_path / "turn.nc")
+    with xr.open_dataset(tmp_path / "turn.nc") as data:
+        assert np.array_equal(data["q"], turn.q) and data.attrs["ended"] == "range"
+
+
+def test_wrong_input_is_one_sentence(turn):
+    q = turn.q[0]
+    with pytest.raises(
+        zw.ModelError, match="there is no coordinate 'cranck'; did you mean 'crank'"
+    ):
+        zw.kinematics(four_bar(), "cranck", (0, 1), q=q)
+    with pytest.raises(zw.ModelError, match="neither increase nor decrease"):
+        zw.kinematics(four_bar(), "crank", (0, 1, 0.5), q=q)
+    with pytest.raises(zw.ModelError, match="rate is 0"):
+        zw.kinematics(four_bar(), "crank", (0, 1), q=q, rate=0)
+    with pytest.raises(zw.ModelError, match="q is missing"):
+        zw.kinematics(four_bar(), "crank", (0, 1))
+    with pytest.raises(zw.ModelError, match="locked"):
+        zw.kinematics(four_bar(), {"crank": lambda t: t, "rocker": float(q[2])}, (0.3, 1), q=q)
+
+
+def test_an_enclosure_holds_every_value_of_a_function():
+    def f(x):
+        rows = [jnp.sin(3 * x[0]) * x[1], jnp.arctan2(x[1], x[0] - 1), x @ x / (2 + x[1] ** 3)]
+        return jnp.stack([*rows, jnp.where(x[0] > 0.3, jnp.sqrt(x[1]), jnp.exp(x[0]))])
+
+    random, middle, radius = np.random.default_rng(1), np.array([0.3, 1.0]), np.array([0.5, 0.3])
+    inside = middle + radius * random.uniform(-1, 1, (200, 2))
+    for function in (f, jax.jacfwd(f)):
+        low, high = enclosure(function, Interval(middle - radius, middle + radius))
+        values = np.asarray(jax.vmap(function)(inside))
+        assert np.all(values >= low) and np.all(values <= high)
