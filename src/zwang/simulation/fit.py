@@ -177,7 +177,7 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     inside = np.flatnonzero(~active)
     R = scipy.linalg.qr(slope[:, inside], mode="r")[0][: len(inside)]
     inverse = scipy.linalg.solve_triangular(R, np.eye(len(inside)))
-    covariance[np.ix_(inside, inside)] = inverse @ inverse.T
+    covariance[inside[:, None], inside] = inverse @ inverse.T
     numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
     fitted, labels = numbers(best.x), problem.unknowns.labels
     model = eqx.tree_at(

@@ -68,7 +68,7 @@ class Branching:
     @property
     def before(self) -> np.ndarray:
         """Whether velocity j moves the joint of velocity i, 0.0 or 1.0, shape (nv, nv)."""
-        return self.moved[np.ix_(self.joint_of, self.joint_of)].astype(float)
+        return self.moved[self.joint_of][:, self.joint_of].astype(float)
 
     @property
     def leaps(self) -> list[np.ndarray]:
