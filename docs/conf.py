@@ -2,6 +2,7 @@
 network by a reader.
 """
 
+import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
@@ -16,7 +17,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "family_table",
 ]
+sys.path.insert(0, str(Path(__file__).parent))  # family_table.py
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"zwang {release}"

@@ -75,6 +75,7 @@ _HOME = {
     "Tsit5": "stepping",
     "Kvaerno5": "stepping",
     "Rattle": "stepping",
+    "Bosh3": "stepping.bosh3",
     "Proximal": "algebra.pseudoinverse",
     "CompleteOrthogonal": "algebra.pseudoinverse",
     "SVD": "algebra.pseudoinverse",
@@ -83,6 +84,7 @@ _HOME = {
     "Greville": "algebra.pseudoinverse",
     "Householder": "algebra.pseudoinverse",
     "GramSchmidt": "algebra.pseudoinverse",
+    "Jacobi": "algebra.pseudoinverse.jacobi",
     "UdwadiaKalaba": "dynamics.formulation",
     "Campbell": "dynamics.formulation",
     "CampbellSingular": "dynamics.formulation",
@@ -102,6 +104,7 @@ _HOME = {
     "Poles": "servo",
     "Rate": "servo",
     "Robust": "servo",
+    "Butterworth": "servo.gains.butterworth",
     "Limits": "servo",
     "Loop": "servo",
     "LeastNorm": "servo",
@@ -146,11 +149,20 @@ def __getattr__(name: str):
         return getattr(importlib.import_module(f"zwang.{_HOME[name]}"), _OTHER.get(name, name))
     if name in _MODULES:
         return importlib.import_module(f"zwang.{name}")
+    # members of a family that are not listed above are found in their folders
+    if name[:1].isupper() and (member := _members().get(name)) is not None:
+        return member.load()
     raise AttributeError(f"module 'zwang' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted(__all__)
+    return sorted({*__all__, *_members()})
+
+
+def _members():
+    from zwang.families import ALL_FAMILIES
+
+    return {m.name: m for family in ALL_FAMILIES for m in family.members.values()}
 
 
 _renamed.install()
@@ -164,6 +176,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import Proximal as Proximal
     from zwang.algebra.pseudoinverse import Sparse as Sparse
     from zwang.algebra.pseudoinverse import Varga as Varga
+    from zwang.algebra.pseudoinverse.jacobi import Jacobi as Jacobi
     from zwang.analysis.assembly_modes import AssemblyModes as AssemblyModes
     from zwang.analysis.assembly_modes import assembly_modes as assembly_modes
     from zwang.analysis.branches import Branches as Branches
@@ -250,6 +263,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import relative_degree as relative_degree
     from zwang.servo import with_found_degrees as with_found_degrees
     from zwang.servo import zero_dynamics as zero_dynamics
+    from zwang.servo.gains.butterworth import Butterworth as Butterworth
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
     from zwang.simulation.batch import Batch as Batch
@@ -266,6 +280,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping import Kvaerno5 as Kvaerno5
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
+    from zwang.stepping.bosh3 import Bosh3 as Bosh3
     from zwang.study.long_run import long_run as long_run
     from zwang.study.result import Sweep as Sweep
     from zwang.study.sampling import draws as draws

@@ -23,9 +23,9 @@ from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 from zwang.text import checked_name
 
-MOST = 1_000_000_000
+LARGEST_COUNT = 1_000_000_000
 """Largest count that is accepted where an argument states no limit of its own."""
-LONGEST_NAME = 1000
+LONGEST_LABEL = 1000
 """Characters that a name may have; those of a hierarchy are joined from those of its modules."""
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ def _range(above, least, most, infinite: bool, unit: str) -> str:
     return f"a {kind}{of}{', ' if sizes else ''}{' and '.join(sizes)}"
 
 
-def count(value: Any, name: str, *, least: int = 0, most: int = MOST) -> int:
+def count(value: Any, name: str, *, least: int = 0, most: int = LARGEST_COUNT) -> int:
     """A whole number within limits; 2.0 and True are none."""
     expected = f"a whole number of at least {least}"
     if isinstance(value, Tracer):
@@ -150,7 +150,7 @@ def flag(value: Any, name: str) -> bool:
 def instance(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str) -> T:
     """An object of a kind; `example` says how one is written. A class in its place is named."""
     if isinstance(value, kind):
-        return value  # type: ignore[return-value]
+        return value
     if isinstance(value, type) and issubclass(value, kind):
         raise ModelError(
             f"{name} is the class {value.__name__}, expected an object of it: "
@@ -237,7 +237,7 @@ def label(value: Any, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    return checked_name(value, name, LONGEST_NAME)
+    return checked_name(value, name, LONGEST_LABEL)
 
 
 def labels(value: Any, name: str) -> tuple[str, ...]:

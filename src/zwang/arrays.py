@@ -15,7 +15,7 @@ from zwang.suggestions import did_you_mean
 
 def require_float64() -> None:
     """Raise unless JAX computes in float64; constraints cannot be kept to 1e-13 in float32."""
-    if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+    if not jax.config.read("jax_enable_x64"):
         raise ModelError(
             "JAX is in float32, but zwang keeps constraints in float64: "
             'call jax.config.update("jax_enable_x64", True) before you use it (the command line '

@@ -17,7 +17,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Literal
 
-LARGEST = 1_000_000
+LARGEST_INDICES = 1_000_000
 """Entries of an array of constants up to which it is followed."""
 IN_BOUNDS = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
 """What JAX takes for a read whose author has said nothing else (`mode="clip"`, `mode="fill"`)."""
@@ -30,7 +30,7 @@ def beyond(closed: ClosedJaxpr) -> tuple[int, int] | None:
         closed: a traced function (`jax.make_jaxpr`).
     """
     found: list[tuple[int, int]] = []
-    _follow(closed.jaxpr, [_constant(x) for x in closed.consts], [], found)
+    _interpreted(closed.jaxpr, [_constant(x) for x in closed.consts], [], found)
     return found[0] if found else None
 
 
@@ -40,12 +40,12 @@ def _constant(value) -> np.ndarray | None:
         return np.asarray(bool(value) if isinstance(value, bool) else int(value))
     if isinstance(value, Tracer) or not hasattr(value, "dtype"):
         return None
-    if getattr(value.dtype, "kind", "") not in "biu" or value.size > LARGEST:
+    if getattr(value.dtype, "kind", "") not in "biu" or value.size > LARGEST_INDICES:
         return None
     return np.asarray(value)
 
 
-def _follow(jaxpr, consts: Sequence, inputs: Sequence, found: list) -> list:
+def _interpreted(jaxpr, consts: Sequence, inputs: Sequence, found: list) -> list:
     """Known values of a program's outputs; indices beyond the end are added to `found`."""
     values: dict[Any, np.ndarray | None] = {}
     values.update(zip(jaxpr.constvars, consts, strict=False))
@@ -71,7 +71,11 @@ def _results(eqn, given: list, found: list) -> list:
     if rule is None or not eqn.outvars:  # an operation may give nothing (a barrier of no values)
         return []
     out = eqn.outvars[0].aval
-    if rule is None or any(x is None for x in given) or getattr(out, "size", LARGEST) > LARGEST:
+    if (
+        rule is None
+        or any(x is None for x in given)
+        or getattr(out, "size", LARGEST_INDICES) > LARGEST_INDICES
+    ):
         return []
     try:
         return [np.asarray(rule(params, *given)).reshape(out.shape).astype(out.dtype)]
@@ -101,7 +105,7 @@ def _opened(program, inputs: list, found: list) -> list:
     consts = [_constant(x) for x in getattr(program, "consts", ())]
     # of a loop only what stays the same is handed over; the rest is unknown
     inputs = [*inputs, *[None] * (len(jaxpr.invars) - len(inputs))]
-    return _follow(jaxpr, consts, inputs, found)
+    return _interpreted(jaxpr, consts, inputs, found)
 
 
 def _judge(eqn, given: list, found: list) -> None:

@@ -12,6 +12,10 @@ import sys
 import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MODULES = {
     "cli.closing": "cli.summary_table",
@@ -184,7 +188,8 @@ class _OldPaths:
         new = new_path(name.removeprefix("zwang.")) if name.startswith("zwang.") else None
         if new is None or importlib.util.find_spec(f"zwang.{new}") is None:
             return None
-        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        loader: Any = self  # has what a loader needs, without importing importlib.abc
+        return ModuleSpec(name, loader, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _OldModule(spec.name)
@@ -196,4 +201,5 @@ class _OldPaths:
 def install() -> None:
     """Let `import` find old paths, after all else."""
     if not any(type(finder).__name__ == _OldPaths.__name__ for finder in sys.meta_path):
-        sys.meta_path.append(_OldPaths())  # type: ignore[arg-type]
+        finder: Any = _OldPaths()
+        sys.meta_path.append(finder)

@@ -87,7 +87,7 @@ class Mark:
         point: where it is, and where its force acts.
         symbol: what stands there.
         grounded: whether the ground holds it.
-        constraints: names of the constraints whose violation colors it; its own name unless given.
+        constraints: names of the constraints whose violation colors it; its own name by default.
     """
 
     name: str
@@ -238,7 +238,7 @@ def particles_scene(
     Args:
         places: one configuration (nq,) → place of each particle, shape (particles, d).
         names: of the particles.
-        along: of each particle the constraint that colors it; none unless given.
+        along: of each particle the constraint that colors it; none by default.
         options: further fields of `Scene`.
     """
     marks = tuple(Mark(x, x, "contact", constraints=along[i : i + 1]) for i, x in enumerate(names))

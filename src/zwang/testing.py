@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
@@ -22,6 +23,7 @@ from zwang.dynamics.formulation import AbstractFormulation
 from zwang.dynamics.model import Model, motion
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.servo.gains import AbstractGain
 from zwang.simulation.simulate import simulate
 from zwang.stepping import AbstractIntegrator
 
@@ -159,6 +161,32 @@ def check_integrator(integrator: AbstractIntegrator) -> None:
             f"{type(integrator).__name__} converges at order {order:.2f}, expected "
             f"{integrator.order}"
         )
+
+
+def check_gain(gain: AbstractGain, order: int) -> None:
+    """Check a gain for error dynamics of an order: all poles have a negative real part, and from a
+    random start the error, integrated with `pull`, falls by 1e-4 within 20 times the slowest
+    pole's time.
+
+    Args:
+        gain: the gain, for one row or for several.
+        order: r, order of the error dynamics.
+    """
+    poles = gain.error_poles(order)
+    if not np.max(np.real(poles)) < 0:
+        raise AssertionError(f"{type(gain).__name__} has a pole that does not decay: {poles}")
+    rows = max((len(c) for c in gain.coefficients(order) if jnp.ndim(c)), default=1)
+    start = np.random.default_rng(9).standard_normal((order, rows))
+
+    @jax.jit
+    def slope(t, y):
+        chain = y.reshape(order, rows)
+        return jnp.concatenate([chain[1:].ravel(), gain.pull(list(chain))])
+
+    end = 20 / float(np.min(-np.real(poles)))
+    # an implicit method: a boundary layer is stiff
+    found = solve_ivp(slope, (0.0, end), start.ravel(), method="LSODA", rtol=1e-8, atol=1e-10)
+    _assert(found.y[:, -1], 1e-4 * _size(start), f"the error decays under {gain!r}")
 
 
 def check_drift(drift: AbstractDrift, violation: float) -> None:

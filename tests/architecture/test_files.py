@@ -83,3 +83,10 @@ def test_no_file_records_where_packages_are_downloaded(name):
         if ADDRESS.search(line) and not line.lstrip().startswith("@")
     ]
     assert not wrong, f"{name} names an address: {wrong}"
+
+
+def test_the_files_that_contributors_are_sent_to_exist():
+    named = re.findall(r"`(src/zwang/[\w/.]+)`", (ROOT / "CONTRIBUTING.md").read_text())
+    assert len(named) > 20
+    missing = [path for path in named if not (ROOT / path).exists()]
+    assert not missing

@@ -9,7 +9,6 @@ import pytest
 
 import zwang as zw
 from zwang.gallery import ENTRIES
-from zwang.gallery.index.servo import SERVO
 
 from .examples import example
 
@@ -28,6 +27,7 @@ NEEDS = {  # settings with which another one matters
     ("flexible-joint", "offset"): {"task": "angles"},
     ("cart-pole-track", "travel"): {"task": "cart"},
 }
+SERVO = [entry for entry in ENTRIES.values() if entry.module.startswith("zwang.gallery.servo.")]
 EVERY = [(entry.name, setting) for entry in SERVO for setting in entry.settings]
 
 

@@ -13,7 +13,7 @@ import zwang as zw
 from zwang.plots import Curve, Label, Mark, Panel, Picture, joined
 from zwang.plots.data import HALF, PALETTE
 from zwang.plots.layout import layout
-from zwang.plots.points import MOST_POINTS, MOST_STEPS, spaced, thinned
+from zwang.plots.points import MOST_POINTS, MOST_STAIRS, spaced, thinned
 from zwang.plots.svg import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -194,7 +194,7 @@ def test_a_long_path_stays_on_its_curve_and_keeps_ends_and_gaps():
     x, y = 50 * np.cos(angle), 50 * np.sin(angle)
     x[40_000] = np.nan
     few_x, few_y = spaced(x, y)
-    assert len(few_x) <= MOST_STEPS + 10 and np.isnan(few_x).sum() == 1
+    assert len(few_x) <= MOST_STAIRS + 10 and np.isnan(few_x).sum() == 1
     assert (few_x[0], few_x[-1]) == (x[0], x[-1]) and x[39_999] in few_x and x[40_001] in few_x
     chords = np.hypot((few_x[1:] + few_x[:-1]) / 2, (few_y[1:] + few_y[:-1]) / 2)
     assert np.nanmin(chords) > 49.7  # a third of a point from the circle at most

@@ -26,9 +26,9 @@ class PlanarBodies:
         bodies: the bodies.
         gravity: acceleration of gravity [m/s²], shape (2,).
         wrench: `(q, v, t, p)` → further force and torque of each body [N, N, N·m], shape (nb, 3);
-            none unless given.
+            none by default.
         potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is
-            derived; none unless given.
+            derived; none by default.
         length_unit, energy_unit: units of x and y and of energy in results; with others, give all
             parameters in consistent units.
 

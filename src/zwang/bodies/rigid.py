@@ -35,9 +35,9 @@ class RigidBodies:
         bodies: the bodies.
         gravity: acceleration of gravity [m/s²], shape (3,).
         wrench: `(q, v, t, p)` → further force in space and torque in body axes, about the center of
-            mass, of each body [N, N·m], shape (nb, 6); none unless given.
+            mass, of each body [N, N·m], shape (nb, 6); none by default.
         potential: `(q, t, p)` → further potential energy V [J], e.g. of springs; its force is
-            derived; none unless given.
+            derived; none by default.
 
     Attributes:
         system: the `zw.System`.

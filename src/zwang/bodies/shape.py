@@ -33,10 +33,10 @@ class Shape:
 
     Attributes:
         kind: one of `SIZES`.
-        size: its numbers, as `SIZES` names them [m]; a mesh has scales, (1, 1, 1) unless given.
+        size: its numbers, as `SIZES` names them [m]; a mesh has scales, (1, 1, 1) by default.
         position: of its origin in the body's axes [m], shape (3,).
         orientation: of its axes in the body's, a unit quaternion (w, x, y, z).
-        color: red, green, blue and opacity between 0 and 1; the viewer's own unless given.
+        color: red, green, blue and opacity between 0 and 1; the viewer's own by default.
         file: of a mesh: its path (.stl or .obj).
 
     Raises:
@@ -76,7 +76,7 @@ class Shape:
                 raise ModelError(
                     f"a {self.kind} has {name} {getattr(self, name)!r}, expected {length} numbers."
                 )
-        if abs(np.linalg.norm(np.asarray(self.orientation, float)) - 1.0) > UNIT:
+        if abs(np.linalg.norm(np.asarray(self.orientation, float)) - 1.0) > UNIT_ATTITUDE_ERROR:
             raise ModelError(
                 f"a {self.kind} has orientation {self.orientation!r}, expected a unit "
                 "quaternion (w, x, y, z)."
@@ -91,7 +91,7 @@ class Shape:
             )
 
 
-UNIT = 1e-6
+UNIT_ATTITUDE_ERROR = 1e-6
 """How far a quaternion's length may be from 1; a drawing shows no difference, and files round to
 six digits.
 """

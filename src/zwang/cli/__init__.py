@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line.
 
     Args:
-        arguments: words after `zwang`; the process's own unless given.
+        arguments: words after `zwang`; the process's own by default.
 
     Returns:
         Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130

@@ -10,7 +10,7 @@ from zwang.cli.advice import fitted
 
 WRONG_INPUT, RUN_FAILED, INTERRUPTED, FAULT = 2, 3, 130, 1
 PARSER_ERROR = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
-LONGEST = 600
+LONGEST_SENTENCE = 600
 """Characters of a sentence; JAX's own messages can be pages."""
 
 
@@ -55,7 +55,7 @@ def text_of(error: BaseException) -> str:
 def one_line(text: str) -> str:
     """Text without line breaks, shortened."""
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return text if len(text) <= LONGEST_SENTENCE else f"{text[:LONGEST_SENTENCE]} …"
 
 
 def where_in(file: str, error: BaseException) -> int | None:

@@ -11,7 +11,7 @@ from zwang.cli.failure import UserError
 if TYPE_CHECKING:
     from zwang.gallery.index import Entry
 
-FEW = 3
+FEW_MODELS = 3
 """Up to this many models are listed with what their settings mean."""
 
 
@@ -49,7 +49,7 @@ def command(
     from rich.table import Table
     from rich.text import Text
 
-    detailed = len(shown) <= FEW
+    detailed = len(shown) <= FEW_MODELS
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column()

@@ -3,84 +3,64 @@
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 from zwang.cli.failure import UserError
+from zwang.families import DRIFTS, FORMULATIONS, INTEGRATORS, PSEUDOINVERSES, Family
+
+NAMED_DRIFTS = ("projection", "baumgarte", "none")
+"""Ways to treat drift under the names that they have in the literature; `drift_treatment` makes
+them.
+"""
+if TYPE_CHECKING:  # a type checker knows no class that is made while running
+    Integrator = Pseudoinverse = Formulation = Drift = enum.StrEnum
+else:
+
+    def _choice(name: str, words) -> type[enum.StrEnum]:
+        return enum.StrEnum(name, {word: word for word in words})
+
+    Integrator = _choice("Integrator", INTEGRATORS.members)
+    Pseudoinverse = _choice("Pseudoinverse", PSEUDOINVERSES.members)
+    Formulation = _choice("Formulation", FORMULATIONS.members)
+    # `Stabilized` is left out, because "baumgarte" and "none" are its two kinds
+    _drifts = [name for name in DRIFTS.members if name != "stabilized"]
+    Drift = _choice("Drift", dict.fromkeys((*NAMED_DRIFTS, *_drifts)))
 
 
-class Integrator(enum.StrEnum):
-    dopri8 = "dopri8"
-    tsit5 = "tsit5"
-    kvaerno5 = "kvaerno5"
-    rattle = "rattle"
+def method(family: Family, choice: enum.StrEnum | None):
+    """The member of a family that was chosen; None for None."""
+    return None if choice is None else family.members[choice.value].load()()
 
 
-class Drift(enum.StrEnum):
-    projection = "projection"
-    baumgarte = "baumgarte"
-    none = "none"
+def drift_treatment(choice: enum.StrEnum | None, alpha: float | None, beta: float | None):
+    """The drift treatment; None for None of all.
 
-
-class Pseudoinverse(enum.StrEnum):
-    proximal = "proximal"
-    complete_orthogonal = "complete-orthogonal"
-    svd = "svd"
-    varga = "varga"
-    greville = "greville"
-    householder = "householder"
-    gram_schmidt = "gram-schmidt"
-
-
-CLASS_NAMES = {
-    "dopri8": "Dopri8",
-    "tsit5": "Tsit5",
-    "kvaerno5": "Kvaerno5",
-    "rattle": "Rattle",
-    "proximal": "Proximal",
-    "complete-orthogonal": "CompleteOrthogonal",
-    "svd": "SVD",
-    "varga": "Varga",
-    "greville": "Greville",
-    "householder": "Householder",
-    "gram-schmidt": "GramSchmidt",
-}
-
-
-def method(choice: enum.StrEnum | None):
-    """The integrator or pseudoinverse of a name; None for None."""
-    if choice is None:
-        return None
-    import zwang
-
-    return getattr(zwang, CLASS_NAMES[choice.value])()
-
-
-def drift_treatment(choice: Drift | None, alpha: float | None, beta: float | None):
-    """The drift treatment; with `projection`, alpha and beta add a Baumgarte term at the stages;
-    None for None of all.
+    Args:
+        choice: one of `NAMED_DRIFTS`, or a member of the family, with its default settings.
+        alpha, beta: rates of Baumgarte's term [1/s], which `projection` adds at the stages.
 
     Raises:
-        UserError: for alpha without beta or the reverse, `baumgarte` without either, `none` with
-            them.
+        UserError: for alpha without beta or the reverse, `baumgarte` without either, any other
+            choice than `projection` and `baumgarte` with them.
     """
+    name = None if choice is None else choice.value
     if (alpha is None) != (beta is None):
         raise UserError(
             f"--alpha and --beta belong together: --{'beta' if beta is None else 'alpha'} is "
             "missing."
         )
-    if choice is Drift.none and alpha is not None:
-        raise UserError("--drift none takes no --alpha and --beta.")
-    if choice is Drift.baumgarte and alpha is None:
+    if name not in (None, "projection", "baumgarte") and alpha is not None:
+        raise UserError(f"--drift {name} takes no --alpha and --beta.")
+    if name == "baumgarte" and alpha is None:
         raise UserError("--drift baumgarte needs its rates, for example --alpha 5 --beta 5 [1/s].")
-    if choice is None and alpha is None:
+    if name is None and alpha is None:
         return None
     from zwang.dynamics.drift import Baumgarte, BaumgarteRates, NoStabilization, Projection
 
-    if choice is Drift.none:
-        return NoStabilization()
     if alpha is None or beta is None:
-        return Projection()
+        return NoStabilization() if name == "none" else method(DRIFTS, choice)
     return (
         Baumgarte(alpha, beta)
-        if choice is Drift.baumgarte
+        if name == "baumgarte"
         else Projection(stabilization=BaumgarteRates(alpha, beta))
     )

@@ -6,133 +6,67 @@ import contextlib
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.interruption import Interruption
-from zwang.cli.options import Drift, Integrator, Pseudoinverse, drift_treatment, method
+from zwang.cli.options import drift_treatment, method
 from zwang.cli.progress import Bar
+from zwang.cli.run_options import (
+    Alpha,
+    Atol,
+    Beta,
+    DriftName,
+    Duration,
+    FormulationName,
+    IntegratorName,
+    MaxSteps,
+    ModelName,
+    NoReport,
+    Out,
+    Phase,
+    PseudoinverseName,
+    Quiet,
+    Rtol,
+    Samples,
+    Settings,
+    StartTolerance,
+    Step,
+)
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
+from zwang.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
 from zwang.files import is_file
 
-METHODS, OUTPUT = "Methods", "Output"
 UNITS = {"duration": " s", "step": " s"}
 
 
 def command(
     ctx: typer.Context,
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
-            "(URDF, MJCF, SDF).",
-        ),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
-        ),
-    ] = None,
-    duration: Annotated[
-        float | None,
-        typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S"),
-    ] = None,
-    rtol: Annotated[
-        float | None,
-        typer.Option(
-            help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R"
-        ),
-    ] = None,
-    atol: Annotated[
-        str | None,
-        typer.Option(
-            help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. "
-            "Default: rtol.",
-            metavar="A",
-        ),
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(help="Number of saved instants. Default: 201.", metavar="N")
-    ] = None,
-    start_tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest relative violation of the start that is projected away. Default: 1e-6.",
-            metavar="X",
-        ),
-    ] = None,
-    integrator: Annotated[
-        Integrator | None,
-        typer.Option(
-            help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
-            "for long runs (with --step).",
-            rich_help_panel=METHODS,
-        ),
-    ] = None,
-    max_steps: Annotated[
-        int | None,
-        typer.Option(
-            help="Limit of attempted steps. Default: 1000000.",
-            min=1,
-            metavar="N",
-            rich_help_panel=METHODS,
-        ),
-    ] = None,
-    step: Annotated[
-        float | None,
-        typer.Option(
-            help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS
-        ),
-    ] = None,
-    drift: Annotated[
-        Drift | None, typer.Option(help="Default: projection.", rich_help_panel=METHODS)
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            help="Baumgarte: b − 2α ψ − β² φ \\[1/s].", metavar="α", rich_help_panel=METHODS
-        ),
-    ] = None,
-    beta: Annotated[
-        float | None,
-        typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS),
-    ] = None,
-    pseudoinverse: Annotated[
-        Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for what is written. Default: results/MODEL.",
-            metavar="DIR",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)
-    ] = False,
-    phase: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Draw a coordinate's rate over it; repeat for more.",
-            metavar="COORDINATE",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
+    model: ModelName,
+    set_: Settings = None,
+    duration: Duration = None,
+    rtol: Rtol = None,
+    atol: Atol = None,
+    samples: Samples = None,
+    start_tolerance: StartTolerance = None,
+    integrator: IntegratorName = None,
+    max_steps: MaxSteps = None,
+    step: Step = None,
+    drift: DriftName = None,
+    alpha: Alpha = None,
+    beta: Beta = None,
+    pseudoinverse: PseudoinverseName = None,
+    formulation: FormulationName = None,
+    out: Out = None,
+    no_report: NoReport = False,
+    phase: Phase = None,
+    quiet: Quiet = False,
 ) -> int:
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
 
@@ -161,8 +95,8 @@ def command(
         "max_steps": max_steps,
         "step": step,
         "start_tolerance": start_tolerance,
+        "atol": None if atol is None else number_or_list(atol, "--atol"),
     }
-    asked["atol"] = None if atol is None else number_or_list(atol, "--atol")
     interrupted = ""
     with Bar(not quiet) as bar, Interruption() as interruption, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
@@ -171,7 +105,11 @@ def command(
         stack.enter_context(wall.watching_compilation())
         target = load_target(model, given)
         warnings += target.warnings
-        asked |= {"integrator": method(integrator), "pseudoinverse": method(pseudoinverse)}
+        asked |= {
+            "integrator": method(INTEGRATORS, integrator),
+            "pseudoinverse": method(PSEUDOINVERSES, pseudoinverse),
+            "formulation": method(FORMULATIONS, formulation),
+        }
         asked["drift"] = drift_treatment(drift, alpha, beta)
         options = {
             **target.options,
@@ -182,8 +120,8 @@ def command(
                 f"{target.name} does not say how long to run: give --duration S, or define "
                 "duration in the file."
             )
-        folder = made_folder(_folder(out, target.name))
         phases = [_known_coordinate(target, name) for name in phase or ()]
+        folder = made_folder(_folder(out, target.name))
         run = _simulated(target, options, bar, wall, interruption)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
@@ -198,14 +136,18 @@ def command(
     if interrupted:
         complain(interrupted)
     if run.result.is_failure:
-        here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
-        complain(
-            f"{target.name} stopped at {here}: {fitted(run.result.sentence)}; "
-            f"what was reached is in {folder}."
-        )
+        complain(_stopped(run, summary, target.name, folder))
     if interrupted or run.result.name == "INTERRUPTED":
         return INTERRUPTED
     return RUN_FAILED if run.result.is_failure else 0
+
+
+def _stopped(run, summary, name: str, folder: Path) -> str:
+    """Why a run ended early, and where the part that was computed is."""
+    here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
+    return (
+        f"{name} stopped at {here}: {fitted(run.result.sentence)}; what was reached is in {folder}."
+    )
 
 
 def _left_out(folder: Path) -> str:

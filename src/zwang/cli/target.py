@@ -18,8 +18,8 @@ from zwang.files.reading import shown_path
 from zwang.provenance import Source, file_digest, remember
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
-"""Endings of robot files, as `zwang.robots` takes them; here, because a misspelling is told before
-JAX is imported.
+"""Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
+name is reported before JAX is imported.
 """
 FILES = (".py", ".toml", *ROBOTS)
 ROBOT_DURATION = 2.0
@@ -61,7 +61,7 @@ class Target:
 
 def locate(model: str) -> Path | None:
     """The file that MODEL is, or None for a gallery name; needs no JAX, so that a misspelling is
-    told at once.
+    reported at once.
 
     Raises:
         UserError: for a missing file, a file of another kind, or an unknown name.
@@ -171,10 +171,10 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
     from zwang.mechanism.drawing import picture
 
     known = read(path).parameters
-    mechanism = read(
-        path,
-        **{key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known},  # type: ignore
-    )
+    settings: dict[str, Any] = {
+        key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known
+    }
+    mechanism = read(path, **settings)
     try:
         example = assembled(mechanism)
     except AssemblyError as error:
@@ -203,7 +203,7 @@ def _from_robot(path: Path) -> Target:
 
     robot = read(path)
     start = robot.start_state
-    told = tuple(
+    warnings = tuple(
         f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported
     )
     return Target(
@@ -212,7 +212,7 @@ def _from_robot(path: Path) -> Target:
         start.q,
         start.v,
         {"duration": ROBOT_DURATION},
-        warnings=told,
+        warnings=warnings,
         scene=scene(robot),
     )
 

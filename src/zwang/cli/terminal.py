@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 
 from zwang.text import escaped
@@ -11,8 +12,10 @@ from zwang.text import escaped
 def ready() -> None:
     """Let characters that the terminal cannot show be escaped instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError, OSError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        # a stream that stands in for the terminal, as under a test, may be of another kind
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(ValueError, OSError):
+                stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from zwang.cli.failure import UserError
 
-LARGEST = 1e300
+LARGEST_VALUE = 1e300
 """Largest number that is taken."""
 
 
@@ -92,4 +92,4 @@ def _numeric(value) -> bool:
         return bool(value) and all(map(_numeric, value))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return abs(value) <= LARGEST  # False for NaN, too
+    return abs(value) <= LARGEST_VALUE  # False for NaN, too

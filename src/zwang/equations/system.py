@@ -48,18 +48,18 @@ class System(eqx.Module):
             diagonal (nb, k, k).
         force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces,
             Coriolis terms included.
-        nv: number of velocities; nq unless given.
-        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity unless given.
+        nv: number of velocities; nq by default.
+        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity by default.
         offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of
-            variables of third order (`zw.HigherOrder`); none unless given.
+            variables of third order (`zw.HigherOrder`); none by default.
         retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of
-            coordinates, e.g. with a quaternion kept at unit length; `q + N dv` unless given. It is
+            coordinates, e.g. with a quaternion kept at unit length; `q + N dv` by default. It is
             applied after every step and every projection.
         potential: `(q, t, p)` → potential energy [J]; lets a run report energy and power balance.
         coordinates, velocities: names, used in results and plots; `q0, q1 …` and the coordinates'
-            names unless given.
-        units: unit of each coordinate ("m", "rad", …), used on axes; empty unless given.
-        velocity_units: unit of each velocity; the coordinate's unit per second unless given.
+            names by default.
+        units: unit of each coordinate ("m", "rad", …), used on axes; empty by default.
+        velocity_units: unit of each velocity; the coordinate's unit per second by default.
         energy_unit: unit of energy that follows from the units of mass, length and time that M and
             F are in.
         parameters: what the entries of array parameters belong to, and their unit, by parameter:

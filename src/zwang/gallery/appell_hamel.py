@@ -21,8 +21,25 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.scene import particles_scene
 from zwang.simulation.simulate import Stop
+
+ENTRY = Entry(
+    "appell-hamel",
+    "a particle whose rate of climb is tied to its ground speed, nonlinear in the velocities",
+    5.0,
+    {
+        "ratio": Setting(1.5, "ground speed over rate of climb"),
+        "speed": Setting(1.0, "ground speed at the start", "m/s"),
+        "direction": Setting("down", "up or down"),
+        "turning": Setting(2.0, "rate at which a gyroscopic force turns the path", "rad/s"),
+        "mass": Setting(1.0, "mass", "kg"),
+        "gravity": GRAVITY,
+    },
+    "Appell 1911, Hamel 1949",
+    ("space", "nonholonomic", "nonlinear", "exact"),
+)
 
 
 def build(*, ratio, speed, direction, turning, mass, gravity) -> Example:

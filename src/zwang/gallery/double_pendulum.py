@@ -16,6 +16,26 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve, paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
+
+ENTRY = Entry(
+    "double-pendulum",
+    "two rods in a chain, each with three coordinates",
+    10.0,
+    {
+        "length1": Setting(1.0, "length of the upper rod", "m"),
+        "length2": Setting(1.0, "length of the lower rod", "m"),
+        "mass1": Setting(1.0, "mass of the upper rod, uniform", "kg"),
+        "mass2": Setting(1.0, "mass of the lower rod, uniform", "kg"),
+        "angle1": Setting(
+            120.0, "start angle of the upper rod from hanging down, released from rest", "deg"
+        ),
+        "angle2": Setting(90.0, "start angle of the lower rod from hanging down", "deg"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "chaos"),
+)
 
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example:

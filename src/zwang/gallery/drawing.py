@@ -14,9 +14,9 @@ from zwang.plots.data import HALF, PALETTE
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
-SHADES = 9
+INSTANT_SHADES = 9
 """Instants at which a linkage is drawn."""
-HEIGHT = 2.5
+PICTURE_HEIGHT = 2.5
 """Height of a picture that stands beside another [inch]."""
 
 
@@ -27,7 +27,7 @@ def one(
     `Panel`.
     """
     return Picture(
-        [Panel(curves, ylabel, **options)], xlabel, width=HALF, height=HEIGHT, equal=equal
+        [Panel(curves, ylabel, **options)], xlabel, width=HALF, height=PICTURE_HEIGHT, equal=equal
     )
 
 
@@ -39,7 +39,7 @@ class Linkage:
     Attributes:
         bars: coordinates (nq,) → ends of all bars, shape (bars, 2 ends, 2).
         unit: unit of lengths.
-        until: last instant [s]; the end of the run unless given.
+        until: last instant [s]; the end of the run by default.
     """
 
     bars: Callable[[np.ndarray], np.ndarray]
@@ -49,7 +49,9 @@ class Linkage:
     def __call__(self, run: Run) -> Picture:
         end = run.t[-1] if self.until is None else min(self.until, run.t[-1])
         instants = np.unique(
-            np.searchsorted(run.t, np.linspace(run.t[0], end, SHADES)).clip(0, len(run.t) - 1)
+            np.searchsorted(run.t, np.linspace(run.t[0], end, INSTANT_SHADES)).clip(
+                0, len(run.t) - 1
+            )
         )
         *earlier, last = (np.asarray(self.bars(run.q[sample])) for sample in instants)
         shades = np.linspace(0.12, 0.72, len(instants))
@@ -59,8 +61,8 @@ class Linkage:
         ]
         curves += [joined(last, color=PALETTE[0], width=2.4)]
         curves += [joined([last.reshape(-1, 2)], color=PALETTE[1], width=0, marker="o")]
-        told = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
-        return one(curves, f"x [{self.unit}]", f"y [{self.unit}]", equal=True, heading=told)
+        heading = f"t = {run.t[instants[0]]:.3g} … {run.t[instants[-1]]:.3g} s, the last one heavy"
+        return one(curves, f"x [{self.unit}]", f"y [{self.unit}]", equal=True, heading=heading)
 
 
 def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Picture]:

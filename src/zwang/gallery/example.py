@@ -34,8 +34,8 @@ class Example:
             matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no
             solution is known. It belongs to the settings, not to parameters changed afterwards.
-        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures unless
-            given, None without one.
+        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures by
+            default, None without one.
         reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
         simulate: further arguments of `zw.simulate`.
     """

@@ -20,7 +20,26 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
+
+ENTRY = Entry(
+    "five-bar",
+    "three parallel cranks and a coupler: 12 rows of rank 11, and 10 where all bars are collinear",
+    20.0,
+    {
+        "angle": Setting(
+            45.0, "start angle of the cranks above the horizontal, released from rest", "deg"
+        ),
+        "crank_mass": Setting(1.0, "mass of each crank", "kg"),
+        "crank_inertia": Setting(0.1, "inertia of each crank about its center", "kg m²"),
+        "coupler_mass": Setting(2.0, "mass of the coupler", "kg"),
+        "coupler_inertia": Setting(0.2, "inertia of the coupler about its center", "kg m²"),
+        "gravity": GRAVITY,
+    },
+    "de Falco, Pennestrì and Vita, pseudoinverse calculations in multibody dynamics, Figure 1",
+    ("plane", "linkage", "redundant", "singular", "exact"),
+)
 
 PIVOTS = (0.0, 1.0, 2.0)
 

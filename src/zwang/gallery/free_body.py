@@ -19,9 +19,25 @@ from zwang.errors import ModelError
 from zwang.gallery.drawing import one
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import Entry, Setting
 from zwang.plots import Curve, Label, joined, projected
 from zwang.plots.data import MUTED, PALETTE, RULE
 from zwang.scene import bodies_scene
+
+ENTRY = Entry(
+    "free-body",
+    "a rigid body without torque; about its middle axis it tumbles",
+    20.0,
+    {
+        "inertia": Setting((1.0, 2.0, 2.8), "principal moments of inertia", "kg m²"),
+        "spin": Setting(
+            (0.02, 2.0, 0.0), "angular velocity at the start, along the principal axes", "rad/s"
+        ),
+        "mass": Setting(1.0, "mass", "kg"),
+    },
+    "textbook: Landau and Lifshitz, section 37",
+    ("space", "quaternion", "exact"),
+)
 
 
 def build(*, inertia, spin, mass) -> Example:

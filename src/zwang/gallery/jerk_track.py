@@ -17,8 +17,22 @@ import numpy as np
 from zwang.dynamics.higher_order import HigherOrder, Relation
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import Entry, Setting
 from zwang.plots import Curve
 from zwang.scene import particles_scene
+
+ENTRY = Entry(
+    "jerk-track",
+    "a tram on a circular track, from rest to rest by a programme of its jerk: third order",
+    4.0,
+    {
+        "radius": Setting(2.0, "radius of the track", "m"),
+        "distance": Setting(4.0, "way along the track", "m"),
+        "time": Setting(4.0, "time that it takes", "s"),
+    },
+    "textbook; orders as in Orsino, recursive modular modelling, section 2",
+    ("plane", "third order", "exact"),
+)
 
 
 def build(*, radius, distance, time) -> Example:

@@ -18,7 +18,30 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Nonholonomic
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.scene import bars_scene
+
+ENTRY = Entry(
+    "knife-edge",
+    "a blade on ice that cannot slide sideways: Chaplygin's sleigh, or an edge on a slope",
+    6.0,
+    {
+        "offset": Setting(0.3, "center of mass ahead of the edge", "m"),
+        "mass": Setting(1.0, "mass", "kg"),
+        "inertia": Setting(0.1, "moment of inertia about the center of mass", "kg m²"),
+        "speed": Setting(-1.0, "start speed of the edge, forward", "m/s"),
+        "spin": Setting(1.5, "start rate of turning", "rad/s"),
+        "angle": Setting(30.0, "start heading, from the x axis", "deg"),
+        "slope": Setting(
+            0.0,
+            "slope of the ice, falling towards -y; exact only with offset or slope 0",
+            "deg",
+        ),
+        "gravity": GRAVITY,
+    },
+    "textbook: Neimark and Fufaev, chapter II",
+    ("plane", "nonholonomic", "exact"),
+)
 
 BLADE = 0.3
 """Length that is drawn [m]."""

@@ -20,9 +20,29 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
 from zwang.plots import Curve, Mark, Panel, Picture
 from zwang.simulation.switching import Switch
+
+ENTRY = Entry(
+    "latching-pendulums",
+    "two rods on one pivot that latch where they meet and let go later: a constraint "
+    "switched on and off",
+    5.0,
+    {
+        "length1": Setting(1.0, "length of the first rod", "m"),
+        "length2": Setting(0.6, "length of the second rod", "m"),
+        "mass1": Setting(1.0, "mass of the first rod, uniform", "kg"),
+        "mass2": Setting(2.0, "mass of the second rod, uniform", "kg"),
+        "angle1": Setting(80.0, "start angle of the first rod from hanging down, from rest", "deg"),
+        "angle2": Setting(-40.0, "start angle of the second rod from hanging down", "deg"),
+        "release": Setting(1.7, "time at which the latch opens", "s"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "switched", "impact", "exact"),
+)
 
 
 def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -> Example:

@@ -19,8 +19,18 @@ from zwang.equations.constraint import Holonomic
 from zwang.equations.system import System
 from zwang.gallery.drawing import one
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.plots import Curve
 from zwang.scene import particles_scene
+
+ENTRY = Entry(
+    "log-spiral",
+    "a particle driven along a logarithmic spiral: two constraints, no freedom",
+    30.0,
+    {"mass": Setting(1.0, "mass", "kg"), "gravity": GRAVITY},
+    "review of the Udwadia-Kalaba approach, section 8.1",
+    ("plane", "rheonomic", "paper", "exact"),
+)
 
 
 def build(*, mass, gravity) -> Example:

@@ -23,7 +23,31 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
+
+ENTRY = Entry(
+    "n-four-bar",
+    "N four-bar loops in a row, whose bars are all collinear twice a turn",
+    10.0,
+    {
+        "N": Setting(2, "number of loops"),
+        "length": Setting(1.0, "length of each bar", "m"),
+        "mass": Setting(1.0, "mass of each bar, uniform", "kg"),
+        "gravity": GRAVITY,
+        "speed": Setting(1.0, "speed of the crank tips at the start, to the right", "m/s"),
+        "units": Setting(
+            "m-kg",
+            "units of the model: m-kg, or mm-g for millimetres and grams (energy then in nJ)",
+        ),
+        "row_factor": Setting(
+            1.0, "rows are multiplied by factors from 1/row_factor to row_factor"
+        ),
+        "repeat": Setting(1, "how often each constraint is written down"),
+    },
+    "IFToMM library of computational benchmark problems, A02",
+    ("plane", "linkage", "redundant", "singular", "exact", "benchmark"),
+)
 
 UNITS = {"m-kg": (1.0, 1.0, "m", "J"), "mm-g": (1e3, 1e3, "mm", "nJ")}
 

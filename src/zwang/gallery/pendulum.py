@@ -16,9 +16,24 @@ from zwang.equations.constraint import Holonomic
 from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
 from zwang.plots import Curve
 from zwang.scene import bars_scene
+
+ENTRY = Entry(
+    "pendulum",
+    "a point mass on a rod in the plane, in Cartesian coordinates",
+    10.0,
+    {
+        "length": Setting(1.0, "length of the rod", "m"),
+        "mass": Setting(1.0, "mass", "kg"),
+        "angle": Setting(90.0, "start angle from hanging down, released from rest", "deg"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "exact"),
+)
 
 
 def build(*, length: float, mass: float, angle: float, gravity: float) -> Example:

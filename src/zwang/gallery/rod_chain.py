@@ -18,6 +18,26 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
+
+ENTRY = Entry(
+    "rod-chain",
+    "a pendulum of N rods, each with three coordinates; any N, its cost is linear",
+    5.0,
+    {
+        "N": Setting(10, "number of rods"),
+        "length": Setting(1.0, "length of the whole chain", "m"),
+        "mass": Setting(1.0, "mass of the whole chain, uniform", "kg"),
+        "angle": Setting(
+            60.0,
+            "start angle of the straight chain from hanging down, released from rest",
+            "deg",
+        ),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "large"),
+)
 
 
 def build(*, N, length, mass, angle, gravity) -> Example:

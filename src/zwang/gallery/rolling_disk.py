@@ -22,8 +22,27 @@ from zwang.equations.constraint import Holonomic, Nonholonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.plots import Curve
 from zwang.scene import Mark, bodies_scene
+
+ENTRY = Entry(
+    "rolling-disk",
+    "a thin disk rolls in a circle without slipping",
+    10.0,
+    {
+        "radius": Setting(0.5, "radius", "m"),
+        "mass": Setting(1.0, "mass", "kg"),
+        "tilt": Setting(20.0, "tilt from upright", "deg"),
+        "precession": Setting(1.5, "rate at which it turns round", "rad/s"),
+        "wobble": Setting(
+            0.0, "rate of tilting at the start; 0 for the exact, steady motion", "rad/s"
+        ),
+        "gravity": GRAVITY,
+    },
+    "textbook: Neimark and Fufaev, chapter II",
+    ("space", "quaternion", "nonholonomic", "exact"),
+)
 
 UP = np.array([0.0, 0.0, 1.0])
 

@@ -23,9 +23,26 @@ from zwang.equations.constraint.nonideal import coulomb
 from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import Entry, Setting
 from zwang.plots import Curve
 from zwang.scene import particles_scene
 from zwang.simulation.simulate import Stop
+
+ENTRY = Entry(
+    "rough-circle",
+    "a bead on a rough ring, lying flat or, with gravity, standing upright",
+    5.0,
+    {
+        "radius": Setting(1.5, "radius of the ring", "m"),
+        "mu": Setting(0.2, "coefficient of friction"),
+        "mass": Setting(2.0, "mass", "kg"),
+        "speed": Setting(2.0, "start speed, counterclockwise", "m/s"),
+        "angle": Setting(-60.0, "start angle from the lowest point", "deg"),
+        "gravity": Setting(0.0, "acceleration of gravity in the plane of the ring", "m/s²"),
+    },
+    "Liu et al., servo constraints, eq. (12)-(13)",
+    ("plane", "nonideal", "friction", "paper", "exact"),
+)
 
 
 def build(*, radius, mu, mass, speed, angle, gravity) -> Example:

@@ -18,9 +18,25 @@ from zwang.equations.constraint.nonideal import coulomb
 from zwang.equations.system import System
 from zwang.gallery.drawing import curve, one
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.plots import Curve
 from zwang.scene import particles_scene
 from zwang.simulation.simulate import Stop
+
+ENTRY = Entry(
+    "rough-incline",
+    "a particle slides down a rough plane: Coulomb friction as a nonideal constraint",
+    2.0,
+    {
+        "angle": Setting(30.0, "slope of the plane", "deg"),
+        "mu": Setting(0.2, "coefficient of friction"),
+        "mass": Setting(2.0, "mass", "kg"),
+        "speed": Setting(0.5, "start speed down the plane; negative for up", "m/s"),
+        "gravity": GRAVITY,
+    },
+    "Liu et al., servo constraints, eq. (12)-(13)",
+    ("plane", "nonideal", "friction", "paper", "exact"),
+)
 
 
 def build(*, angle, mu, mass, speed, gravity) -> Example:

@@ -19,7 +19,28 @@ from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.scene import bars_scene
+
+ENTRY = Entry(
+    "spherical-pendulum",
+    "a rod on a ball joint, with a unit quaternion",
+    10.0,
+    {
+        "length": Setting(1.0, "distance from the joint to the center of mass", "m"),
+        "mass": Setting(1.0, "mass", "kg"),
+        "inertia": Setting(
+            0.1, "moment of inertia across the rod about the center of mass", "kg m²"
+        ),
+        "axial_inertia": Setting(0.01, "moment of inertia about the rod", "kg m²"),
+        "angle": Setting(60.0, "start angle from hanging down", "deg"),
+        "speed": Setting(1.5, "start speed of the center of mass, sideways", "m/s"),
+        "spin": Setting(0.0, "spin about the rod; 0 for the exact solution", "rad/s"),
+        "gravity": GRAVITY,
+    },
+    "textbook: Whittaker, section 55",
+    ("space", "quaternion", "exact"),
+)
 
 
 def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) -> Example:

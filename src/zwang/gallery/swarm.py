@@ -26,9 +26,29 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one, paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import Entry, Setting
 from zwang.plots import Curve, Label
 from zwang.plots.data import MUTED
 from zwang.scene import particles_scene
+
+ENTRY = Entry(
+    "swarm",
+    "five robots that gather without colliding, each with its velocity prescribed",
+    10.0,
+    {
+        "mass": Setting(2.0, "mass of each robot", "kg"),
+        "start": Setting(
+            "rest", "velocities at the start: rest, consistent (no error), or scattered"
+        ),
+        "pull": Setting(
+            2.0,
+            "rate at which the error of the start decays; 0 as printed keeps it for ever",
+            "1/s",
+        ),
+    },
+    "review of the Udwadia-Kalaba approach, section 8.2",
+    ("plane", "nonholonomic", "paper"),
+)
 
 PLACES = np.array([[4.0, 3.0], [-3.0, 5.0], [-5.0, -2.0], [2.0, -4.0], [6.0, -1.0]])
 SCATTERED = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])
@@ -111,11 +131,11 @@ def error(run):
 def _error(run):
     t = run.steps.t
     paper = Curve(t, 0.01, color=MUTED, width=0.8, dash=(3.0, 1.5))
-    told = Label((t[0], 0.01), "the paper's 0.01 m/s", MUTED, (0.0, 3.0))
+    limit = Label((t[0], 0.01), "the paper's 0.01 m/s", MUTED, (0.0, 3.0))
     return one(
         [Curve(t, np.maximum(error(run), 1e-16)), paper],
         "time [s]",
         "‖β‖ [m/s]",
         logarithmic=True,
-        labels=[told],
+        labels=[limit],
     )

@@ -104,10 +104,13 @@ class Interaction:
         velocity.
         """
 
+        force = self.force
+        assert force is not None
+
         def vector(q, v, p):
-            given = self.force(
+            given = force(
                 self.names.coordinates(q), self.names.velocities(v), t, self.names.parameters(p)
-            )  # type: ignore
+            )
             if not isinstance(given, Mapping):
                 return jnp.asarray(given)
             return self.names.velocities(jnp.zeros(self.names.nv)).row(given)
@@ -119,8 +122,10 @@ class Interaction:
 
     def energy(self, q, t, p):
         """Potential energy of all places."""
+        potential = self.potential
+        assert potential is not None
         one = lambda q, p: jnp.asarray(
-            self.potential(self.names.coordinates(q), t, self.names.parameters(p))  # type: ignore
+            potential(self.names.coordinates(q), t, self.names.parameters(p))
         )
         return jnp.sum(self.instances.each(one, p, taken(q, self.instances.q(self.names))))
 

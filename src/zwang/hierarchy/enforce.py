@@ -136,7 +136,7 @@ class Enforced(eqx.Module):
             self.conflicts,
         )
         for r, level in enumerate(self.levels, start=1):
-            told = ", ".join(
+            listed = ", ".join(
                 n + (f" (gave way, misses by {conflicts[n]:.3g})" if n in conflicts else "")
                 for n in level.names
             )
@@ -146,7 +146,7 @@ class Enforced(eqx.Module):
                     str(len(level.rhs)),
                     str(int(level.rank)),
                     str(nv - int(level.total_rank)),
-                    told or "–",
+                    listed or "–",
                 )
             )
         widths = [max(len(row[i]) for row in lines) for i in range(4)]
@@ -210,8 +210,8 @@ def enforce(
     Args:
         model: the model, a `zw.Hierarchy` or any other.
         q, v, t: the state, taken as it is.
-        levels: names of constraints, level by level, lowest first; those of the hierarchy unless
-            given, or each constraint of another model as a level of its own. Constraints that are
+        levels: names of constraints, level by level, lowest first; those of the hierarchy by
+            default, or each constraint of another model as a level of its own. Constraints that are
             not named are not enforced.
         clearance: by name of constraint, the covariance R of its right-hand side [unit of b̃,
             squared]: a number, one per row, or a matrix. R is a compliance: the result is that of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -224,41 +224,14 @@ def Hierarchy(
         >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
     """  # noqa: E501
-    label(name, "Hierarchy: name")
-    optional_function(force, "Hierarchy: force", "(q, v, t, p) → forces by name")
-    optional_function(potential, "Hierarchy: potential", "(q, t, p) → energy")
-    flag(singular_mass, "Hierarchy: singular_mass")
-    if params is not None:
-        mapping(params, "Hierarchy: params", "name -> number")
-    if servo is not None:
-        instance(servo, AbstractControlLaw, "Hierarchy: servo", "zw.Servo(constraints, ...)")
+    _check_arguments(force, potential, params, servo, singular_mass, name)
     modules, added = _checked(levels, name)
     unique_names([m.name for m in modules])
     nq, nv = [0], [0]
     for m in modules:
         nq.append(nq[-1] + m.model.system.nq)
         nv.append(nv[-1] + m.model.system.nv)
-    leaves, interactions, nodes, depth = [], [], [], 1
-    placed: list[list[ReplicatedConstraint]] = []
-    for m, q_start, v_start in zip(modules, nq, nv, strict=False):
-        at = (m.name, q_start, v_start)
-        own = m.model.assembly or _single(m.model)
-        leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
-        interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
-        nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
-        depth = max(depth, own.top.level)
-        level_of = {part: r for r, names in enumerate(own.levels) for part in names}
-        for c in m.model.constraints.members:
-            r = level_of[c.parts[0]]
-            placed += [[] for _ in range(r + 1 - len(placed))]
-            known = (
-                c
-                if isinstance(c, ReplicatedConstraint)
-                else ReplicatedConstraint(c, m.model.system, Instances.whole(m.model.params))
-            )
-            placed[r].append(known.at(known.instances.moved(*at)))
-    members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
-    members += [[] for _ in range(depth - len(members))]
+    leaves, interactions, nodes, members = _placed(modules, nq, nv)
     system_names: dict[str, Any] = {
         what: [f"{m.name}.{n}" for m in modules for n in getattr(m.model.system, what)]
         for what in ("coordinates", "velocities")
@@ -313,6 +286,59 @@ def Hierarchy(
             top, level_names, names, parts.leaves, parts.interactions, _packing(parts.leaves)
         ),
     )
+
+
+def _check_arguments(force, potential, params, servo, singular_mass, name) -> None:
+    """Refuse arguments of `Hierarchy` that are of a wrong kind."""
+    label(name, "Hierarchy: name")
+    optional_function(force, "Hierarchy: force", "(q, v, t, p) → forces by name")
+    optional_function(potential, "Hierarchy: potential", "(q, t, p) → energy")
+    flag(singular_mass, "Hierarchy: singular_mass")
+    if params is not None:
+        mapping(params, "Hierarchy: params", "name -> number")
+    if servo is not None:
+        instance(servo, AbstractControlLaw, "Hierarchy: servo", "zw.Servo(constraints, ...)")
+
+
+class _Placed(NamedTuple):
+    """Parts of all modules, and their constraints by level."""
+
+    leaves: list[Leaf]
+    interactions: list[Interaction]
+    nodes: list[Node]
+    members: list[list[AbstractConstraint]]
+
+
+def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
+    """All parts at the places in q and v that they have in the whole.
+
+    Args:
+        modules: the modules.
+        nq, nv: where each one's coordinates and velocities start.
+    """
+    leaves, interactions, nodes, depth = [], [], [], 1
+    placed: list[list[ReplicatedConstraint]] = []
+    for m, q_start, v_start in zip(modules, nq, nv, strict=False):
+        at = (m.name, q_start, v_start)
+        own = m.model.assembly or _single(m.model)
+        leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
+        interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
+        nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
+        depth = max(depth, own.top.level)
+        # a constraint keeps the level that it has in its module
+        level_of = {part: r for r, names in enumerate(own.levels) for part in names}
+        for c in m.model.constraints.members:
+            r = level_of[c.parts[0]]
+            placed += [[] for _ in range(r + 1 - len(placed))]
+            known = (
+                c
+                if isinstance(c, ReplicatedConstraint)
+                else ReplicatedConstraint(c, m.model.system, Instances.whole(m.model.params))
+            )
+            placed[r].append(known.at(known.instances.moved(*at)))
+    members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
+    members += [[] for _ in range(depth - len(members))]
+    return _Placed(leaves, interactions, nodes, members)
 
 
 def _single(model: Model) -> Assembly:

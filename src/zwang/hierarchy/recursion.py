@@ -32,7 +32,7 @@ from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.base import MatrixFactor
 
-DEPENDENT = 1e-8
+DEPENDENT_ROW = 1e-8
 """A row of unit length of which no more than this is left beside the levels below depends on them;
 as in `zwang.check`.
 """
@@ -65,7 +65,10 @@ class Weights(eqx.Module):
 
     def apply(self, x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`M x`."""
-        return self.M @ x if self.mass is None else self.mass.apply(x)  # type: ignore
+        if self.mass is not None:
+            return self.mass.apply(x)
+        assert self.M is not None  # a singular M is kept as a matrix
+        return self.M @ x
 
     def begin(self) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"]]:
         """a and L before the first level."""
@@ -166,7 +169,7 @@ def _matrix(pinv: Pseudoinverse) -> Float[Array, "n m"]:
 
 
 def _rank(seen):
-    return jnp.sum(jnp.linalg.svd(seen, compute_uv=False) > DEPENDENT)
+    return jnp.sum(jnp.linalg.svd(seen, compute_uv=False) > DEPENDENT_ROW)
 
 
 class _Absolute(AbstractPseudoinverse):
@@ -176,7 +179,7 @@ class _Absolute(AbstractPseudoinverse):
     would blow up.
     """
 
-    threshold: Float[Array, ""] | float = DEPENDENT
+    threshold: Float[Array, ""] | float = DEPENDENT_ROW
 
     def factor(self, C):
         U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)

@@ -127,7 +127,8 @@ def _constraint(
         coordinate = coordinate_named(part.coordinate, (*where, "coordinate"), name)
         ends = Ends(ends.a, ends.b, coordinate)
     else:
-        ends = joints.of(part.joint, part.coordinate, where)  # type: ignore[arg-type]
+        assert part.joint is not None
+        ends = joints.of(part.joint, part.coordinate, where)
     which = "value" if part.rate is None else "rate"
     given, place = getattr(part, which), ends.coordinate == DISPLACEMENT
     formulas = given if isinstance(given, tuple) else (given,)

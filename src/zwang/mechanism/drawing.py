@@ -29,7 +29,7 @@ BODY, JOINT, FRAME, SPRING, OPEN, FADED = (
     0.16,
 )
 TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
-SHADES = 6
+MOTION_SHADES = 6
 """Instants at which a moving mechanism is drawn."""
 HEIGHT = 2.9
 """Height of a picture [inch]."""
@@ -66,7 +66,7 @@ def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
     """
 
     def draw(run: Run) -> Picture:
-        *earlier, last = np.unique(np.linspace(0, len(run.t) - 1, SHADES).astype(int))
+        *earlier, last = np.unique(np.linspace(0, len(run.t) - 1, MOTION_SHADES).astype(int))
         curves = [curve for i in earlier for curve in _Shown(mechanism, run.q[i], FADED).curves()]
         curves += [*_Shown(mechanism, run.q[last]).curves(), *_traces(mechanism, run)]
         return _plane(mechanism, curves, heading=f"t = {run.t[-1]:.4g} s; faded: earlier")

@@ -13,7 +13,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,9 +45,9 @@ FUNCTIONS = {
 """Functions with their numbers of arguments; `step(x)` is 0 below zero and 1 from there on,
 `ramp(x)` is x·step(x).
 """
-LONGEST = 500
+LONGEST_FORMULA = 500
 """Characters of a formula."""
-MOST = 1e300
+LARGEST_NUMBER = 1e300
 """Largest number in a formula."""
 _LIBRARY = {
     "asin": "arcsin",
@@ -91,9 +91,9 @@ class Expression:
 
     @cached_property
     def _tree(self) -> ast.expr:
-        if len(self.text) > LONGEST:
+        if len(self.text) > LONGEST_FORMULA:
             raise ModelError(
-                f"a formula has {len(self.text)} characters, expected at most {LONGEST}."
+                f"a formula has {len(self.text)} characters, expected at most {LONGEST_FORMULA}."
             )
         try:
             return ast.parse(self.text.strip(), mode="eval").body
@@ -158,7 +158,7 @@ class Expression:
 
         if isinstance(node, ast.Constant):
             # divisions by zero end as inf, like those of arrays
-            return np.float64(node.value)  # type: ignore[arg-type]
+            return np.float64(cast(float, node.value))  # `_check` let no other kind pass
         if isinstance(node, ast.Name):
             return values[node.id]
         if isinstance(node, ast.BinOp):
@@ -168,13 +168,17 @@ class Expression:
         arguments, name = [child(x) for x in node.args], node.func.id
         if name in ("step", "ramp"):
             return library.where(arguments[0] >= 0, 1.0 if name == "step" else arguments[0], 0.0)
-        return getattr(library, _LIBRARY.get(name, name))(*arguments)  # type: ignore
+        return getattr(library, _LIBRARY.get(name) or name)(*arguments)
 
     def _check(self, node) -> None:
         """Refuse everything that is not in the language."""
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            if abs(node.value) > MOST:  # type: ignore[arg-type]
-                raise ModelError(f"{self.text!r} has a number beyond {MOST:g}.")
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, int | float)
+            and not isinstance(node.value, bool)
+        ):
+            if abs(node.value) > LARGEST_NUMBER:
+                raise ModelError(f"{self.text!r} has a number beyond {LARGEST_NUMBER:g}.")
             return
         if isinstance(node, ast.Name):
             if node.id in FUNCTIONS:

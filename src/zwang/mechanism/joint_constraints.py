@@ -171,6 +171,7 @@ class JointConstraints:
         self, kind: JointKind, names: list[str], rate: Callable
     ) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
+        residual, slip = equations.position, equations.velocity
         poses = [self._poses(names, i) for i in range(2 if kind.couples else 1)]
         arguments = self._arguments(names[0], kind)
         # the array of options has all joints of a kind, also those that are no constraint here
@@ -181,10 +182,12 @@ class JointConstraints:
             return p["sizes"][kind.name][own] if kind.name in p["sizes"] else none
 
         def position(numbers, *poses):
-            return equations.position(*arguments(*poses), kind.named(numbers))  # type: ignore[misc]
+            assert residual is not None
+            return residual(*arguments(*poses), kind.named(numbers))
 
         def velocity(numbers, pose, rate):
-            return equations.velocity(pose, rate, kind.named(numbers))  # type: ignore[misc]
+            assert slip is not None
+            return slip(pose, rate, kind.named(numbers))
 
         def phi(q, t, p):
             return jax.vmap(position)(numbers(p), *(x(q, p) for x in poses)).ravel()
@@ -203,6 +206,7 @@ class JointConstraints:
 
     def _with_formula(self, name: str, kind: JointKind, rate: Callable) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
+        residual, slip = equations.position, equations.velocity
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
         arguments, index = self._arguments(name, kind), self._named(kind).index(name)
         # two formulas are two functions, which cannot share one vmap
@@ -216,13 +220,14 @@ class JointConstraints:
             return {**kind.named(numbers), **given}
 
         def phi(q, t, p):
-            taken = arguments(*(_first(x(q, p)) for x in poses))
-            return equations.position(*taken, options(p))  # type: ignore[misc]
+            assert residual is not None
+            return residual(*arguments(*(_first(x(q, p)) for x in poses)), options(p))
 
         def psi(q, v, t, p):
+            assert slip is not None
             pose = lambda q: _first(poses[0](q, p))
             here, moving = value_and_rate(pose, q, rate(q, v, t, p))
-            return equations.velocity(here, moving, options(p))  # type: ignore[misc]
+            return slip(here, moving, options(p))
 
         if equations.position is not None:
             found.append(Holonomic(phi, name=name, unit=equations.units))

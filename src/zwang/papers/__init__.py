@@ -37,7 +37,7 @@ def reproduce(
 
     Args:
         name: one of `PAPERS`.
-        progress: told the fraction done and what comes next.
+        progress: called with the fraction done and what comes next.
 
     Raises:
         ModelError: for an unknown name.

@@ -99,7 +99,7 @@ class Part:
 def gathered(
     sections: Mapping[str, Callable[[], Part]], progress: Callable[[float, str], None]
 ) -> Part:
-    """Sections of a paper, by what `progress` is told of each, recomputed one after another and
+    """Sections of a paper, by what `progress` shows of each, recomputed one after another and
     joined.
     """
     found = []

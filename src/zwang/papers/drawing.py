@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zwang.gallery import Example
     from zwang.simulation.results import Run
 
-LEAST = 1e-17
+LEAST_LOGARITHMIC = 1e-17
 """Smallest value on a logarithmic axis; exact zeros are drawn there."""
 
 
@@ -44,7 +44,10 @@ def curves(
     """
     drawn = [
         Curve(
-            x, np.maximum(y, LEAST) if logarithmic else y, label if len(lines) > 1 else "", dot=path
+            x,
+            np.maximum(y, LEAST_LOGARITHMIC) if logarithmic else y,
+            label if len(lines) > 1 else "",
+            dot=path,
         )
         for label, (x, y) in lines.items()
     ]

@@ -12,7 +12,7 @@ FLAT = 1e-12
 """Numbers that differ by less than this times their size differ by round-off, and are drawn as
 equal.
 """
-LEAST, MOST = 1e-300, 1e300
+LEAST_DRAWN, LARGEST_DRAWN = 1e-300, 1e300
 """Sizes beyond which the arithmetic of doubles fails: such a difference counts as none, such a
 number does not widen an axis.
 """
@@ -67,7 +67,7 @@ class Axis:
         ]
 
     def widened(self, scale: float) -> Axis:
-        """The same about the middle, with so many numbers per point."""
+        """The same about the middle, with the given count of numbers per point."""
         middle, half = (self.low + self.high) / 2, scale * self.length / 2
         return dataclasses.replace(self, low=middle - half, high=middle + half)
 
@@ -85,15 +85,15 @@ def axis(
     where it is logarithmic.
     """
     numbers = flattened(values, logarithmic)
-    numbers = numbers[np.abs(numbers) < MOST]
+    numbers = numbers[np.abs(numbers) < LARGEST_DRAWN]
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     given = [None if x is None else math.log10(x) if logarithmic else float(x) for x in limits]
     if logarithmic:
         low, high = math.floor(low), math.ceil(high)
         high = max(high, low + 1)
-    elif high - low <= max(FLAT * max(abs(low), abs(high)), LEAST):
+    elif high - low <= max(FLAT * max(abs(low), abs(high)), LEAST_DRAWN):
         middle = (low + high) / 2
-        room = abs(middle) / 2 if abs(middle) > LEAST else 0.5
+        room = abs(middle) / 2 if abs(middle) > LEAST_DRAWN else 0.5
         low, high = middle - room, middle + room
     else:
         room = PAD * (high - low) / max(length - 2 * PAD, PAD)
@@ -112,7 +112,7 @@ def flattened(values, logarithmic: bool) -> np.ndarray:
     """
     values = np.asarray(values, float)
     shown = np.where(
-        np.isfinite(values) & (values > LEAST if logarithmic else True), values, np.nan
+        np.isfinite(values) & (values > LEAST_DRAWN if logarithmic else True), values, np.nan
     )
     return np.log10(shown) if logarithmic else shown
 

@@ -35,9 +35,9 @@ class Curve:
     Attributes:
         x, y: shape (n,), in the units of the axes; a number stands for n equal ones.
         label: in the legend, which has curves with labels only.
-        color: as CSS has it, e.g. "#0072b2"; the next of `PALETTE` unless given.
+        color: as CSS has it, e.g. "#0072b2"; the next of `PALETTE` by default.
         width: of the line [point]; 0 for markers alone.
-        dash: lengths of dashes and gaps in turn [point]; a continuous line unless given.
+        dash: lengths of dashes and gaps in turn [point]; a continuous line by default.
         alpha: from 0, not to be seen, to 1, opaque.
         marker: at every point: "o", "s" or "^".
         size: of the markers [point].

@@ -13,7 +13,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from zwang.plots.data import DASHED, INK, MUTED, PALETTE, RULE, Curve, Picture
-from zwang.plots.layout import DOT, INCH, NAME, NOTHING, SMALL, START, TEXT, TINY, Place, layout
+from zwang.plots.layout import (
+    DOT,
+    INCH,
+    NAME,
+    NOTHING,
+    SMALL_TEXT,
+    START,
+    TEXT,
+    TINY_TEXT,
+    Place,
+    layout,
+)
 from zwang.plots.points import lone
 
 STYLE: dict[Any, Any] = {
@@ -33,15 +44,15 @@ STYLE: dict[Any, Any] = {
     "font.size": TEXT,
     "grid.color": RULE,
     "grid.linewidth": 0.6,
-    "legend.fontsize": SMALL,
+    "legend.fontsize": SMALL_TEXT,
     "legend.frameon": False,
-    "legend.title_fontsize": SMALL,
+    "legend.title_fontsize": SMALL_TEXT,
     "lines.linewidth": 1.3,
     "text.color": INK,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
+    "xtick.labelsize": SMALL_TEXT,
+    "ytick.labelsize": SMALL_TEXT,
 }
 """Settings of matplotlib in which its figures look like ours; a user's own are drawn in them, too.
 """
@@ -93,7 +104,7 @@ def _draw(axes, at: Place) -> None:
         ticks = [] if at.empty and way == "y" else along.ticks()
         ruler = getattr(axes, f"{way}axis")
         ruler.set_major_locator(FixedLocator([x for x, _ in ticks]))
-        ruler.set_major_formatter(FixedFormatter([told for _, told in ticks]))
+        ruler.set_major_formatter(FixedFormatter([number for _, number in ticks]))
         ruler.set_minor_locator(NullLocator())
     axes.set_ylabel(plain(at.panel.ylabel))
     axes.yaxis.set_label_coords((NAME - at.left) / at.x.length, 0.5)
@@ -105,7 +116,7 @@ def _draw(axes, at: Place) -> None:
                     "xy": (x, 0.97 - 0.1 * (i % 3)),
                     "xycoords": axes.get_xaxis_transform(),
                     "va": "top",
-                    "fontsize": TINY,
+                    "fontsize": TINY_TEXT,
                 }
                 axes.annotate(
                     plain(mark.names[i]),
@@ -116,7 +127,7 @@ def _draw(axes, at: Place) -> None:
                 )
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
     for label in at.panel.labels:
-        place = {"xytext": label.shift, "textcoords": "offset points", "fontsize": SMALL}
+        place = {"xytext": label.shift, "textcoords": "offset points", "fontsize": SMALL_TEXT}
         axes.annotate(plain(label.text), label.point, color=label.color, **place)
     if at.empty:
         axes.text(

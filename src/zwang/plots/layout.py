@@ -11,12 +11,12 @@ from zwang.plots.axis import Axis, axis
 from zwang.plots.data import Panel, Picture
 
 INCH = 72.0
-LEFT, RIGHT, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
+LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
 """Room beside, above and below the data areas, between two of them, for a row of a legend and for
 the title [point]; fixed, so that
 the time axes of all pictures are aligned.
 """
-TEXT, SMALL, TINY = 8.5, 8.0, 7.0
+TEXT, SMALL_TEXT, TINY_TEXT = 8.5, 8.0, 7.0
 """Letters of axes and title, of ticks and legends, of marks [point]."""
 DOT, START = 2.5, 6.0
 """Size of a point that stands alone between gaps, and of the dot at a start [point]."""
@@ -84,11 +84,11 @@ def layout(picture: Picture) -> Layout:
     """Give every panel its place, with room for the legends as they are."""
     width, height = picture.width * INCH, picture.height * INCH
     ups = [up(panel, height) for panel in picture.panels]
-    left = max([LEFT, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
+    left = max([LEFT_MARGIN, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
     across = [curve.x for panel in picture.panels for curve in panel.curves]
     x = axis(
         np.concatenate(across or [[]]),
-        width - left - RIGHT,
+        width - left - RIGHT_MARGIN,
         logarithmic=picture.logarithmic,
         apart=ACROSS,
         most=12,
@@ -130,12 +130,12 @@ def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]
     return [], 0
 
 
-def wide(text: str, size: float = SMALL) -> float:
+def wide(text: str, size: float = SMALL_TEXT) -> float:
     """About the width of a text [point]."""
     return LETTER * size * len(text)
 
 
-def fitting(text: str, room: float, size: float = SMALL) -> str:
+def fitting(text: str, room: float, size: float = SMALL_TEXT) -> str:
     """The text, or as much of its start as there is room for."""
     most = max(int(room / (LETTER * size)), 2)
     return text if len(text) <= most else text[: most - 1] + "…"

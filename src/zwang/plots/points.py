@@ -8,8 +8,9 @@ MOST_POINTS = 800
 """Points of a curve over time; a longer one keeps the smallest and the largest of each interval, so
 that no peak is lost.
 """
-STEP, MOST_STEPS = 0.5, 4000
-"""A path keeps a point per so much of its length [point], and about so many at most."""
+STEP, MOST_STAIRS = 0.5, 4000
+"""Length of a path between the points that it keeps [point], and about how many these are at most.
+"""
 FAR = 1e4
 """Points farther than this from the picture are drawn there [point]: programs that show SVG count
 in single precision.
@@ -57,7 +58,7 @@ def spaced(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A path's points of about equal distance along it, its ends, and those beside a gap."""
     steps = np.hypot(np.diff(x), np.diff(y))
     length = np.r_[0.0, np.cumsum(np.nan_to_num(steps))]
-    turn = np.floor(length / max(STEP, length[-1] / MOST_STEPS))
+    turn = np.floor(length / max(STEP, length[-1] / MOST_STAIRS))
     beside = np.isnan(np.r_[np.nan, steps]) | np.isnan(np.r_[steps, np.nan])
     kept = beside | (np.diff(turn, prepend=-1.0) > 0)
     return x[kept], y[kept]

@@ -17,10 +17,10 @@ from zwang.plots.layout import (
     NAME,
     NOTHING,
     ROW,
-    SMALL,
+    SMALL_TEXT,
     START,
     TEXT,
-    TINY,
+    TINY_TEXT,
     Place,
     fitting,
     layout,
@@ -54,7 +54,7 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
 
     Args:
         picture: what is drawn.
-        title: read out by screen readers; that of the picture unless given.
+        title: read out by screen readers; that of the picture by default.
         key: distinguishes its identifiers from others of the page.
         themed: whether colors are the CSS variables of the page, for light and dark, on its own
             ground; plain ones on white otherwise.
@@ -87,19 +87,19 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
 
 def grid(at: Place) -> list[str]:
     """Lines at the ticks, the two axes, and what goes up."""
-    told = at.y.ticks() if not at.empty else []
-    x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in told])
+    ticks = at.y.ticks() if not at.empty else []
+    x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in ticks])
     lines = [f"M{a:.2f} {at.top:.2f}v{at.y.length:.2f}" for a in x] + [
         f"M{at.left:.2f} {b:.2f}h{at.x.length:.2f}" for b in y
     ]
     ends = [f"M{a:.2f} {at.bottom:.2f}v3" for a in x] + [f"M{at.left:.2f} {b:.2f}h-3" for b in y]
     axes = f"M{at.left:.2f} {at.top:.2f}v{at.y.length:.2f}h{at.x.length:.2f}"
     numbers = [
-        text(at.left - 5.5, b + 2.8, number, MUTED, SMALL, "end")
-        for b, (_, number) in zip(y, told, strict=True)
+        text(at.left - 5.5, b + 2.8, number, MUTED, SMALL_TEXT, "end")
+        for b, (_, number) in zip(y, ticks, strict=True)
     ]
     name, room = at.panel.ylabel, at.y.length + 2 * min(at.head, BOTTOM / 2)
-    size = max(TINY, min(TEXT, TEXT * room / wide(name, TEXT))) if name else TEXT
+    size = max(TINY_TEXT, min(TEXT, TEXT * room / wide(name, TEXT))) if name else TEXT
     middle = f"translate({NAME} {(at.top + at.bottom) / 2:.2f}) rotate(-90)"
     return [
         element("path", d="".join(lines), stroke=RULE, stroke_width=0.6),
@@ -112,8 +112,8 @@ def grid(at: Place) -> list[str]:
 def across(at: Place, name: str) -> list[str]:
     """Numbers and name of the axis across, below the last panel."""
     numbers = [
-        text(at.left + float(at.x.at(tick)), at.bottom + 12.5, told, MUTED, SMALL, "middle")
-        for tick, told in at.x.ticks()
+        text(at.left + float(at.x.at(tick)), at.bottom + 12.5, number, MUTED, SMALL_TEXT, "middle")
+        for tick, number in at.x.ticks()
     ]
     return [
         *numbers,
@@ -189,14 +189,14 @@ def marked(at: Place, mark: Mark) -> list[str]:
     for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
         rows, late = name.split("\n"), x > 0.75 * at.x.length
         for j, row in enumerate(rows):
-            y = at.top + 8 + TINY * 1.15 * (j + i % 3 * len(rows))
+            y = at.top + 8 + TINY_TEXT * 1.15 * (j + i % 3 * len(rows))
             parts.append(
                 text(
                     at.left + x + (-3 if late else 3),
                     y,
                     row,
                     mark.color,
-                    TINY,
+                    TINY_TEXT,
                     "end" if late else "start",
                 )
             )
@@ -226,7 +226,7 @@ def legend(at: Place) -> list[str]:
                 )
             )
         parts.append(
-            text(x + HANDLE, y + 9.8, fitting(curve.label, at.x.length - HANDLE), size=SMALL)
+            text(x + HANDLE, y + 9.8, fitting(curve.label, at.x.length - HANDLE), size=SMALL_TEXT)
         )
     return parts
 
@@ -237,7 +237,7 @@ def labels(at: Place) -> list[str]:
     parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
     for label in at.panel.labels:
         (x, y), (right, up) = at.points(*label.point), label.shift
-        parts.append(text(x + right, y - up, label.text, label.color, SMALL))
+        parts.append(text(x + right, y - up, label.text, label.color, SMALL_TEXT))
     return parts
 
 
@@ -262,13 +262,13 @@ def element(name: str, content: str = "", **attributes: str | float) -> str:
     """An element; attributes with a hyphen are given with an underscore, empty ones are left
     out.
     """
-    told = {
+    texts = {
         key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".")
         if isinstance(x, float)
         else str(x)
         for key, x in attributes.items()
     }
-    inside = "".join(f' {key}="{escape(UNKNOWN.sub("�", x))}"' for key, x in told.items() if x)
+    inside = "".join(f' {key}="{escape(UNKNOWN.sub("�", x))}"' for key, x in texts.items() if x)
     return f"<{name}{inside}>{content}</{name}>" if content else f"<{name}{inside}/>"
 
 

@@ -33,12 +33,12 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
     mimic joints) and actuators are taken over, constraints as hard ones. What else the file has is
-    told by `Robot.unsupported`.
+    listed by `Robot.unsupported`.
 
     Args:
         path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it) or .sdf.
         floating: whether bodies that no joint carries move freely or are held; as the file's format
-            has it unless given: held in URDF and MJCF, free in SDF.
+            has it by default: held in URDF and MJCF, free in SDF.
 
     Raises:
         ModelError: one sentence for a file that cannot be read.
@@ -246,8 +246,8 @@ class Robot:
 
         Args:
             control: `(q, v, t, p)` → u, shape (nu,), forces of the file's actuators [N, N·m]; none
-                unless given.
-            constraints: besides its own.
+                by default.
+            constraints: in addition to its own.
             params: more parameters, by name.
             servo: as in `zw.Model`.
         """

@@ -39,7 +39,7 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
 
     Args:
         path: the file.
-        floating: whether links that no joint carries are free; unless given they are, except in a
+        floating: whether links that no joint carries are free; by default they are, except in a
             static model.
 
     Raises:

@@ -30,7 +30,7 @@ def parsed(path: Path) -> tuple[str, Element]:
 
 
 def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarray:
-    """So many numbers.
+    """A list of a given count of numbers.
 
     Raises:
         ModelError: if there are others, naming where.

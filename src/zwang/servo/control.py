@@ -13,7 +13,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.servo.controller import SOLVED, Controller
-from zwang.servo.null_space import THRESHOLD
+from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
 
@@ -23,7 +23,7 @@ def controller(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Controller:
-    """A servo, the model's own unless given, bound to the model without its control, checked;
+    """A servo, by default the model's own, bound to the model without its control, checked;
     compiles nothing.
 
     Raises:
@@ -66,13 +66,13 @@ def control(
     Args:
         model: the model; its passive constraints react to the control.
         servo: servo constraints, actuators, gains and the choice among controls; the model's own
-            unless given: `zw.control(model, q=q, v=v)`. One that is given takes the place of the
+            by default: `zw.control(model, q=q, v=v)`. One that is given takes the place of the
             model's own.
         q: coordinates, shape (nq,).
         v: velocities, shape (nv,).
         t: time [s].
         params: parameters that differ from the model's.
-        pseudoinverse: method for A⊕ of the passive constraints; `zw.Proximal()` unless given.
+        pseudoinverse: method for A⊕ of the passive constraints; `zw.Proximal()` by default.
         throw: raise on failure; otherwise read `Control.result`. Inside `jit`, `vmap` and `grad`
             nothing is raised.
 
@@ -130,6 +130,8 @@ def unmet(answer: Control) -> str:
     named = []
     for name, size in sorted(missed.items(), key=lambda x: -x[1]):
         if size > SOLVED:
-            none = " without authority" if float(answer.authority[name]) <= THRESHOLD else ""
+            none = (
+                " without authority" if float(answer.authority[name]) <= AUTHORITY_THRESHOLD else ""
+            )
             named.append(f"{name!r}{none}, misses by {size:.3g}")
     return "; ".join(named[:4])

@@ -26,9 +26,9 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged, chain
+from zwang.servo.lie_derivative import NATURAL_DEGREE, DifferentiatedConstraint, chain
 from zwang.servo.limits import limited
-from zwang.servo.null_space import THRESHOLD, ReducedServoSystem
+from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
 
 if TYPE_CHECKING:
     from zwang.servo.servo import Servo
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 SOLVED = 1e-8
 """Largest servo residual, relative to the accelerations involved, that counts as solved."""
 
-ROUND_OFF = 1e-7
-"""Residuals up to `ROUND_OFF · SOLVED` of all accelerations, in the mass metric, are round-off:
-where a row asks for no acceleration
-and gets none, there is nothing else to compare them with.
+SERVO_ROUND_OFF = 1e-7
+"""Residuals up to `SERVO_ROUND_OFF · SOLVED` of all accelerations, in the mass metric, are
+round-off: where a row asks for no acceleration and gets none, there is nothing else to compare them
+with.
 """
 
 NEWTON_STEPS = 8
@@ -66,7 +66,7 @@ class Controller(eqx.Module):
         members = [
             c
             if servo.degrees[c.name] == NATURAL_DEGREE[c.level]
-            else Prolonged(c, dynamics, servo.degrees[c.name])
+            else DifferentiatedConstraint(c, dynamics, servo.degrees[c.name])
             for c in servo.constraints
         ]
         self.rows = Constraints(members, dynamics.system, dynamics.p)
@@ -105,7 +105,7 @@ class Controller(eqx.Module):
 
         def solve(a0, G):
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
-            reachable = (authority > THRESHOLD)[:, None]
+            reachable = (authority > AUTHORITY_THRESHOLD)[:, None]
             reduced = ReducedServoSystem(
                 reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse
             )
@@ -171,7 +171,7 @@ class Controller(eqx.Module):
         asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(
             c.scale * (jnp.abs(c.A) @ involved)
         )
-        asked = asked + ROUND_OFF * sum(
+        asked = asked + SERVO_ROUND_OFF * sum(
             jnp.sqrt(x @ c.eq.mass.apply(x)) for x in (c.acceleration, c.eq.free_acceleration)
         )
         per = 1 / jnp.where(asked > 0, asked, 1.0)
@@ -211,7 +211,7 @@ class Controller(eqx.Module):
         without, within = (
             per * (reduced.r - reduced.G @ u) for u in (c.problem.u, best)
         )  # what is missed without limits, and within
-        lost = jnp.any((c.problem.authority <= THRESHOLD) & (jnp.abs(without) > SOLVED))
+        lost = jnp.any((c.problem.authority <= AUTHORITY_THRESHOLD) & (jnp.abs(without) > SOLVED))
         code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
         code = jnp.where(
             jnp.linalg.norm(without) <= SOLVED,

@@ -34,8 +34,8 @@ from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.input_chain import Chains, extended_model
 from zwang.servo.lie_derivative import passive_acceleration
-from zwang.servo.null_space import THRESHOLD
-from zwang.servo.relative_degree import HIGHEST, Decoupling, decoupling, relative_degree
+from zwang.servo.null_space import AUTHORITY_THRESHOLD
+from zwang.servo.relative_degree import HIGHEST_DEGREE, Decoupling, decoupling, relative_degree
 from zwang.servo.servo import Servo
 
 GENERAL = 0.1
@@ -82,16 +82,16 @@ def dynamic_extension(
     *,
     inputs: Mapping[str, float] | None = None,
     params: PyTree = None,
-    highest: int = HIGHEST,
+    highest: int = HIGHEST_DEGREE,
 ) -> DynamicExtension:
     """Put integrators before the actuators until all servo constraints can be met together.
 
     Args:
         model: the model.
-        servo: constraints, actuation and gains, the model's own unless given; gains must fit any
+        servo: constraints, actuation and gains, the model's own by default; gains must fit any
             order (a number, `Rate`), or the one that is found (`Poles`).
         q, v, t: the start of the run.
-        inputs: actuator → its control at the start; unless given, the controls that come nearest to
+        inputs: actuator → its control at the start; by default the controls that come nearest to
             holding the acceleration at zero there. A quadrotor without thrust cannot be steered.
         params: parameters that differ from the model's.
         highest: relative degree at which to give up.
@@ -147,7 +147,7 @@ def dynamic_extension(
 
 
 def with_found_degrees(
-    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST
+    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST_DEGREE
 ) -> Servo:
     """The servo with every constraint differentiated as often as its actuators need.
 
@@ -203,7 +203,11 @@ def _lengths(
         if found.is_regular:
             return tuple(lengths.tolist())
         G = found.matrix
-        early = np.any(np.abs(G) > THRESHOLD, axis=0) if G.size else np.zeros(len(lengths), bool)
+        early = (
+            np.any(np.abs(G) > AUTHORITY_THRESHOLD, axis=0)
+            if G.size
+            else np.zeros(len(lengths), bool)
+        )
         # If all inputs are late alike, the same rows depend on each other one derivative later.
         if not early.any() or early.all() or max(lengths[early]) >= highest - 2:
             return None
@@ -250,7 +254,7 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
                 f"{', '.join(names)}."
             )
     a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
-    held = np.linalg.lstsq(reaction, -a0, rcond=THRESHOLD)[0]
+    held = np.linalg.lstsq(reaction, -a0, rcond=AUTHORITY_THRESHOLD)[0]
     given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **(inputs or {})}
     return np.array([given[name] for name in names], float)
 

@@ -132,7 +132,7 @@ def extended_model(model: Model, servo: Servo, lengths: tuple[int, ...], **optio
         model: the model without control.
         servo: its servo, whose actuators the integrators are put before.
         lengths: number of integrators before each actuator.
-        options: what the extended servo has besides constraints and actuation, such as `degrees`.
+        options: further arguments of the extended servo, such as `degrees`.
     """
     chains = Chains(model.system, lengths)
     constraints = [Leading(c, model.system) for c in model.constraints.members]
@@ -197,6 +197,7 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
         velocities.append(prime(j, k - 1 if k > 2 else 0))
         q_units += [unit(j, n) for n in range(k - 1)]
         v_units.append(unit(j, k - 1))
+    energy = system.potential
     return System(
         chains.nq,
         mass_matrix,
@@ -205,9 +206,7 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
         velocity_map=None if plain else velocity_map,
         offset=offset if carried else None,
         retract=None if system.retract is None else retract,
-        potential=None
-        if system.potential is None
-        else lambda q, t, p: system.potential(q[:nq], t, p),  # type: ignore[misc]
+        potential=None if energy is None else lambda q, t, p: energy(q[:nq], t, p),
         coordinates=[*system.coordinates, *coordinates],
         velocities=[*system.velocities, *velocities],
         units=[*system.units, *q_units],

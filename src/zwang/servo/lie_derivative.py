@@ -76,7 +76,7 @@ def _along(y: Callable, dynamics: Dynamics) -> Callable:
     return rate
 
 
-class Prolonged(AbstractConstraint):
+class DifferentiatedConstraint(AbstractConstraint):
     """`z(q, v, t) = L_f^(degree−1) y = 0`, at velocity level.
 
     Attributes:

@@ -40,11 +40,11 @@ the entries at a limit are found.
 AT_LIMIT = 1e-12
 """Relative distance from a limit [1] up to which a control counts as being at it."""
 MOST_STEPS = 10
-"""Changes of the active set at most, per actuator; one is enough as a rule. Beyond it the control
+"""Changes of the active set at most, per actuator; one is usually enough. Beyond it the control
 reached so far is taken: it is
 within its limits, and its residual is reported as always.
 """
-ROUND_OFF = 1e-14
+MULTIPLIER_ROUND_OFF = 1e-14
 """A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its
 limit.
 """
@@ -58,7 +58,7 @@ class Limits(eqx.Module):
     """Limits of the actuators; arrays, so that other limits compile nothing.
 
     Args:
-        lower, upper: limits of u [N, N·m …], a number or one per actuator; none unless given.
+        lower, upper: limits of u [N, N·m …], a number or one per actuator; none by default.
         rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It
             needs a controller that remembers its last control: `zw.simulate(...,
             loop=zw.Loop(sample_time=...))`; the first control of a run is free.
@@ -74,10 +74,8 @@ class Limits(eqx.Module):
     def __init__(
         self, lower: ArrayLike = -jnp.inf, upper: ArrayLike = jnp.inf, rate: ArrayLike | None = None
     ):
-        given = (("lower", lower), ("upper", upper), ("rate", rate))
-        self.lower, self.upper, self.rate = (  # type: ignore[assignment]
-            None if x is None and name == "rate" else _numbers(name, x) for name, x in given
-        )
+        self.lower, self.upper = _numbers("lower", lower), _numbers("upper", upper)
+        self.rate = None if rate is None else _numbers("rate", rate)
 
     def check(self, nu: int) -> None:
         """Raise if limits do not fit `nu` actuators or leave nothing between them."""
@@ -201,7 +199,9 @@ def _active_set(G, low, high) -> _Found:
         wish = jnp.where(f.bound, jnp.where(f.x <= low, -pull, pull), -jnp.inf)
         wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
         leaver = jnp.argmax(wish)
-        done = ~stopped & (wish[leaver] <= ROUND_OFF * size * jnp.max(jnp.abs(y), initial=0.0))
+        done = ~stopped & (
+            wish[leaver] <= MULTIPLIER_ROUND_OFF * size * jnp.max(jnp.abs(y), initial=0.0)
+        )
         bound = jnp.where(
             stopped,
             f.bound | (beyond & (share <= share[first])),

@@ -42,8 +42,8 @@ class Loop(AbstractLoop):
     """How a closed loop is run in `zw.simulate(model, ..., loop=zw.Loop(...))`, where it is not
     ideal.
 
-    What moves is the model that is simulated. What the controller believes is that, too, unless
-    told otherwise.
+    The simulated model moves. The controller computes with the same model, unless `params` or
+    `model` gives it another one.
 
     Args:
         model: the model that the controller believes, with the same coordinates; its own
@@ -52,7 +52,7 @@ class Loop(AbstractLoop):
         params: parameters that the controller believes, where they differ from those of what it
             believes otherwise.
         sample_time: T [s]; the controller computes at t₀, t₀ + T … and holds its control.
-            Continuous unless given.
+            Continuous by default.
         delay: time between measurement and effect [s], at most 32 T; before the first effect the
             control is 0.
         noise_q, noise_v: standard deviations of the measured q and v, a number or one per velocity

@@ -38,7 +38,7 @@ from zwang.algebra.pseudoinverse.base import Pseudoinverse
 from zwang.arguments import real_array
 from zwang.equations.state import State
 
-THRESHOLD = 1e-9
+AUTHORITY_THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the
 smallest cosine between a row
 and what an actuator can accelerate that counts as authority.

@@ -29,11 +29,11 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
-from zwang.servo.lie_derivative import NATURAL_DEGREE, Prolonged
-from zwang.servo.null_space import THRESHOLD
+from zwang.servo.lie_derivative import NATURAL_DEGREE, DifferentiatedConstraint
+from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
-HIGHEST = 6
+HIGHEST_DEGREE = 6
 """Relative degree at which the search ends: every derivative multiplies the size of the program."""
 
 
@@ -89,13 +89,13 @@ def relative_degree(
     t=0.0,
     *,
     params: PyTree = None,
-    highest: int = HIGHEST,
+    highest: int = HIGHEST_DEGREE,
 ) -> RelativeDegree:
     """Relative degree of every servo constraint at a state in general position.
 
     Args:
         model: the model.
-        servo: constraints and actuation, the model's own unless given; its gains and `degrees` do
+        servo: constraints and actuation, the model's own by default; its gains and `degrees` do
             not matter here.
         q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this
             state alone.
@@ -149,7 +149,7 @@ class Decoupling:
     @property
     def rank(self) -> int:
         G = self.matrix
-        return int(np.linalg.matrix_rank(G, rtol=THRESHOLD)) if G.size else 0
+        return int(np.linalg.matrix_rank(G, rtol=AUTHORITY_THRESHOLD)) if G.size else 0
 
     @property
     def is_regular(self) -> bool:
@@ -166,7 +166,7 @@ def decoupling(bound: Controller, state: State, highest: int) -> Decoupling:
         for degree in range(NATURAL_DEGREE[c.level], highest + 1):
             row, cosine = (np.asarray(x) for x in _reach(dynamics, servo, c, degree, state))
             authority[c.name].append(float(np.min(cosine, initial=1.0)))
-            reached = cosine > THRESHOLD
+            reached = cosine > AUTHORITY_THRESHOLD
             if reached.any():
                 if not reached.all():
                     raise ModelError(
@@ -191,7 +191,7 @@ def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, deg
     if degree == 0:
         D = constraint.acceleration_rows(system, s.q, s.v, s.t, p)[0]
     else:
-        y = Prolonged(constraint, dynamics, degree)
+        y = DifferentiatedConstraint(constraint, dynamics, degree)
         D = jax.jacfwd(lambda v: y.velocity_residual(system, s.q, v, s.t, p))(s.v)
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)

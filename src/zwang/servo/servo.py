@@ -32,7 +32,7 @@ from zwang.servo.controller import Controller
 from zwang.servo.gains import AbstractGain, as_gain, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
-from zwang.servo.null_space import THRESHOLD, AbstractNullSpace, LeastNorm
+from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.suggestions import did_you_mean
 from zwang.tracing import outcome, returned
 
@@ -48,20 +48,20 @@ class Servo(AbstractControlLaw):
         actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of
             the actuators. Of a hierarchy also by name, `{"motor": {"leg a.crank.angle": 1.0}}`:
             what each actuator pushes, or a function that returns this.
-        actuators: names of the actuators; u0, u1 … unless given.
-        actuator_units: unit of each control, such as "N m", for axes; empty unless given.
+        actuators: names of the actuators; u0, u1 … by default.
+        actuator_units: unit of each control, such as "N m", for axes; empty by default.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k
             [1/s] for poles at −k. A constraint without a gain keeps its error (‖φ̈‖ = 0 only),
             which is right for a start without error. A gain whose error dynamics have a pole with
             a real part that is not negative is refused.
-        null_space: the choice among all controls that work, `LeastNorm()` unless given; see
+        null_space: the choice among all controls that work, `LeastNorm()` by default; see
             `zwang.servo.null_space`.
-        limits: `zw.Limits` of the actuators; none unless given. Where they are reached, servo
+        limits: `zw.Limits` of the actuators; none by default. Where they are reached, servo
             constraints are met as well as they allow, passive ones exactly as ever.
         degrees: by constraint name, how often its residual is differentiated until u appears, if
             that is more than 2 at position level or 1 at velocity level: what `relative_degree`
             finds.
-        pseudoinverse: method for (C B̄)⁺; five proximal sweeps unless given, exact to 1e-10 for
+        pseudoinverse: method for (C B̄)⁺; by default five proximal sweeps, exact to 1e-10 for
             singular values down to 1e-4 of the longest row and bounded below 1e-5, where actuators
             lose a direction.
 
@@ -128,7 +128,9 @@ class Servo(AbstractControlLaw):
             instance(limits, Limits, "Servo: limits", "zw.Limits(lower=..., upper=..., rate=...)")
         self.limits = limits
         self.pseudoinverse = (
-            Proximal(sweeps=5, rank_threshold=THRESHOLD) if pseudoinverse is None else pseudoinverse
+            Proximal(sweeps=5, rank_threshold=AUTHORITY_THRESHOLD)
+            if pseudoinverse is None
+            else pseudoinverse
         )
         degrees = {} if degrees is None else mapping(degrees, "Servo: degrees", "name -> degree")
         self.degrees = self._checked_degrees(degrees)

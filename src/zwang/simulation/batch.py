@@ -37,10 +37,10 @@ from zwang.simulation.trajectory import Trajectory, trajectory, violations
 if TYPE_CHECKING:
     import xarray
 
-FEW = 16
+FEWEST_MEMBERS = 16
 """Members that a core must have to itself, at least, before another one takes part."""
-CHUNK, WIDE = 32, 256
-"""Members in one call unless given. On a processor as many as fill its registers and fit into a
+CHUNK_OF_MEMBERS, WIDE = 32, 256
+"""Members in one call by default. On a processor as many as fill its registers and fit into a
 core's cache (five-bar, processor
 seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them;
 elsewhere more, for width is speed.
@@ -197,7 +197,7 @@ class Program:
         cores: int | None,
         compiler: AbstractCompiler,
     ):
-        self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEW))
+        self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEWEST_MEMBERS))
         self._model, self._times, self._members = model, times, members
         self._size = min(chunk, -(-members.number // self._workers))
         example = members.part(0, self._size)
@@ -287,14 +287,15 @@ def batch(
         times: common sample times [s]; the first is the start.
         params: parameters that differ from the model's; each of the model's shape, shared by all,
             or with a leading axis of members.
-        chunk: members that run at once on a core, `CHUNK` or `WIDE` unless given; every core takes
-            a chunk, which lasts as long as its slowest member. Memory is `chunk` times
-            `Batch.memory_per_member` times the number of cores.
+        chunk: members that run at once on a core, by default `CHUNK_OF_MEMBERS` on a processor and
+            `WIDE` on an accelerator; every core takes a chunk, which lasts as long as its slowest
+            member. Memory is `chunk` times `Batch.memory_per_member` times the number of cores.
         progress: called with the fraction done, between chunks.
-        cores: how many cores take part; all unless given, as long as each has `FEW` members.
+        cores: how many cores take part; by default all, as long as each has `FEWEST_MEMBERS`
+            members.
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
             lost in every step. The `violation` that it leaves is found in double precision.
-        compiler: `zw.Fused()` for so many members that the compiler may take half a minute: on a
+        compiler: `zw.Fused()` pays where the members are worth half a minute of compiling: on a
             processor all members of a chunk run in one kernel, in half the time (docs/performance),
             if the model fits into one. Otherwise as in `zw.program`.
         often: replaced by `compiler=zw.Fused()`.
@@ -352,7 +353,7 @@ def prepare(
         )
     axes, members = _axes(model, q0, v0, params)
     if chunk is None:
-        chunk = CHUNK if jax.default_backend() == "cpu" else WIDE
+        chunk = CHUNK_OF_MEMBERS if jax.default_backend() == "cpu" else WIDE
     chunk = count(chunk, "chunk", least=1)
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))

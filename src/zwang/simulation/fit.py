@@ -115,13 +115,13 @@ def fit(
         observed: coordinate (or velocity, as `d/dt name`) → its measured values at `times`; NaN
             where there is none.
         parameters: names of the parameters to be found, or name → first guess; the model's values
-            unless given. A name may lead into groups and single entries: `springs.slide.damping`,
+            by default. A name may lead into groups and single entries: `springs.slide.damping`,
             `mass[1]`.
         q0, v0: start; moved onto the constraints for every parameter tried. The start's own data
             may be NaN.
         bounds: name → (lowest, highest), numbers or arrays of the parameter's shape.
         noise: standard deviation of the data, one for all or per coordinate; estimated from the
-            residual of a first fit, per coordinate, unless given.
+            residual of a first fit, per coordinate by default.
         fit_start: find the start as well, along the freedoms that the constraints leave at it.
         rtol, max_steps: of the integration.
         progress: called with the number of evaluations and the present mean residual.

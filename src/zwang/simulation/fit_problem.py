@@ -35,7 +35,7 @@ NOISE_SHARE = 1e-3
 """An effect below this share of the noise of the data as a whole [1] leaves an uncertainty of a
 thousand times the value.
 """
-RANK_THRESHOLD = 1e-8
+FIT_RANK_THRESHOLD = 1e-8
 """Singular values of A at the start, relative to the largest, that count as free directions of the
 start.
 """
@@ -384,4 +384,5 @@ def _freedoms(model: Model, start: State, guess) -> np.ndarray:
     freedoms).
     """
     A = np.asarray(model.dynamics(written(model, guess)).matrix(start))
-    return scipy.linalg.null_space(A, rcond=RANK_THRESHOLD) if len(A) else np.eye(model.system.nv)
+    nv = model.system.nv
+    return scipy.linalg.null_space(A, rcond=FIT_RANK_THRESHOLD) if len(A) else np.eye(nv)

@@ -7,6 +7,7 @@ finished program is interpreted, operation by operation, each on narrow numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ import numpy as np
 
 from zwang.compile import JaxprInterpreter
 
-LEAST = 1e-30
+LEAST_FLOAT32 = 1e-30
 """A smaller constant keeps something from being zero, and would be zero itself in float32."""
 
 
@@ -39,7 +40,8 @@ class _Narrow(JaxprInterpreter):
         return _narrow(x)
 
     def literal(self, literal):
-        return _constant(np.asarray(literal.val, literal.aval.dtype))  # type: ignore[union-attr]
+        aval: Any = literal.aval  # of an array, which JAX's type does not say
+        return _constant(np.asarray(literal.val, aval.dtype))
 
     def shape(self, aval):
         return jax.ShapeDtypeStruct(aval.shape, _kind(aval.dtype))
@@ -53,7 +55,9 @@ def _kind(dtype):
 
 
 def _constant(x):
-    return _narrow(np.copysign(LEAST, x) if x.dtype == np.float64 and 0 < abs(x) < LEAST else x)
+    return _narrow(
+        np.copysign(LEAST_FLOAT32, x) if x.dtype == np.float64 and 0 < abs(x) < LEAST_FLOAT32 else x
+    )
 
 
 def _narrow(x):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -34,7 +34,7 @@ from zwang.tracing import outcome, returned
 
 Condition = float | Callable
 ACCUMULATING, STEADY = 8, 0.05
-"""So many intervals in a row, each shorter than the last by one ratio up to this relative spread,
+"""This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
 go on for ever in a finite time
 (Zeno): a ball that bounces ever lower.
 """
@@ -60,7 +60,7 @@ class Switch:
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
             loss is reported. "impact-free": refused unless the velocity meets the constraint
             already. The position must be met in any case.
-        initially: whether it holds at the start; unless given, it does if there is nothing that
+        initially: whether it holds at the start; by default it does if there is nothing that
             switches it on.
 
     Raises:
@@ -112,7 +112,8 @@ class Switch:
         return not self.on if self.initially is None else self.initially
 
     def conditions(self, off: int) -> tuple[Condition, ...]:
-        return self.off if off else self.on  # type: ignore[return-value]
+        given: Any = self.off if off else self.on  # `__post_init__` has made it a tuple
+        return given
 
 
 _CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()

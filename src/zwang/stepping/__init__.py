@@ -1,15 +1,14 @@
 """Integrators: one step with an error estimate; `step_loop.py` steps along the constraint manifold.
 
-| member | order | stages | implicit | use it for |
-|---|---|---|---|---|
-| `Dopri8` (default) | 8(7) | 13 | no | smooth motion, rtol 1e-6 and below |
-| `Tsit5` | 5(4) | 7 | no | loose tolerances, forces with kinks |
-| `Kvaerno5` | 5(4) | 7 | yes | stiff springs and dampers |
-| `Rattle` | 2, 4, 6 | – | no | long runs of conservative systems, in steps of one length |
+One method is one file of this folder, found by `zwang.families.INTEGRATORS`, whose `table()` lists
+all of them with their orders and settings. `Dopri8` is the default and serves smooth motion at
+tolerances of 1e-6 and below; `Tsit5` suits loose tolerances and forces with kinks, `Kvaerno5` stiff
+springs and dampers, and `Rattle` long runs of conservative systems in steps of one length.
 
 A fixed step is a setting of the loop, not a method: `simulate(..., step=1e-3)`.
 """
 
+from zwang.families import INTEGRATORS
 from zwang.stepping.base import AbstractIntegrator as AbstractIntegrator
 from zwang.stepping.base import Step as Step
 from zwang.stepping.dopri8 import Dopri8 as Dopri8
@@ -19,4 +18,4 @@ from zwang.stepping.rattle import Rattle as Rattle
 from zwang.stepping.tableau import Tableau as Tableau
 from zwang.stepping.tsit5 import Tsit5 as Tsit5
 
-ALL_INTEGRATORS = (Dopri8(), Tsit5(), Kvaerno5(), Rattle())
+ALL_INTEGRATORS = tuple(member() for member in INTEGRATORS.classes())

@@ -17,7 +17,7 @@ import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
-from zwang.simulation.batch import CHUNK, Batch, prepare
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, Batch, prepare
 from zwang.simulation.parameter_names import unit_of, written
 from zwang.simulation.simulate import simulate
 from zwang.study.content import content_digest
@@ -260,7 +260,9 @@ def _program(plan: Plan, q0, v0, params, cores: int | None):
         _PROGRAMS[key] = prepare(
             plan.model, q0, v0, plan.times, params=params,
             # at least a chunk for each core: the size of chunks decides the last digits
-            chunk=CHUNK, cores=max(1, min(cores or 1, plan.size // CHUNK)), **plan.options,
+            chunk=CHUNK_OF_MEMBERS,
+            cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)),
+            **plan.options,
         )  # fmt: skip
     return _PROGRAMS[key]
 

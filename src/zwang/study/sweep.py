@@ -24,7 +24,7 @@ from zwang.arguments import (
 from zwang.arrays import require_float64
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.simulation.batch import CHUNK, OPTIONS
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
 from zwang.simulation.parameter_names import place_of, read_of
 from zwang.study.engine import in_process, on_cluster
 from zwang.study.folder import PartFolder
@@ -174,7 +174,7 @@ def _plan(
     cases = len(next(iter(values.values())))
     size = PART if part is None else count(part, "part", least=1)
     # whole chunks: the same shapes, and so the same digits, whatever the number of cores
-    size = min(-(-size // CHUNK) * CHUNK, cases)
+    size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
     made = outputs_of(outputs, model)
     return Plan(model, values, inputs, start, instants, made, options, size, trajectories)
 

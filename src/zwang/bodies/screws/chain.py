@@ -29,7 +29,7 @@ from zwang.bodies.tree.branching import row
 from zwang.equations.system import System
 from zwang.errors import ModelError
 
-UNIT = 1e-12
+UNIT_TWIST_ERROR = 1e-12
 """How far ‖ω‖ of a joint's twist may be from 0 or 1: the round-off of normalizing it."""
 
 
@@ -69,10 +69,10 @@ class OpenChain:
         tool: where the tool is at q = 0: a place [m], shape (3,), or a rigid motion, shape (4, 4);
             it moves with the last link.
         gravity: acceleration of gravity [m/s²], shape (3,).
-        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (n,); none unless
-            given.
+        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (n,); none by
+            default.
         potential: `(q, t, p)` → further potential energy [J], e.g. of springs; its force is
-            derived; none unless given.
+            derived; none by default.
 
     Attributes:
         system: the `zw.System`.
@@ -261,9 +261,9 @@ def _from_tip(x):
 def _twist(link: Link) -> np.ndarray:
     twist = np.asarray(link.joint, float)
     turning = np.linalg.norm(twist[3:]) if twist.shape == (6,) else np.nan
-    sliding = turning == 0 and abs(np.linalg.norm(twist[:3]) - 1) < UNIT
-    along = abs(twist[:3] @ twist[3:]) if abs(turning - 1) < UNIT else np.inf
-    if not (sliding or along <= UNIT * max(1.0, float(np.linalg.norm(twist[:3])))):
+    sliding = turning == 0 and abs(np.linalg.norm(twist[:3]) - 1) < UNIT_TWIST_ERROR
+    along = abs(twist[:3] @ twist[3:]) if abs(turning - 1) < UNIT_TWIST_ERROR else np.inf
+    if not (sliding or along <= UNIT_TWIST_ERROR * max(1.0, float(np.linalg.norm(twist[:3])))):
         raise ModelError(
             f"link {link.name!r} has the joint {link.joint!r}, which is no twist of a revolute "
             "or prismatic joint; give revolute(axis, point) or prismatic(direction)."
@@ -293,7 +293,7 @@ def _pose(tool) -> np.ndarray:
     if given.shape == (3,):
         given = np.block([[np.eye(3), _place(given, "tool")[:, None]], [np.zeros(3), 1.0]])
     right = given.shape == (4, 4) and np.allclose(
-        given[:3, :3].T @ given[:3, :3], np.eye(3), rtol=0, atol=UNIT
+        given[:3, :3].T @ given[:3, :3], np.eye(3), rtol=0, atol=UNIT_TWIST_ERROR
     )
     if not (right and np.isfinite(given).all() and np.array_equal(given[3], [0, 0, 0, 1])):
         raise ModelError(

@@ -38,7 +38,9 @@ class Branching:
         return int(np.sum(np.where(self.balls, 3, 1), initial=0))
 
     def places(self, scalar: int, ball: int) -> list[np.ndarray]:
-        """Indices of the entries of each joint, if a scalar joint and a ball joint have so many."""
+        """Indices of the entries of each joint; a scalar joint has `scalar` of them, a ball joint
+        `ball`.
+        """
         sizes = np.where(self.balls, ball, scalar).astype(int)
         ends = np.cumsum(sizes)
         return [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]

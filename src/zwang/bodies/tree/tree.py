@@ -29,7 +29,7 @@ def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray:
 
     Args:
         center: its center [m], shape (3,).
-        axes: axes in the columns of a rotation matrix; the base's unless given.
+        axes: axes in the columns of a rotation matrix; the base's by default.
     """
     axes = np.eye(3) if axes is None else np.asarray(axes, float)
     return np.stack([revolute(axis, center) for axis in axes.T])
@@ -50,7 +50,7 @@ class Branch:
         inertia: about the center of mass [kg·m²], in axes parallel to the base's at q = 0: three
             moments or a (3, 3) matrix.
         frame: the body's own frame at q = 0, a rigid motion (4, 4); at its center of mass, parallel
-            to the base, unless given.
+            to the base by default.
     """
 
     name: str
@@ -79,10 +79,10 @@ class BodyTree:
             children.
         gravity: acceleration of gravity [m/s²], shape (3,).
         armature: by name of a joint with one coordinate [kg·m² or kg].
-        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (nv,); none unless
-            given.
-        potential: `(q, t, p)` → further potential energy [J]; its force is derived; none unless
-            given.
+        force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (nv,); none by
+            default.
+        potential: `(q, t, p)` → further potential energy [J]; its force is derived; none by
+            default.
 
     Attributes:
         system: the `zw.System`.
@@ -236,10 +236,12 @@ class BodyTree:
     def _balls(self) -> tuple[np.ndarray, np.ndarray]:
         """Entries of all ball joints in q, (n, 4), and in v, (n, 3)."""
         balls = np.array(self.branching.balls)
-        return tuple(
-            np.stack([x for x, b in zip(self.branching.places(1, k), balls, strict=True) if b])
-            for k in (4, 3)
-        )  # type: ignore
+
+        def entries(k: int) -> np.ndarray:
+            places = zip(self.branching.places(1, k), balls, strict=True)
+            return np.stack([x for x, is_ball in places if is_ball])
+
+        return entries(4), entries(3)
 
     def _velocity_map(self, q, t, p):
         in_q, in_v = self._balls()

@@ -19,7 +19,7 @@ class AccelerationConstraint(AbstractConstraint):
     Args:
         A: `(q, v, t, p)` → constraint matrix, shape (rows, nv) or (nv,).
         b: `(q, v, t, p)` → right-hand side, shape (rows,) or a scalar.
-        name: name in results; "acceleration" unless given.
+        name: name in results; "acceleration" by default.
         nonideal: see `AbstractConstraint`.
     """
 

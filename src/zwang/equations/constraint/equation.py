@@ -230,7 +230,7 @@ class Entries:
         return hash(Entries)
 
     def __fingerprint__(self):
-        """What it follows from besides the constraints that it is a part of."""
+        """What it follows from, apart from the constraints that it is a part of."""
         return self._p
 
 

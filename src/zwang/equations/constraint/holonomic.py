@@ -21,10 +21,10 @@ class Holonomic(AbstractConstraint):
     Args:
         phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may repeat or
             depend on each other.
-        name: name in results; "holonomic" unless given.
+        name: name in results; "holonomic" by default.
         nonideal: see `AbstractConstraint`.
         parts: names of like constraints whose rows `phi` returns one after another, as many each:
-            many joints cost one function, and results still know them by name; none unless given.
+            many joints cost one function, and results still know them by name; none by default.
         unit: unit of φ, one for all rows or one per row (of one part), such as "m" for a distance,
             whose multiplier is then the force along it in newtons.
             Results are in model units where it is not given.

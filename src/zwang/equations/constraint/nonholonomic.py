@@ -19,10 +19,10 @@ class Nonholonomic(AbstractConstraint):
 
     Args:
         psi: `(q, v, t, p)` → residual, a scalar or shape (rows,).
-        name: name in results; "nonholonomic" unless given.
+        name: name in results; "nonholonomic" by default.
         nonideal: see `AbstractConstraint`.
         parts: names of like constraints whose rows `psi` returns one after another, as many each:
-            many joints cost one function, and results still know them by name; none unless given.
+            many joints cost one function, and results still know them by name; none by default.
         unit: unit of ψ, one for all rows or one per row (of one part), such as "m/s" for a
             sliding velocity, whose multiplier is then a force in newtons.
             Results are in model units where it is not given.

@@ -21,7 +21,7 @@ def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -
     Args:
         mu: coefficient of friction μ [1], or the name of a parameter that holds it.
         particle: what of q are the particle's Cartesian coordinates [m], e.g. `slice(0, 3)`; all
-            unless given.
+            by default.
         rest_speed: speed ε [m/s] below which friction fades: v/√(|v|² + ε²) takes the place of
             v/|v|. With 0 the direction jumps where the velocity turns round.
 

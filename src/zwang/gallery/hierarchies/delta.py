@@ -21,8 +21,30 @@ from zwang.errors import ModelError
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, frame, module, point, rigid_body
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
+
+ENTRY = Entry(
+    "delta",
+    "a delta robot: three arms with two rods each carry a platform that moves without turning",
+    5.0,
+    {
+        "base": Setting(0.3, "distance of the arms' axes from the center", "m"),
+        "platform": Setting(0.1, "distance of the rods' joints from the platform's center", "m"),
+        "arm": Setting(0.4, "length of the arms", "m"),
+        "rod": Setting(0.8, "length of the rods", "m"),
+        "gap": Setting(0.12, "distance between the two rods of an arm", "m"),
+        "arm_mass": Setting(0.8, "mass of each arm, uniform", "kg"),
+        "rod_mass": Setting(0.2, "mass of each rod, uniform", "kg"),
+        "platform_mass": Setting(1.0, "mass of the platform", "kg"),
+        "angle": Setting(20.0, "start angle of the arms below the horizontal", "deg"),
+        "stiffness": Setting(30.0, "stiffness of the spring at each arm's axis", "N m"),
+        "gravity": GRAVITY,
+    },
+    "Clavel (1988), the delta robot; numbers ours",
+    ("space", "hierarchy", "parallel robot"),
+)
 
 ARMS, RODS = ("arm 1", "arm 2", "arm 3"), ("rod a", "rod b")
 ANGLES = np.radians([0.0, 120.0, 240.0])

@@ -21,8 +21,24 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
 from zwang.hierarchy import Hierarchy, Module
+
+ENTRY = Entry(
+    "four-bars",
+    "N four-bar loops in a row as a hierarchy: bars, loops, linkage",
+    10.0,
+    {
+        "N": Setting(2, "number of loops"),
+        "length": Setting(1.0, "length of every bar", "m"),
+        "mass": Setting(1.0, "mass of every bar, uniform", "kg"),
+        "gravity": GRAVITY,
+        "speed": Setting(1.0, "start speed of the crank tips", "m/s"),
+    },
+    "IFToMM benchmark A02",
+    ("plane", "hierarchy", "linkage", "singular", "exact"),
+)
 
 
 def build(*, N, length, mass, gravity, speed) -> Example:

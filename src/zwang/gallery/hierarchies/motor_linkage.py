@@ -20,8 +20,32 @@ from zwang.dynamics.higher_order import HigherOrder
 from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
 from zwang.plots import Curve, Panel, Picture
+
+ENTRY = Entry(
+    "motor-linkage",
+    "a motor's circuit, of first order, drives a slider-crank, of second order, through a gear",
+    2.0,
+    {
+        "crank": Setting(0.1, "length of the crank", "m"),
+        "rod": Setting(0.3, "length of the rod", "m"),
+        "crank_mass": Setting(0.5, "mass of the crank, uniform", "kg"),
+        "rod_mass": Setting(0.4, "mass of the rod, uniform", "kg"),
+        "slider_mass": Setting(1.0, "mass of the slider", "kg"),
+        "inductance": Setting(0.01, "inductance of the motor", "H"),
+        "resistance": Setting(0.5, "resistance of the motor", "Ω"),
+        "torque_constant": Setting(0.1, "torque per current, and voltage per speed", "N m/A"),
+        "rotor": Setting(2e-4, "inertia of the rotor", "kg m²"),
+        "friction": Setting(1e-4, "friction of the rotor", "N m s"),
+        "ratio": Setting(5.0, "turns of the motor per turn of the crank"),
+        "voltage": Setting(24.0, "voltage, from t = 0", "V"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "hierarchy", "electromechanical", "first order"),
+)
 
 
 def build(
@@ -43,27 +67,7 @@ def build(
     """The model, at rest with the crank to the right and no current, when the voltage is switched
     on.
     """
-    motor = HigherOrder(
-        {"current": 1, "angle": 2},
-        mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),
-        force=lambda x, t, p: jnp.stack(
-            [
-                p["voltage"] - p["resistance"] * x["current"][0] - p["constant"] * x["angle"][1],
-                p["constant"] * x["current"][0] - p["friction"] * x["angle"][1],
-            ]
-        ),
-        params={
-            "inductance": inductance,
-            "rotor": rotor,
-            "resistance": resistance,
-            "constant": torque_constant,
-            "friction": friction,
-            "voltage": voltage,
-        },
-        potential=lambda x, t, p: jnp.zeros(()),
-        units={"current": "C/s", "angle": "rad"},
-        name="motor",
-    )
+    motor = _motor(inductance, rotor, resistance, torque_constant, friction, voltage)
     bars = PlanarBodies(
         [
             Body("crank", crank_mass, crank_mass * crank**2 / 12),
@@ -111,6 +115,31 @@ def build(
         description=f"A motor on {voltage:g} V drives a slider-crank through a gear of {ratio:g}, "
         "from rest.",
         figures={"Current": _picture, "Linkage": Linkage(ends, until=0.6)},
+    )
+
+
+def _motor(inductance, rotor, resistance, torque_constant, friction, voltage):
+    """A motor's circuit, of first order, with its rotor, of second."""
+    return HigherOrder(
+        {"current": 1, "angle": 2},
+        mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),
+        force=lambda x, t, p: jnp.stack(
+            [
+                p["voltage"] - p["resistance"] * x["current"][0] - p["constant"] * x["angle"][1],
+                p["constant"] * x["current"][0] - p["friction"] * x["angle"][1],
+            ]
+        ),
+        params={
+            "inductance": inductance,
+            "rotor": rotor,
+            "resistance": resistance,
+            "constant": torque_constant,
+            "friction": friction,
+            "voltage": voltage,
+        },
+        potential=lambda x, t, p: jnp.zeros(()),
+        units={"current": "C/s", "angle": "rad"},
+        name="motor",
     )
 
 

@@ -20,7 +20,31 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
+
+ENTRY = Entry(
+    "scissor-lift",
+    "a scissor lift of any number of stages, with guided pins: overconstrained everywhere",
+    10.0,
+    {
+        "stages": Setting(5, "number of stages"),
+        "length": Setting(1.0, "length of a bar", "m"),
+        "bar_mass": Setting(0.5, "mass of a bar, uniform", "kg"),
+        "platform_mass": Setting(5.0, "mass of the platform", "kg"),
+        "angle": Setting(35.0, "start angle of the bars above the horizontal, from rest", "deg"),
+        "rest_angle": Setting(
+            45.0, "angle at which the spring across the foot carries the lift", "deg"
+        ),
+        "stiffness": Setting(
+            4.0,
+            "how fast the spring's force grows, over that of the load; more than about 1 is stable",
+        ),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "hierarchy", "overconstrained", "scaling"),
+)
 
 LEFT, RIGHT = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
 
@@ -48,6 +72,53 @@ def build(
         [Body("plate", platform_mass, platform_mass * length**2 / 12)], gravity=(0.0, -gravity)
     )
     names = [f"stage {i + 1}" for i in range(stages)]
+    joints = _joints(bars, top, names, length)
+    rest = np.radians(rest_angle)
+    load = (
+        gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
+    )  # force across the foot at rest
+    spring = stiffness * load / (length * np.cos(rest))
+    relaxed = length * np.cos(rest) - load / spring
+
+    def energy(q, t, p):
+        width = (
+            bars.point(q[names[0]], "falling", RIGHT * length)[0]
+            - bars.point(q[names[0]], "rising", LEFT * length)[0]
+        )
+        return 0.5 * p["spring"] * (width - p["relaxed"]) ** 2
+
+    model = Hierarchy(
+        [
+            [
+                *(Module(stage, name=n) for n in names),
+                Module(top.system, (), "platform", top.params),
+            ],
+            *joints,
+        ],
+        potential=energy,
+        params={"spring": spring, "relaxed": relaxed},
+        name=f"scissor-lift {stages}",
+    )
+    return Example(
+        model,
+        start(stages, length, np.radians(angle)),
+        np.zeros(model.system.nv),
+        duration=10.0,
+        rtol=1e-9,
+        description=(
+            f"A lift of {stages} stage{'s' * (stages > 1)} bounces on a spring across its foot, "
+            f"released with its bars at {angle:g}°. {stages} of its rows are redundant "
+            "everywhere."
+        ),
+        figures={
+            "Lift": Linkage(lambda q: _bars(q, length), until=1.0),
+            "Phase portrait": curve("stage 1.rising.angle", "d/dt stage 1.rising.angle"),
+        },
+    )
+
+
+def _joints(bars: PlanarBodies, top: PlanarBodies, names: list[str], length: float) -> list[list]:
+    """The joints between stages, and as a level of its own the rail that guides their pins."""
     place = lambda q, bar, side: bars.point(
         q.reshape(-1, 3), slice(bar, None, 2), side * length
     )  # of several stages
@@ -78,54 +149,12 @@ def build(
             [left, jnp.array([jnp.cos(plate[2]) * right[1] - jnp.sin(plate[2]) * right[0]])]
         )
 
-    rest = np.radians(rest_angle)
-    load = (
-        gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
-    )  # force across the foot at rest
-    spring = stiffness * load / (length * np.cos(rest))
-    relaxed = length * np.cos(rest) - load / spring
-
-    def energy(q, t, p):
-        width = (
-            bars.point(q[names[0]], "falling", RIGHT * length)[0]
-            - bars.point(q[names[0]], "rising", LEFT * length)[0]
-        )
-        return 0.5 * p["spring"] * (width - p["relaxed"]) ** 2
-
     def rail(q, t, p):
         return place(q[names], 1, LEFT)[:, 0]
 
     joints = [Holonomic(foot, name="foot"), Holonomic(platform, name="platform joints")]
-    joints += [Holonomic(stacked, name="stacking")] if stages > 1 else []
-    model = Hierarchy(
-        [
-            [
-                *(Module(stage, name=n) for n in names),
-                Module(top.system, (), "platform", top.params),
-            ],
-            joints,
-            [Holonomic(rail, name="rail")],
-        ],
-        potential=energy,
-        params={"spring": spring, "relaxed": relaxed},
-        name=f"scissor-lift {stages}",
-    )
-    return Example(
-        model,
-        start(stages, length, np.radians(angle)),
-        np.zeros(model.system.nv),
-        duration=10.0,
-        rtol=1e-9,
-        description=(
-            f"A lift of {stages} stage{'s' * (stages > 1)} bounces on a spring across its foot, "
-            f"released with its bars at {angle:g}°. {stages} of its rows are redundant "
-            "everywhere."
-        ),
-        figures={
-            "Lift": Linkage(lambda q: _bars(q, length), until=1.0),
-            "Phase portrait": curve("stage 1.rising.angle", "d/dt stage 1.rising.angle"),
-        },
-    )
+    joints += [Holonomic(stacked, name="stacking")] if len(names) > 1 else []
+    return [joints, [Holonomic(rail, name="rail")]]
 
 
 def start(stages: int, length: float, angle: float) -> np.ndarray:

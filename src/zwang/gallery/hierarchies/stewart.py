@@ -14,18 +14,40 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
+
+ENTRY = Entry(
+    "stewart",
+    "a Stewart platform: six legs of cylinder and piston, each on a spring, carry a "
+    "platform in space",
+    10.0,
+    {
+        "base": Setting(1.0, "radius of the lower joints", "m"),
+        "top": Setting(0.6, "radius of the upper joints", "m"),
+        "height": Setting(1.2, "height of the platform at the start", "m"),
+        "platform_mass": Setting(10.0, "mass of the platform, a disk", "kg"),
+        "leg_mass": Setting(0.5, "mass of each cylinder and each piston", "kg"),
+        "stiffness": Setting(4000.0, "stiffness of each leg's spring", "N/m"),
+        "speed": Setting(0.3, "start speed of the platform, along x", "m/s"),
+        "spin": Setting(0.8, "start angular velocity of the platform about the vertical", "rad/s"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("space", "hierarchy", "parallel robot"),
+)
 
 LEGS = tuple(f"leg {i + 1}" for i in range(6))
 LOWER = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
 UPPER = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
 """Directions of the joints on the base and on the platform."""
-HALF = 0.35
+HALF_GAP = 0.35
 """Distance [m] of the center of mass of cylinder and piston from the joint at their end."""
 Z = np.array([0.0, 0.0, 1.0])
 
@@ -37,7 +59,7 @@ def build(
     and turning.
     """
     bodies = rigid_body(gravity)
-    slender = (leg_mass * HALF**2 / 3, leg_mass * HALF**2 / 3, leg_mass * 0.05**2 / 2)
+    slender = (leg_mass * HALF_GAP**2 / 3, leg_mass * HALF_GAP**2 / 3, leg_mass * 0.05**2 / 2)
     part = module(bodies, leg_mass, slender, "part")
     disk = platform_mass * top**2
     lower, upper = (
@@ -50,40 +72,16 @@ def build(
     )  # first axis of each universal joint
     length = np.linalg.norm(axes, axis=1)
 
-    def prismatic(q, t, p):
-        cylinder, piston = q["cylinder"], q["piston"]
-        x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
-        apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
-        return jnp.stack(
-            [x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])]
-        )
-
-    def spring(q, t, p):
-        extension = (
-            direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3])
-            + 2 * HALF
-            - p["relaxed"]
-        )
-        return 0.5 * p["stiffness"] * extension**2
-
-    leg = Hierarchy(
-        [
-            [Module(part, name="cylinder"), Module(part, name="piston")],
-            [Holonomic(prismatic, name="prismatic")],
-        ],
-        potential=spring,
-        params={"stiffness": stiffness, "relaxed": 1.0},
-        name="leg",
-    )
+    leg = _leg(part, stiffness)
 
     def on_base(q, t, p):
         cylinders = q[[f"{n}.cylinder" for n in LEGS]]
         turned = jnp.sum(crossed * direction(cylinders, np.eye(3)[1]), axis=1)
-        return jnp.concatenate([(point(cylinders, -HALF * Z) - lower).ravel(), turned])
+        return jnp.concatenate([(point(cylinders, -HALF_GAP * Z) - lower).ravel(), turned])
 
     def on_platform(q, t, p):
         return (
-            point(q[[f"{n}.piston" for n in LEGS]], HALF * Z) - point(q["platform"], upper)
+            point(q[[f"{n}.piston" for n in LEGS]], HALF_GAP * Z) - point(q["platform"], upper)
         ).ravel()
 
     weight = (
@@ -105,9 +103,9 @@ def build(
         [
             *(
                 np.r_[
-                    lower[i] + HALF * unit[i],
+                    lower[i] + HALF_GAP * unit[i],
                     turns[i],
-                    lower[i] + axes[i] - HALF * unit[i],
+                    lower[i] + axes[i] - HALF_GAP * unit[i],
                     turns[i],
                 ]
                 for i in range(6)
@@ -137,6 +135,36 @@ def build(
     )
 
 
+def _leg(part: Model, stiffness: float) -> Model:
+    """A cylinder with its piston, and the spring between them."""
+
+    def prismatic(q, t, p):
+        cylinder, piston = q["cylinder"], q["piston"]
+        x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
+        apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
+        return jnp.stack(
+            [x @ apart, y @ apart, x @ axis, y @ axis, x @ direction(piston, np.eye(3)[1])]
+        )
+
+    def spring(q, t, p):
+        extension = (
+            direction(q["cylinder"], Z) @ (q["piston"][:3] - q["cylinder"][:3])
+            + 2 * HALF_GAP
+            - p["relaxed"]
+        )
+        return 0.5 * p["stiffness"] * extension**2
+
+    return Hierarchy(
+        [
+            [Module(part, name="cylinder"), Module(part, name="piston")],
+            [Holonomic(prismatic, name="prismatic")],
+        ],
+        potential=spring,
+        params={"stiffness": stiffness, "relaxed": 1.0},
+        name="leg",
+    )
+
+
 def _scene(lower, upper) -> Scene:
     """Cylinders and pistons along the third axes of their bodies, and the platform through its
     joints.
@@ -151,7 +179,7 @@ def _scene(lower, upper) -> Scene:
     def seen(q):
         poses = np.asarray(q).reshape(len(q), -1, 7)
         legs, plate = poses[:, :12], poses[:, 12:]
-        axes = HALF * np.asarray(direction(legs, Z))
+        axes = HALF_GAP * np.asarray(direction(legs, Z))
         both = np.stack([legs[..., :3] - axes, legs[..., :3] + axes], axis=2).reshape(len(q), -1, 3)
         return Seen(
             np.concatenate(
@@ -193,5 +221,5 @@ def _leg_velocity(axis, crossed, u) -> np.ndarray:
     omega = omega + n * (
         crossed @ np.cross(omega, R[:, 1])
     )  # the spin that keeps the second axis of the joint across the first
-    swing = HALF * np.cross(omega, n)
+    swing = HALF_GAP * np.cross(omega, n)
     return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]

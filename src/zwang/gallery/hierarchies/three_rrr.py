@@ -22,7 +22,28 @@ from zwang.equations.constraint import Holonomic
 from zwang.equations.system import System
 from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
+
+ENTRY = Entry(
+    "3rrr",
+    "a planar parallel robot from ten modules on three levels: parts, chains, mechanism",
+    2.0,
+    {
+        "base": Setting(0.5, "distance of the motors from the center", "m"),
+        "bar": Setting(0.25, "length of the driven bars", "m"),
+        "link": Setting(0.35, "length of the links", "m"),
+        "platform": Setting(0.1, "radius of the platform", "m"),
+        "motor_inertia": Setting(0.004, "inertia of each motor", "kg m²"),
+        "bar_mass": Setting(0.8, "mass of each driven bar, uniform", "kg"),
+        "link_mass": Setting(0.6, "mass of each link, uniform", "kg"),
+        "platform_mass": Setting(1.2, "mass of the platform, a disk", "kg"),
+        "torque": Setting(1.0, "factor of the motors' torques"),
+        "gravity": Setting(0.0, "acceleration of gravity in the plane", "m/s²"),
+    },
+    "Orsino, recursive modular modelling, Figures 2-4",
+    ("plane", "hierarchy", "parallel robot", "paper"),
+)
 
 CHAINS = ("A", "B", "C")
 ANGLES = np.radians([90.0, 210.0, 330.0])
@@ -62,21 +83,7 @@ def build(
             "radius": platform,
         },
     )
-    chain = Hierarchy(
-        [
-            [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],
-            [
-                Holonomic(lambda q, t, p: q["motor.angle"] - q["bar.angle"], name="coupling"),
-                Holonomic(
-                    lambda q, t, p: (
-                        _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"])
-                    ),
-                    name="elbow",
-                ),
-            ],
-        ],
-        name="chain",
-    )
+    chain = _chain(motor, pivoted, rod)
     a, w, phase = np.array(TORQUES).T
     chains = [
         Module(
@@ -117,6 +124,25 @@ def build(
             "Mechanism": Linkage(lambda q: _lines(q, base, bar, link, platform)),
             "Path of the platform": curve("platform.x", "platform.y", equal=True),
         },
+    )
+
+
+def _chain(motor: Model, pivoted: Model, rod: Model) -> Model:
+    """Three modules with the joints between them."""
+    return Hierarchy(
+        [
+            [Module(motor, name="motor"), Module(pivoted, name="bar"), Module(rod, name="link")],
+            [
+                Holonomic(lambda q, t, p: q["motor.angle"] - q["bar.angle"], name="coupling"),
+                Holonomic(
+                    lambda q, t, p: (
+                        _end(q["link"], p["link.length"], -0.5) - _tip(q["bar.angle"], p["bar"])
+                    ),
+                    name="elbow",
+                ),
+            ],
+        ],
+        name="chain",
     )
 
 

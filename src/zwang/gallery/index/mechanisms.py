@@ -23,11 +23,11 @@ def _entry(file: Path) -> Entry:
     return Entry(
         content["name"],
         content["description"],
-        "zwang.gallery.mechanisms",
         content["run"]["duration"],
         settings,
         content["source"],
         (*content.get("tags", ()), content.get("world", "plane"), "mechanism"),
+        "zwang.gallery.mechanisms",
     )
 
 

@@ -24,10 +24,32 @@ from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "cart-pole-track",
+    "a cart with a pole whose motor prescribes the cart's path or the pole's angle",
+    5.0,
+    {
+        "cart_mass": Setting(1.0, "mass of the cart", "kg"),
+        "pole_mass": Setting(0.3, "mass of the pole, uniform", "kg"),
+        "pole_length": Setting(1.0, "length of the pole", "m"),
+        "gravity": GRAVITY,
+        "task": Setting("pole", "what is prescribed: pole or cart"),
+        "pose": Setting("upright", "pole upright or hanging; with task cart, upright is unstable"),
+        "lean": Setting(20.0, "amplitude of the pole's angle, for pole", "deg"),
+        "travel": Setting(0.5, "amplitude of the cart's path, for cart", "m"),
+        "frequency": Setting(3.0, "angular frequency", "rad/s"),
+        "rate": RATE,
+        "offset": Setting(0.0, "start error of what is prescribed", "deg or m"),
+    },
+    "textbook",
+    ("servo", "underactuated", "zero dynamics", "plane", "exact"),
+)
 
 NAME = "cart-pole-track"
 CART_INERTIA = 1.0
@@ -92,11 +114,6 @@ def build(
         place = lambda t: (prescribed(t)[0], free(t))
         rates = prescribed(np.asarray(0.0))[1], 0.0
 
-    def asked(run, what):
-        """What is asked for, if it is `what`, in the unit of its figure."""
-        path = swing * np.sin(frequency * run.t)
-        return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
-
     return Example(
         _closed_loop(
             cart_mass, pole_mass, pole_length, gravity, task, rest, swing, frequency, rate
@@ -112,24 +129,35 @@ def build(
                 else "path of the cart, and the pole swings."
             )
         ),
-        figures={
-            "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
-            "Position of the cart": over_time(
-                "position [m]",
-                lambda run: {"cart": run.q[:, 0], **asked(run, "cart")},
-                dashed=[ASKED],
-            ),
-            "Angle of the pole": over_time(
-                "angle from the horizontal [deg]",
-                lambda run: {"pole": np.degrees(run.q[:, 5]), **asked(run, "pole")},
-                dashed=[ASKED],
-            ),
-            "Force of the motor": controls("force [N]"),
-        },
+        figures=_figures(task, swing, frequency, rest),
         exact=lambda t: dict(
             zip(_names(), _pose(*place(np.asarray(t, float)), center), strict=True)
         ),
     )
+
+
+def _figures(task, swing, frequency, rest) -> dict:
+    """The linkage, both coordinates beside what is asked of one of them, and the force."""
+
+    def asked(run, what):
+        """What is asked for, if it is `what`, in the unit of its figure."""
+        path = swing * np.sin(frequency * run.t)
+        return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
+
+    return {
+        "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
+        "Position of the cart": over_time(
+            "position [m]",
+            lambda run: {"cart": run.q[:, 0], **asked(run, "cart")},
+            dashed=[ASKED],
+        ),
+        "Angle of the pole": over_time(
+            "angle from the horizontal [deg]",
+            lambda run: {"pole": np.degrees(run.q[:, 5]), **asked(run, "pole")},
+            dashed=[ASKED],
+        ),
+        "Force of the motor": controls("force [N]"),
+    }
 
 
 def _closed_loop(

@@ -1,4 +1,4 @@
-"""Settings that make no sense, told in a sentence; the choice among controls by its name."""
+"""Refuses settings that make no sense, and finds the choice among controls by its name."""
 
 from __future__ import annotations
 

@@ -25,10 +25,38 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import RATE, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "coordinated-robots",
+    "two robots of three links lift one object: six torques for three degrees of freedom",
+    6.283185307179586,
+    {
+        "mass": Setting((1.0, 1.0, 1.0, 1.0, 1.0), "masses of the links, uniform", "kg"),
+        "inertia": Setting(
+            (1.0, 1.0, 1.0, 1.0, 1.0), "inertias of the links about their centers", "kg m²"
+        ),
+        "length": Setting(1.0, "length of each link", "m"),
+        "height": Setting(1.0, "height to which the object is lifted", "m"),
+        "frequency": Setting(1.0, "angular frequency of the lift", "rad/s"),
+        "gravity": Setting(9.8, "acceleration of gravity", "m/s²"),
+        "rate": RATE,
+        "offset": Setting(0.0, "start error of the object's height", "m"),
+        "choice": Setting(
+            "paper", "which of the torques that work: paper, least, weighted or preferred"
+        ),
+        "weights": Setting((1.0, 1.0, 1.0, 1.0, 1.0, 1.0), "weights of the torques, for weighted"),
+        "preferred": Setting(
+            (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), "torques to stay near to, for preferred", "N m"
+        ),
+    },
+    "Liu et al., servo constraints, sections V and VI",
+    ("servo", "redundant", "linkage", "robot", "paper", "exact"),
+)
 
 NAME = "coordinated-robots"
 LINKS = 5

@@ -27,10 +27,33 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "crane",
+    "an overhead crane that carries its load along a path by trolley and hoist",
+    10.0,
+    {
+        "trolley_mass": Setting(300.0, "mass of the trolley", "kg"),
+        "winch_mass": Setting(100.0, "inertia of the winch over its radius squared", "kg"),
+        "load_mass": Setting(1000.0, "mass of the load", "kg"),
+        "rope_stiffness": Setting(2e5, "stiffness of the rope", "N/m"),
+        "gravity": GRAVITY,
+        "start": Setting((0.0, -6.0), "where the path starts, the trolley being at height 0", "m"),
+        "goal": Setting((8.0, -3.0), "where it ends", "m"),
+        "travel_time": Setting(6.0, "how long it takes", "s"),
+        "rate": Setting(
+            2.0, "rate at which an error decays, all four poles at -rate; 0 keeps it", "1/s"
+        ),
+        "offset": Setting((0.4, -0.3), "start error of the load", "m"),
+    },
+    "textbook: Fliess, Lévine, Martin and Rouchon 1995",
+    ("servo", "underactuated", "flat", "relative degree", "plane", "exact"),
+)
 
 NAME = "crane"
 DEGREE = 4
@@ -116,20 +139,25 @@ def build(
             f"{np.asarray(goal, float)} m in {travel_time:g} s; it starts {off} m off, which "
             f"decays with all poles at -{rate:g} 1/s."
         ),
-        figures={
-            "Path of the load": paths(
-                lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)],
-                ["load", "asked for"],
-            ),
-            "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
-            "Error of the load": over_time(
-                "error [m]",
-                lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True)),
-            ),
-            "Forces": controls("force [N]"),
-        },
+        figures=_figures(begin, way, travel_time),
         exact=lambda t: dict(zip(COORDINATES, carried(np.asarray(t, float)), strict=True)),
     )
+
+
+def _figures(begin, way, travel_time) -> dict:
+    """Path, rope, error and forces."""
+    return {
+        "Path of the load": paths(
+            lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)],
+            ["load", "asked for"],
+        ),
+        "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
+        "Error of the load": over_time(
+            "error [m]",
+            lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True)),
+        ),
+        "Forces": controls("force [N]"),
+    }
 
 
 def _system() -> System:

@@ -23,10 +23,38 @@ from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage
 from zwang.gallery.example import Example
 from zwang.gallery.five_bar import drawn, mechanism, parallel
+from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "five-bar-driven",
+    "the linkage of five-bar with motors on one, two or all three cranks: preload and "
+    "shared effort",
+    5.0,
+    {
+        "driven": Setting(3, "number of cranks with a motor: 1, 2 or 3"),
+        "choice": Setting(
+            "weighted", "which of the torques that work: least, weighted or preferred"
+        ),
+        "weights": Setting((1.0, 2.0, 4.0), "weights of the torques, for weighted"),
+        "preferred": Setting((20.0, 0.0, -20.0), "torques to stay near to, for preferred", "N m"),
+        "middle": Setting(90.0, "middle of the cranks' path, above the horizontal", "deg"),
+        "swing": Setting(40.0, "amplitude of the cranks' path", "deg"),
+        "frequency": Setting(2.0, "angular frequency", "rad/s"),
+        "rate": RATE,
+        "offset": Setting(10.0, "start error of the cranks", "deg"),
+        "crank_mass": Setting(1.0, "mass of each crank", "kg"),
+        "crank_inertia": Setting(0.1, "inertia of each crank about its center", "kg m²"),
+        "coupler_mass": Setting(2.0, "mass of the coupler", "kg"),
+        "coupler_inertia": Setting(0.2, "inertia of the coupler about its center", "kg m²"),
+        "gravity": GRAVITY,
+    },
+    "de Falco, Pennestrì and Vita, Figure 1, with motors",
+    ("servo", "redundant", "plane", "linkage", "parallel robot", "exact"),
+)
 
 NAME = "five-bar-driven"
 CRANK_ANGLES = [2, 5, 8]

@@ -24,11 +24,40 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic, Nonholonomic
 from zwang.equations.system import System
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.scene import bars_scene
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "flexible-joint",
+    "an arm whose motors drive its links through springs: relative degree three and four",
+    5.0,
+    {
+        "mass": Setting((1.0, 1.0), "masses of the links", "kg"),
+        "length": Setting(1.0, "length of the first link", "m"),
+        "center": Setting((0.5, 0.5), "distance of each link's center of mass from its joint", "m"),
+        "inertia": Setting((1.0, 1.0), "inertias of the links about their centers", "kg m²"),
+        "motor_inertia": Setting((1.0, 1.0), "inertias of the motors", "kg m²"),
+        "stiffness": Setting((1.0, 1.0), "stiffness of the joints", "N m/rad"),
+        "gravity": GRAVITY,
+        "task": Setting(
+            "speeds",
+            "speeds: the link velocities add up to 0; angles: both links follow a path",
+        ),
+        "rate": RATE,
+        "speeds": Setting((1.0, -0.1), "start velocities of the links, for speeds", "rad/s"),
+        "amplitude": Setting((0.8, 0.5), "amplitudes of the links' paths, for angles", "rad"),
+        "frequency": Setting(
+            1.5, "angular frequency of the first link's path, half that of the second", "rad/s"
+        ),
+        "offset": Setting((0.3, -0.2), "start errors of the links, for angles", "rad"),
+    },
+    "review of the Udwadia-Kalaba approach, section 8.3",
+    ("servo", "underactuated", "flexible", "relative degree", "robot", "paper", "exact"),
+)
 
 NAME = "flexible-joint"
 DEGREES = {"speeds": 3, "angles": 4}
@@ -92,19 +121,9 @@ def build(
         q0, v0 = along(place, 0.0)
         wanted = Holonomic(_tracked, name=task)
         exact = lambda t: dict(zip(COORDINATES, place(np.asarray(t)).T, strict=True))
-        beside = lambda run: _beside_path(run, amplitude, harmonics)
-        figures = {"Link angles": over_time("angle [rad]", beside, dashed=["path 1", "path 2"])}
     else:
         q0, v0 = np.zeros(4), np.r_[np.asarray(speeds, float), 0.0, 0.0]
         wanted, exact = Nonholonomic(lambda q, v, t, p: v[0] + v[1], name=task), None
-        figures = {
-            "Error of the constraint": over_time(
-                "sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}
-            ),
-            "Link velocities": over_time(
-                "velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}
-            ),
-        }
     servo = Servo(
         [wanted],
         MOTORS,
@@ -123,22 +142,39 @@ def build(
             f"{'on the sum of the link velocities' if task == 'speeds' else 'on both link angles'} "
             f"is differentiated {DEGREES[task]} times until the motors reach it."
         ),
-        figures={
-            **figures,
-            "Joint twist": over_time(
-                "motor angle − link angle [rad]",
-                lambda run: {
-                    "joint 1": run.q[:, 2] - run.q[:, 0],
-                    "joint 2": run.q[:, 3] - run.q[:, 1],
-                },
-            ),
-            "Motor torques": controls("torque [N m]"),
-        },
+        figures=_figures(task, amplitude, harmonics),
         exact=exact,
         scene=bars_scene(
             lambda q: _drawn(q, length, center[1]), ("link 1", "link 2"), traces=("link 2.end",)
         ),
     )
+
+
+def _figures(task, amplitude, harmonics) -> dict:
+    """What the task asks for, then springs and motors."""
+    if task == "angles":
+        beside = lambda run: _beside_path(run, amplitude, harmonics)
+        figures = {"Link angles": over_time("angle [rad]", beside, dashed=["path 1", "path 2"])}
+    else:
+        figures = {
+            "Error of the constraint": over_time(
+                "sum of the link velocities [rad/s]", lambda run: {"β": run.v[:, 0] + run.v[:, 1]}
+            ),
+            "Link velocities": over_time(
+                "velocity [rad/s]", lambda run: {"link 1": run.v[:, 0], "link 2": run.v[:, 1]}
+            ),
+        }
+    return {
+        **figures,
+        "Joint twist": over_time(
+            "motor angle − link angle [rad]",
+            lambda run: {
+                "joint 1": run.q[:, 2] - run.q[:, 0],
+                "joint 2": run.q[:, 3] - run.q[:, 1],
+            },
+        ),
+        "Motor torques": controls("torque [N m]"),
+    }
 
 
 def _drawn(q, length, center):

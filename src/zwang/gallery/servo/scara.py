@@ -24,11 +24,40 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
 from zwang.scene import bars_scene
 from zwang.servo import SecondOrder, Servo
+
+ENTRY = Entry(
+    "scara",
+    "a SCARA robot whose joints drive its hand along a helix",
+    20.0,
+    {
+        "mass": Setting((20.0, 15.0, 15.0, 0.5), "masses", "kg"),
+        "length": Setting((0.2, 0.25), "lengths of the two arms", "m"),
+        "center": Setting((0.1, 0.125), "distance of each arm's center of mass from its axis", "m"),
+        "inertia": Setting((0.27, 0.31, 0.02, 0.0001), "inertias about the vertical", "kg m²"),
+        "radius": Setting(0.05, "radius of the helix", "m"),
+        "middle": Setting(0.35, "distance of the helix from the first axis", "m"),
+        "period": Setting(5.0, "time for one turn of the helix", "s"),
+        "climb": Setting(0.02, "climb of the helix", "m/s"),
+        "damping": Setting(0.5, "damping of the error, alpha of the paper", "1/s"),
+        "stiffness": Setting(
+            200.0, "stiffness of the error, beta of the paper; with damping 0 for none", "1/s²"
+        ),
+        "start": Setting(
+            "paper",
+            "paper: printed velocities; rounded: printed angles too; exact: on the path",
+        ),
+        "elbow": Setting("right", "right or left"),
+        "gravity": GRAVITY,
+    },
+    "dynamic modeling of the SCARA robot, eq. (34)-(54)",
+    ("servo", "full actuation", "robot", "paper", "exact"),
+)
 
 NAME = "scara"
 COORDINATES = ["q1", "q2", "q3", "q4"]
@@ -58,23 +87,9 @@ def build(
     gravity,
 ) -> Example:
     """The model; `start` is "paper", "rounded" or "exact", `elbow` "right" (q₂ < 0) or "left"."""
-    lengths(NAME, 4, mass=mass, inertia=inertia)
-    lengths(NAME, 2, length=length, center=center)
-    positive(NAME, mass=mass, inertia=inertia, length=length, period=period)
-    not_negative(NAME, damping=damping, stiffness=stiffness, radius=radius)
-    one_of(NAME, ("paper", "rounded", "exact"), start=start)
-    one_of(NAME, ("right", "left"), elbow=elbow)
-    if damping and not stiffness:
-        raise ModelError(
-            f"{NAME}: damping = {damping} with stiffness 0 slows an error but keeps it; give "
-            "stiffness, or no damping."
-        )
-    if not abs(length[0] - length[1]) < middle - radius <= middle + radius < sum(length):
-        raise ModelError(
-            f"{NAME}: the path is {middle - radius:g} to {middle + radius:g} m from the first "
-            f"axis, but the arm reaches from {abs(length[0] - length[1]):g} to {sum(length):g} "
-            "m; change radius, middle or length."
-        )
+    _check_sizes(mass, length, center, inertia)
+    _check_path(length, radius, middle, period)
+    _check_error(damping, stiffness, start, elbow)
     frequency, side = 2 * np.pi / period, -1.0 if elbow == "right" else 1.0
 
     def path(t):
@@ -114,16 +129,8 @@ def build(
         "frequency": frequency,
         "climb": climb,
     }
-    servo = Servo(
-        [Holonomic(_helix, name="helix")],
-        np.eye(4),
-        actuators=["motor 1", "motor 2", "motor 3", "lift"],
-        actuator_units=["N m"] * 3 + ["N"],
-        gains=gain if stiffness else None,
-    )
-    turn = np.linspace(0, period, 100)
     return Example(
-        Model(_system(), [], params, servo=servo, name=NAME),
+        Model(_system(), [], params, servo=_servo(gain if stiffness else None), name=NAME),
         q0,
         v0,
         duration=20.0,
@@ -132,22 +139,7 @@ def build(
             f"{stiffness:g} 1/s² of its error, started with the {start} values and the elbow on "
             f"the {elbow}."
         ),
-        figures={
-            "Path of the hand": paths(
-                lambda q: [_hand(q.T, length)[:2], path(turn)[:2]], ["hand", "asked for"]
-            ),
-            "Joint angles": over_time(
-                "angle [rad]", lambda run: {f"q{i}": run.q[:, i - 1] for i in (1, 2, 3)}
-            ),
-            "Errors of the hand": over_time(
-                "error [m]",
-                lambda run: dict(
-                    zip("xyz", (_hand(run.q.T, length) - path(run.t))[[0, 1, 3]], strict=True)
-                ),
-            ),
-            "Torques": controls("torque [N m]", ["motor 1", "motor 2", "motor 3"]),
-            "Force of the lift": controls("force [N]", ["lift"]),
-        },
+        figures=_figures(length, path, period),
         exact=exact,
         scene=bars_scene(
             lambda q: _drawn(q, length),
@@ -156,6 +148,69 @@ def build(
         ),
         simulate={"samples": SAMPLES},
     )
+
+
+def _check_sizes(mass, length, center, inertia) -> None:
+    """Refuse an arm that cannot be built."""
+    lengths(NAME, 4, mass=mass, inertia=inertia)
+    lengths(NAME, 2, length=length, center=center)
+    positive(NAME, mass=mass, inertia=inertia, length=length)
+
+
+def _check_path(length, radius, middle, period) -> None:
+    """Refuse a path that the arm does not reach."""
+    positive(NAME, period=period)
+    not_negative(NAME, radius=radius)
+    if not abs(length[0] - length[1]) < middle - radius <= middle + radius < sum(length):
+        raise ModelError(
+            f"{NAME}: the path is {middle - radius:g} to {middle + radius:g} m from the first "
+            f"axis, but the arm reaches from {abs(length[0] - length[1]):g} to {sum(length):g} "
+            "m; change radius, middle or length."
+        )
+
+
+def _check_error(damping, stiffness, start, elbow) -> None:
+    """Refuse a start that is none of those known, and gains under which its error stays."""
+    not_negative(NAME, damping=damping, stiffness=stiffness)
+    one_of(NAME, ("paper", "rounded", "exact"), start=start)
+    one_of(NAME, ("right", "left"), elbow=elbow)
+    if damping and not stiffness:
+        raise ModelError(
+            f"{NAME}: damping = {damping} with stiffness 0 slows an error but keeps it; give "
+            "stiffness, or no damping."
+        )
+
+
+def _servo(gain) -> Servo:
+    """Four motors that follow the helix."""
+    return Servo(
+        [Holonomic(_helix, name="helix")],
+        np.eye(4),
+        actuators=["motor 1", "motor 2", "motor 3", "lift"],
+        actuator_units=["N m"] * 3 + ["N"],
+        gains=gain,
+    )
+
+
+def _figures(length, path, period) -> dict:
+    """Path of the hand, angles, errors and forces."""
+    turn = np.linspace(0, period, 100)
+    return {
+        "Path of the hand": paths(
+            lambda q: [_hand(q.T, length)[:2], path(turn)[:2]], ["hand", "asked for"]
+        ),
+        "Joint angles": over_time(
+            "angle [rad]", lambda run: {f"q{i}": run.q[:, i - 1] for i in (1, 2, 3)}
+        ),
+        "Errors of the hand": over_time(
+            "error [m]",
+            lambda run: dict(
+                zip("xyz", (_hand(run.q.T, length) - path(run.t))[[0, 1, 3]], strict=True)
+            ),
+        ),
+        "Torques": controls("torque [N m]", ["motor 1", "motor 2", "motor 3"]),
+        "Force of the lift": controls("force [N]", ["lift"]),
+    }
 
 
 def _system() -> System:

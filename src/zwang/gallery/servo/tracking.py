@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 from zwang.servo.gains import AbstractGain, as_gain
 
-TINY = 1e-60
+COMPLEX_STEP = 1e-60
 """Imaginary step of a derivative: with analytic functions it is exact to round-off, since nothing
 is subtracted.
 """
@@ -45,8 +45,8 @@ def along(place: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
         place: t → coordinates, an analytic function of complex t.
         t: time [s].
     """
-    found = np.asarray(place(np.asarray(t + 1j * TINY)))
+    found = np.asarray(place(np.asarray(t + 1j * COMPLEX_STEP)))
     rate = np.imag(found)
     return np.real(found), np.where(
-        np.abs(rate) > TINY**1.5, rate, 0.0
-    ) / TINY  # what is smaller is TINY squared
+        np.abs(rate) > COMPLEX_STEP**1.5, rate, 0.0
+    ) / COMPLEX_STEP  # what is smaller is COMPLEX_STEP squared

@@ -19,10 +19,34 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.equations.system import System
 from zwang.gallery.example import Example
+from zwang.gallery.index.entry import Entry, Setting
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.scene import Bar, Mark, Scene, Seen
 from zwang.servo import Servo
+
+ENTRY = Entry(
+    "two-mass-spring",
+    "two masses with a spring between them, and one force that keeps their distance",
+    5.0,
+    {
+        "mass1": Setting(1.0, "mass that the force acts on", "kg"),
+        "mass2": Setting(2.0, "mass that only the spring acts on", "kg"),
+        "stiffness": Setting(10.0, "stiffness of the spring", "N/m"),
+        "length": Setting(1.0, "length of the spring without force", "m"),
+        "distance": Setting(2.0, "distance to keep; the paper has twice the length", "m"),
+        "rate": Setting(
+            5.0,
+            "rate at which an error decays; 0 keeps it, as the paper prints the force",
+            "1/s",
+        ),
+        "offset": Setting(0.3, "start error of the distance", "m"),
+        "offset_rate": Setting(0.0, "rate of the start error", "m/s"),
+        "speed": Setting(0.0, "start speed of the first mass", "m/s"),
+    },
+    "Liu et al., servo constraints, section IV",
+    ("servo", "underactuated", "paper", "exact"),
+)
 
 NAME = "two-mass-spring"
 

@@ -74,7 +74,7 @@ def write_report(
     Args:
         run: the run, complete or not.
         path: the HTML file.
-        summary: of the run; made here unless given.
+        summary: of the run; made here by default.
         figures: the model's own figures by name, shown first: pictures, or figures of matplotlib.
         exact: known solution, `t (samples,)` → dict of values (samples,) by coordinate name.
         description: a paragraph about the model.

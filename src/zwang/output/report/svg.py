@@ -19,7 +19,7 @@ from zwang.simulation.results import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDE = 1.9
+WIDE_PICTURE = 1.9
 """Ratio of width to height above which a figure of matplotlib has a line of its own."""
 
 
@@ -57,7 +57,7 @@ def _sized(figure) -> Figure:
             f"expected a zwang.plots.Picture or a matplotlib Figure, got {type(figure).__name__}"
         )
     width, height = figure.get_size_inches()
-    shown = HALF if width < WIDE * height else WIDTH
+    shown = HALF if width < WIDE_PICTURE * height else WIDTH
     figure.set_size_inches(shown, height * shown / width)
     return figure
 

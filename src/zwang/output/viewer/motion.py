@@ -18,9 +18,9 @@ from zwang.scene import Mark, Scene
 from zwang.simulation.results import Run
 from zwang.simulation.results.interpolate import hermite
 
-RATE = 30
+FRAMES_PER_SECOND = 30
 """Frames per second of the run; the page interpolates between them."""
-FEWEST, MOST = 121, 1801
+FEWEST_FRAMES, MOST_FRAMES = 121, 1801
 """Frames of a short and of a long run."""
 
 
@@ -31,7 +31,11 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
     """
     start, end = float(run.steps.t[0]), float(run.steps.t[-1])
-    times = np.linspace(start, end, int(np.clip(np.ceil(RATE * (end - start)) + 1, FEWEST, MOST)))
+    times = np.linspace(
+        start,
+        end,
+        int(np.clip(np.ceil(FRAMES_PER_SECOND * (end - start)) + 1, FEWEST_FRAMES, MOST_FRAMES)),
+    )
     seen = scene.at(configurations(run, times))
     index = {name: i for i, name in enumerate(scene.points)}
     owners = list(

@@ -18,7 +18,7 @@ SERVED = {
     ".nc": "application/x-netcdf",
 }
 """Kinds of files that a run has; nothing else is handed out."""
-PATIENCE = 30.0
+VIEWER_PATIENCE = 30.0
 """Seconds after which a connection that asks for nothing is closed."""
 
 
@@ -47,7 +47,7 @@ class _RunFiles(http.server.SimpleHTTPRequestHandler):
     elsewhere cannot read them.
     """
 
-    timeout = PATIENCE
+    timeout = VIEWER_PATIENCE
 
     def send_head(self):
         try:

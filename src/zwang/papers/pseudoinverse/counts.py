@@ -269,8 +269,7 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
         times[f"eq. {equation}, SVD"] = (formulation().flops(m, n), _time(program, b))
     C = A / jnp.sqrt(jnp.diag(M))
     methods: dict[str, AbstractPseudoinverse] = {
-        name: kind(threshold=THRESHOLD)  # type: ignore
-        for name, kind in METHODS.items()  # type: ignore
+        name: kind(threshold=THRESHOLD) for name, kind in METHODS.items()
     }
     a = F / jnp.diag(M)
     for name, method in {**methods, "zwang's default, proximal": Proximal()}.items():

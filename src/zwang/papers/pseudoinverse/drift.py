@@ -30,7 +30,7 @@ from zwang.plots import Curve, Picture, joined
 from zwang.plots.data import MUTED, PALETTE
 from zwang.simulation.results.plot import lines
 
-ROUND_OFF = 1e-16
+START_ROUND_OFF = 1e-16
 """What the violation grows from."""
 INSTANTS = 2001
 """Instants at which the null vector is followed."""
@@ -164,7 +164,7 @@ def _on(t: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _mechanism(runs: Runs) -> Chart:
     t = np.linspace(0, DURATION, INSTANTS)
-    growth = ROUND_OFF * np.exp(turning(-50.0, t))
+    growth = START_ROUND_OFF * np.exp(turning(-50.0, t))
     sigma = [_on(t, runs["SVD", False, x].t, smallest(runs["SVD", False, x].q)) for x in TOLERANCES]
     labels = [*(f"TOL {x:.0e}" for x in TOLERANCES), "1e−16 exp ∫|u̇₁₂| dt"]
     above = lines(

@@ -52,7 +52,7 @@ what others do.
 """
 SPACING = 0.05
 """Distance [s] of the states that are kept."""
-METHODS: dict[str, type[AbstractPseudoinverse]] = {
+METHODS: dict[str, Callable[..., AbstractPseudoinverse]] = {
     "SVD": SVD,
     "Varga": Varga,
     "Greville": Greville,
@@ -102,7 +102,7 @@ def linkage(angle: float = ANGLE) -> Example:
 
 
 @functools.cache
-def right_hand_side(method: type[AbstractPseudoinverse]) -> Callable:
+def right_hand_side(method: Callable[..., AbstractPseudoinverse]) -> Callable:
     """`(t, y, threshold, α, β) → ẏ`, y = (q, v), by eq. (32); one program for every tolerance, with
     and without stabilization.
     """
@@ -116,7 +116,7 @@ def right_hand_side(method: type[AbstractPseudoinverse]) -> Callable:
         b = dynamics.rhs(state) + BaumgarteRates(alpha, beta).term(dynamics, state)
         A = dynamics.matrix(state)
         return jnp.concatenate(
-            [state.v, UdwadiaKalaba().acceleration(M, F, A, b, method(threshold=threshold))]  # type: ignore
+            [state.v, UdwadiaKalaba().acceleration(M, F, A, b, method(threshold=threshold))]
         )
 
     return rate
@@ -135,7 +135,7 @@ def _violation() -> Callable:
 
 
 def adams(
-    method: type[AbstractPseudoinverse],
+    method: Callable[..., AbstractPseudoinverse],
     tolerance: float,
     *,
     stabilized: bool,

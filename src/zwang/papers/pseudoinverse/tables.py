@@ -107,7 +107,7 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
         2,
         get_context("spawn"),
         _ready,
-        (jax.config.jax_compilation_cache_dir,),  # type: ignore[attr-defined]
+        (jax.config.read("jax_compilation_cache_dir"),),
     ) as pool:
         for case, outcome in zip(cases, pool.map(_run, cases), strict=True):
             outcomes[case] = outcome
@@ -278,8 +278,8 @@ def _calls(runs: Runs, stabilized: bool) -> Claim:
     ]
     why = (
         "The pole −2α limits an explicit or fixed-point Adams step to about 1/(2α) = 0.5 ms, "
-        "40,000 steps for 20 s, and so many are taken; the printed counts mean steps a thousand "
-        "times shorter."
+        "40,000 steps for 20 s, and that is how many are taken; the printed counts mean steps a "
+        "thousand times shorter."
         if stabilized
         else "The motion asks for a few hundred to a few thousand steps; the printed steps are 5 "
         "to 24 µs long."

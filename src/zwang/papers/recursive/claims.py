@@ -13,7 +13,7 @@ from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model,
 from zwang.plots import Curve, Panel, Picture
 from zwang.plots.data import DASHED
 
-ROUND_OFF = 1e-10
+SAME = 1e-10
 """Largest deviation that still counts as equal: round-off times the condition of the worst of the
 random problems, about 1e5.
 """
@@ -45,7 +45,7 @@ def _equal(
     deviation: float,
     why: str = "",
     correction: str = "",
-    allowed: float = ROUND_OFF,
+    allowed: float = SAME,
 ) -> Claim:
     verdict = compared(deviation < allowed, correction)
     expected = Verdict.CORRECTED if correction else Verdict.REPRODUCED
@@ -113,7 +113,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
             "with dependent rows it is not the Moore-Penrose inverse",
             "not ensured",
             f"differs by up to {from_pinv:.2g}; {same:.0e} with independent rows",
-            compared(from_pinv > 1e-2 and same < ROUND_OFF),
+            compared(from_pinv > 1e-2 and same < SAME),
             "H Hᵍ is not symmetric then; the motion does not depend on it.",
         )
     )
@@ -130,7 +130,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
             "the last form keeps P symmetric, whatever K is",
             "(I − K H̃) P (I − K H̃), its star lost",
             f"asymmetry {symmetric:.0e} with the star, {literal:.2g} without",
-            compared(symmetric < ROUND_OFF < literal, "star"),
+            compared(symmetric < SAME < literal, "star"),
             "The last factor is (I − K H̃)*, and K R K* in (4.18).",
             Verdict.CORRECTED,
         )
@@ -147,7 +147,7 @@ def _priority(x: Batch) -> Claim:
         "any {1,4}-inverse will do",
         "no practical disadvantage",
         f"recursion: lower level misses {kept:.0e}; at once: at least {lost:.2g}",
-        compared(kept < ROUND_OFF < lost, "priority"),
+        compared(kept < SAME < lost, "priority"),
         "Only rows that agree give the same. Otherwise the recursion keeps the lower level "
         "exactly, and solving at once takes the least squares of all: a priority that "
         "zw.enforce reports.",

@@ -71,6 +71,13 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
             "Our parameters; the test suite compares the run with three minimal coordinates.",
         ),
     ]
+    grids = _grids(found, top, model.system.coordinates.index("platform.x"))
+    charts = _charts(example, run)
+    return made, grids, charts
+
+
+def _grids(found, top, across_x: int) -> list[Grid]:
+    """Levels, modules, and the start level by level."""
     rows = [
         (
             str(r),
@@ -81,7 +88,6 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
         )
         for r, x in enumerate(found.levels, start=1)
     ]
-    across_x = model.system.coordinates.index("platform.x")
     forces = [
         (
             str(r),
@@ -90,7 +96,7 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
         )
         for r, x in enumerate(top.levels, start=1)
     ]
-    grids = [
+    return [
         Grid(
             "Figure 4: levels of the mechanism",
             ("level", "rows", "rank", "free", "constraints"),
@@ -106,12 +112,16 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
             "The platform's acceleration is that of a free body until the last level.",
         ),
     ]
+
+
+def _charts(example, run) -> list[Chart]:
+    """The mechanism, and the path of its platform."""
     pictures = [across_the_page(draw(run)) for draw in example.figures.values()]
     captions = (
         "Three chains of a driven bar and a link carry the platform.",
         "Path of the platform's center under the three torques.",
     )
-    charts = [
+    return [
         Chart(f"mechanism{i}", title, caption, figure, {})
         for i, (title, caption, figure) in enumerate(
             zip(
@@ -122,4 +132,3 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
             )
         )
     ]
-    return made, grids, charts

@@ -38,7 +38,7 @@ WORDS = {
 FALLS = ("link_K(q1-q2)", "virtual_Kq2")
 GAINS = (1.0, 2.0, 5.0)
 """P⁻¹ [1/s]."""
-RATE = 5.0
+DECAY = 5.0
 """Poles of the servo of relative degree three are at minus this [1/s]."""
 START = np.array([0, 0, 0, 0, 1, -0.1, 0, 0])
 TIMES = np.linspace(0, 5, 201)
@@ -135,7 +135,7 @@ def reproduced() -> Part:
     """Eq. (66)-(72), Figures 10 and 11."""
     found = histories()
     beta = {case: x[:, 4] + x[:, 5] for case, x in found.items()}
-    run = zwang.gallery.load("flexible-joint", rate=RATE).run(times=TIMES)
+    run = zwang.gallery.load("flexible-joint", rate=DECAY).run(times=TIMES)
     servo = run.v[:, 0] + run.v[:, 1]
     figures = [
         curves(
@@ -157,7 +157,7 @@ def reproduced() -> Part:
             {f"link {i + 1}": (TIMES, found["link_K(q1-q2)", 2.0][:, 4 + i]) for i in range(2)},
         ),
     ]
-    return Part([*_readings(beta), _degree_three(servo, RATE)], [_table(beta)], figures)
+    return Part([*_readings(beta), _degree_three(servo, DECAY)], [_table(beta)], figures)
 
 
 def _readings(beta: dict) -> list[Claim]:

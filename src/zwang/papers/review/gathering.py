@@ -12,7 +12,7 @@ from zwang.papers.claim import Claim, Part, Verdict, compared
 from zwang.papers.drawing import curves
 from zwang.simulation.results import Run
 
-SMALL = 0.01
+GATHERED = 0.01
 """‖β‖ [m/s] that the paper says is reached."""
 PULL = 2.0
 """k of b = φ − k β [1/s]."""
@@ -69,7 +69,7 @@ def _claims(
         "‖β‖ falls from a large value below 0.01 under eq. (64)",
         "below 0.01 m/s",
         f"stays at {error(rest)[-1]:.4f} and {error(scattered)[-1]:.4f} m/s",
-        compared(min(error(rest)[-1], error(scattered)[-1]) < SMALL),
+        compared(min(error(rest)[-1], error(scattered)[-1]) < GATHERED),
         f"b = φ asks for β̇ = 0 alone: ‖β‖ changes by {kept:.0e} in 10 s, and robots at rest "
         f"move by {moved:.0e} m.",
         Verdict.NOT,
@@ -77,7 +77,7 @@ def _claims(
     law = "b = φ − k β in place of b = φ, k = 2/s."
     beta = error(pulled)
     decay = float(np.abs(beta - beta[0] * np.exp(-PULL * pulled.steps.t)).max())
-    reached = float(np.log(beta[0] / SMALL) / PULL)
+    reached = float(np.log(beta[0] / GATHERED) / PULL)
     first = Claim(
         "Figure 8",
         "‖β‖ falls below 0.01, first reading: the error is fed back",
@@ -94,7 +94,7 @@ def _claims(
         "‖β‖ falls below 0.01, second reading: the figure shows the slope",
         "rapidly",
         f"‖Σ∇G‖ from {slopes[0]:.1f} to {falls:.0e} m/s, ‖β‖ ≤ {held:.0e}",
-        compared(bool(falls < SMALL and held < KEPT), meaning),
+        compared(bool(falls < GATHERED and held < KEPT), meaning),
         meaning,
         Verdict.CORRECTED,
     )

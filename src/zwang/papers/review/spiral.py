@@ -18,10 +18,10 @@ from zwang.gallery import Example
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
 from zwang.papers.drawing import curves
 
-DURATION = 30.0
+SPIRAL_DURATION = 30.0
 ODE45 = "RK45 as ode45 by default"
 SETTINGS = {
-    ODE45: {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": DURATION / 10},
+    ODE45: {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": SPIRAL_DURATION / 10},
     "RK45, rtol 1e-3": {"method": "RK45", "rtol": 1e-3, "atol": 1e-6},
     "RK45, rtol 1e-6": {"method": "RK45", "rtol": 1e-6, "atol": 1e-9},
     "RK45, rtol 1e-10": {"method": "RK45", "rtol": 1e-10, "atol": 1e-12},
@@ -29,7 +29,7 @@ SETTINGS = {
 }
 """Integrations of eq. (57), which is not stabilized."""
 PROJECTED = "zwang's default, rtol 1e-10"
-CLOSED = 1e-12
+CLOSED_FORM = 1e-12
 """Round-off of values up to 30."""
 
 
@@ -68,7 +68,9 @@ def _histories(example: Example) -> dict[str, History]:
 
     start, found = np.r_[example.q0, example.v0], {}
     for name, settings in SETTINGS.items():
-        run = solve_ivp(lambda t, y: np.asarray(rate(t, y)), (0, DURATION), start, **settings)
+        run = solve_ivp(
+            lambda t, y: np.asarray(rate(t, y)), (0, SPIRAL_DURATION), start, **settings
+        )
         found[name] = History(run.t, run.y.T, run.nfev)
     run = example.run()
     calls = 12 * (
@@ -113,7 +115,7 @@ def _errors(histories: dict[str, History]) -> list[Claim]:
             "r settles to a very small magnitude after t ≥ 20",
             "very small",
             f"{at_20:.2f} m at 20 s, {last:.2f} m at 30 s",
-            compared(abs(last - 1) < CLOSED, correction),
+            compared(abs(last - 1) < CLOSED_FORM, correction),
             correction,
             Verdict.CORRECTED,
         )
@@ -129,7 +131,7 @@ def _exact(example: Example) -> list[Claim]:
             "the motion is θ = 30 − t, r = exp(0.1 θ)",
             "that",
             f"differs by {error:.0e}",
-            compared(error < CLOSED),
+            compared(error < CLOSED_FORM),
             "Two constraints on two coordinates leave no freedom.",
         )
     ]
@@ -159,7 +161,7 @@ def _masses(example: Example) -> list[Claim]:
         "accelerations but no Lagrangian form, and its constraint force along θ is an angular "
         "acceleration."
     )
-    agrees = differ["both constraints"] < CLOSED * 100 and differ["the spiral alone"] > 1
+    agrees = differ["both constraints"] < CLOSED_FORM * 100 and differ["the spiral alone"] > 1
     return [
         Claim(
             "eq. (9)",
@@ -189,7 +191,7 @@ def _table(histories: dict[str, History]) -> Grid:
 
 def _charts(histories: dict[str, History]) -> list:
     run = histories[PROJECTED]
-    t = np.linspace(0, DURATION, 1200)
+    t = np.linspace(0, SPIRAL_DURATION, 1200)
     r, theta = (np.interp(t, run.t, y) for y in (np.log(run.y[:, 0]), run.y[:, 1]))
     r = np.exp(r)
     errors = {name: (h.t, h.errors[0]) for name, h in histories.items()}

@@ -14,7 +14,7 @@ from zwang.bodies.screws import exponential
 from zwang.dynamics.model import motion
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.scara import robot, runs
-from zwang.papers.scara.misprints import RIGHT, Q, Screws, V, accelerations, misprints
+from zwang.papers.scara.misprints import AGREED, Q, Screws, V, accelerations, misprints
 from zwang.papers.scara.runs import Outcome
 
 PRINTED_ANGLES = np.radians([30.0, 55.0, 24.0])
@@ -138,13 +138,13 @@ def _equations() -> list[Claim]:
             state.constraint_force - torques,
         ),
     ]
-    made = []
-    for place, what, printed, off in listed:
-        largest = float(np.abs(off).max())
-        made.append(
-            Claim(place, what, printed, f"deviation {_short(largest)}", compared(largest < RIGHT))
-        )
-    return made
+    return [_compared(*line) for line in listed]
+
+
+def _compared(place: str, what: str, printed: str, off) -> Claim:
+    """A claim that holds where nothing is off by more than `AGREED`."""
+    largest = float(np.abs(off).max())
+    return Claim(place, what, printed, f"deviation {_short(largest)}", compared(largest < AGREED))
 
 
 def _writing() -> list[Claim]:
@@ -152,7 +152,7 @@ def _writing() -> list[Claim]:
     screws, p = Screws(Q), robot.numbers()
     M = robot.mass_matrix(Q, p)
     either = [np.abs(screws.mass_matrix(screws.reflected(), start) - M).max() for start in (1, 0)]
-    right = max(either) < RIGHT
+    right = max(either) < AGREED
     (l1, l2), shape = p["length"], "4 × 4"
     try:
         np.block(
@@ -217,14 +217,14 @@ def _angles() -> list[Claim]:
             "rotation of ZYZ angles, and three exponentials",
             "equal",
             f"deviation {_short(np.abs(R[0] - product).max())}",
-            compared(bool(np.abs(R[0] - product).max() < RIGHT)),
+            compared(bool(np.abs(R[0] - product).max() < AGREED)),
         ),
         Claim(
             "(44)",
             "angles of 100 rotations",
             "back again",
             f"deviation {_short(np.abs(printed - angles).max())}",
-            compared(bool(np.abs(printed - angles).max() < RIGHT)),
+            compared(bool(np.abs(printed - angles).max() < AGREED)),
             f"Close to ψ = 0 the printed γ loses φ + γ: by {_short(abs(lost))} at ψ = 1e−9, "
             f"where ours is right to {_short(abs(float(kept.phi + kept.gamma) - 1.5))}.",
         ),
@@ -233,7 +233,7 @@ def _angles() -> list[Claim]:
             "angles where ψ = 0; orientation of the tool",
             "α = β = 0, γ = atan2(−r₁₂, r₁₁)",
             f"φ = ψ = 0, γ = q₁ + q₂ + q₃ to {_short(off)}",
-            compared(bool(off < RIGHT), "names"),
+            compared(bool(off < AGREED), "names"),
             "Right: φ and ψ in place of α and β.",
             Verdict.CORRECTED,
         ),
@@ -302,7 +302,7 @@ def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> l
             f"Start from rounded speeds and exact angles: {_short(ours)} m, whatever the "
             f"integrator. At ode45's default tolerances the same run ends with {_short(low)} to "
             f"{_short(high)} m, depending on nothing but its first step: a printed error no "
-            "larger than that cannot be told from the integrator's."
+            "larger than that cannot be distinguished from the integrator's."
         )
         if name == "z":
             why = "5e−4 m/s times 20 s, which the paper does not give as the end of its runs."

@@ -18,7 +18,7 @@ from zwang.papers.scara import robot
 
 Q, V = np.array([0.3, -0.8, 0.5, 0.1]), np.array([0.7, -0.4, 0.2, 0.3])
 """Any state will do; in this one no angle is special."""
-RIGHT, WRONG = 1e-12, 1e-2
+AGREED, WRONG = 1e-12, 1e-2
 """Largest error of an equation that is right: round-off; and the least one of a misprint, relative
 to entries of order one.
 """
@@ -45,7 +45,7 @@ class Misprint:
     @property
     def shown(self) -> bool:
         """Whether the correction is right and the printed form is wrong."""
-        return self.error_right < RIGHT and not self.error_printed < WRONG
+        return self.error_right < AGREED and not self.error_printed < WRONG
 
 
 class Screws:

@@ -18,11 +18,11 @@ from zwang.papers.scara import robot
 from zwang.servo import SecondOrder
 from zwang.simulation.simulate import simulate
 
-ALPHA, BETA = 0.5, 200.0
+VELOCITY_GAIN, POSITION_GAIN = 0.5, 200.0
 """Gains of the paper [1/s, 1/s²]."""
 DURATION = 20.0
 """Length of the runs [s]: the error of 0.01 m in z that the paper prints is reached then."""
-SAMPLES = 2001
+RUN_SAMPLES = 2001
 """The errors swing twice a second, and peaks are read off the samples."""
 RTOL = 1e-11
 """Relative error of a step; the errors of the runs are then below 1e-11."""
@@ -73,10 +73,12 @@ def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
     """The joints' drives enforce the path, eq. (50)-(54), with the paper's gains or none; one
     program for all starts and gains.
     """
-    omega = np.sqrt(BETA) if stabilized else 0.0
-    gain = SecondOrder(omega, ALPHA / (2 * omega) if stabilized else 0.0)
+    omega = np.sqrt(POSITION_GAIN) if stabilized else 0.0
+    gain = SecondOrder(omega, VELOCITY_GAIN / (2 * omega) if stabilized else 0.0)
     model = eqx.tree_at(lambda m: m.servo.gains["helix"], robot.member().model, gain)
-    run = simulate(model, *start_of(start, elbow), duration=DURATION, samples=SAMPLES, rtol=RTOL)
+    run = simulate(
+        model, *start_of(start, elbow), duration=DURATION, samples=RUN_SAMPLES, rtol=RTOL
+    )
     return _outcome(run, run.dataset["control"].values)
 
 
@@ -84,7 +86,13 @@ def projected(start: str) -> Outcome:
     """The path as a constraint of nature that is projected onto."""
     q0, v0 = start_of(start)
     run = simulate(
-        robot.passive(), q0, v0, duration=DURATION, samples=SAMPLES, rtol=RTOL, start_tolerance=FREE
+        robot.passive(),
+        q0,
+        v0,
+        duration=DURATION,
+        samples=RUN_SAMPLES,
+        rtol=RTOL,
+        start_tolerance=FREE,
     )
     outcome = _outcome(run, run.dataset["constraint_force"].sel(constraint="helix").values)
     moved = np.concatenate([outcome.q[:, 0] - q0, outcome.v[:, 0] - v0])
@@ -124,9 +132,9 @@ def predicted(outcome: Outcome, *, stabilized: bool) -> np.ndarray:
     )
     if not stabilized:
         return place + t * rate
-    swing = np.sqrt(BETA - ALPHA**2 / 4)
-    return np.exp(-ALPHA * t / 2) * (
-        place * np.cos(swing * t) + (rate + ALPHA / 2 * place) * np.sin(swing * t) / swing
+    swing = np.sqrt(POSITION_GAIN - VELOCITY_GAIN**2 / 4)
+    return np.exp(-VELOCITY_GAIN * t / 2) * (
+        place * np.cos(swing * t) + (rate + VELOCITY_GAIN / 2 * place) * np.sin(swing * t) / swing
     )
 
 

@@ -23,7 +23,7 @@ RANGES = {
 """Of the torques [N m], as the paper's text gives them for Figures 9-14."""
 READ = 0.5
 """Error [N m] of a number read from a figure whose axis has ticks a few N m apart."""
-AGREES = 1e-8
+ROBOTS_AGREE = 1e-8
 SPREAD = {
     "mass": np.array([0.7, 1.1, 1.6, 0.9, 1.3]),
     "inertia": np.array([0.5, 0.8, 1.2, 1.7, 0.6]),
@@ -124,7 +124,7 @@ def _motion(example: Example, run: Run) -> list[Claim]:
             "motion of the links",
             "curves",
             f"closed form to {error:.0e} rad",
-            compared(error < AGREES),
+            compared(error < ROBOTS_AGREE),
         ),
         Claim(
             "Figures 4, 8",
@@ -139,7 +139,7 @@ def _motion(example: Example, run: Run) -> list[Claim]:
             "θ₃ and its derivatives are zero",
             "0",
             f"|θ₃| ≤ {flat:.0e} rad",
-            compared(flat < AGREES),
+            compared(flat < ROBOTS_AGREE),
         ),
     ]
 

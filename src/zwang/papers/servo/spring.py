@@ -21,7 +21,7 @@ STARTS = {
     "both wrong": {"offset": -0.5, "offset_rate": -0.4, "speed": 0.1},
 }
 TIMES = np.linspace(0, 5, 101)
-RATE = 5.0
+DECAY = 5.0
 """Rate at which the error is taken away where it is [1/s]."""
 AGREES = 1e-9
 
@@ -30,7 +30,7 @@ def reproduced() -> Part:
     """Eq. (36)-(47), from starts on and off the constraint."""
     example = zwang.gallery.load("two-mass-spring")
     printed = {name: _run(example, settings, 0.0) for name, settings in STARTS.items()}
-    gained = _run(example, STARTS["both wrong"], RATE)
+    gained = _run(example, STARTS["both wrong"], DECAY)
     delta = {name: run.q[:, 1] - run.q[:, 0] - 2.0 for name, run in printed.items()}
     delta_gained = gained.q[:, 1] - gained.q[:, 0] - 2.0
     figure = curves(
@@ -40,7 +40,7 @@ def reproduced() -> Part:
         ("time [s]", "δ [m]"),
         {
             **{f"{name}, printed force": (TIMES, d) for name, d in delta.items()},
-            f"both wrong, rate {RATE:g}/s": (TIMES, delta_gained),
+            f"both wrong, rate {DECAY:g}/s": (TIMES, delta_gained),
         },
     )
     return Part(
@@ -98,8 +98,8 @@ def _errors(delta: dict) -> list[Claim]:
 
 def _gain(d: np.ndarray) -> Claim:
     offset, speed = STARTS["both wrong"]["offset"], STARTS["both wrong"]["offset_rate"]
-    off = float(abs(d - np.exp(-RATE * TIMES) * (offset + (speed + RATE * offset) * TIMES)).max())
-    correction = f"With m₁ (2 r δ̇ + r² δ) added to the force, r = {RATE:g}/s."
+    off = float(abs(d - np.exp(-DECAY * TIMES) * (offset + (speed + DECAY * offset) * TIMES)).max())
+    correction = f"With m₁ (2 r δ̇ + r² δ) added to the force, r = {DECAY:g}/s."
     return Claim(
         "eq. (47)",
         "δ → 0 from a wrong start",

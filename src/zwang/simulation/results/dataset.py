@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 
@@ -38,6 +39,40 @@ LABELS = {
 """Long names of what stands along the dimensions."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Units:
+    """Units of everything along a dimension.
+
+    Attributes:
+        coordinates, velocities, forces: one per entry of q, of v, and of a generalized force.
+        rows: of the rows of the constraints.
+        multipliers: one per row.
+        energy: of the system.
+    """
+
+    coordinates: list[str]
+    velocities: list[str]
+    forces: list[str]
+    rows: RowUnits
+    multipliers: list[str]
+    energy: str
+
+    @classmethod
+    def of(cls, model: Model) -> Units:
+        """The units that a model states."""
+        system, rows = model.system, RowUnits(model.constraints)
+        coordinates, velocities = stated(system.units), stated(system.velocity_units)
+        forces, multipliers = (
+            [force_unit(unit, system.energy_unit) for unit in units]
+            for units in (velocities, rows.conjugate)
+        )
+        return cls(coordinates, velocities, forces, rows, multipliers, system.energy_unit)
+
+    @property
+    def power(self) -> str:
+        return "W" if self.energy == "J" else f"{self.energy}/s"
+
+
 def variables_of(
     model: Model,
     t: np.ndarray,
@@ -51,62 +86,56 @@ def variables_of(
     """Coordinates `time`, `coordinate`, `velocity`, `constraint`, `row`; see the variables'
     `long_name` and `units`.
     """
-    system, constraints = model.system, model.constraints
-    motion, rows = seen.motion, constraints.row_slices
-    units = RowUnits(constraints)
-    coordinate_units, velocity_units = stated(system.units), stated(system.velocity_units)
-    forces = [force_unit(u, system.energy_unit) for u in velocity_units]
-    multiplier_units = [force_unit(u, system.energy_unit) for u in units.conjugate]
-    accelerations = common([per_second(u) for u in velocity_units], "velocity_unit, per second")
-
-    def per_constraint(x):
-        return (
-            np.stack([np.abs(x[:, s]).max(axis=1, initial=0.0) for s in rows.values()], axis=1)
-            if rows
-            else np.zeros((len(t), 0))
-        )
-
-    force = (
-        np.stack([motion.by_constraint[n] for n in rows], axis=1)
-        if rows
-        else np.zeros((len(t), 0, system.nv))
-    )
-    energy = seen.kinetic + seen.potential
-    energy_unit = system.energy_unit
-    power_unit = "W" if energy_unit == "J" else f"{energy_unit}/s"
-    power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
-    work, doubt = work_of(t, np.asarray(power))
-    lost = (
-        np.sum([np.where(t >= s.time, s.energy_loss, 0.0) for s in switches], axis=0)
-        if switches
-        else np.zeros(len(t))
-    )
-    labels = [
-        f"{n}[{i}]" if s.stop - s.start > 1 else n
-        for n, s in rows.items()
-        for i in range(s.stop - s.start)
-    ]
+    units = Units.of(model)
+    lost = np.zeros(len(t))
+    for switched in switches:
+        lost = lost + np.where(t >= switched.time, switched.energy_loss, 0.0)
+    energies, doubtful = _energies(t, seen, units, lost, bool(switches))
     data = {
+        **_motion(q, v, seen, units, list(model.constraints.row_slices)),
+        **_residuals(len(t), seen, units.rows, model.constraints.row_slices),
+        **energies,
+    }
+    if not np.all(active) or switches:
+        meaning = "1 where the constraint is switched on"
+        data["active"] = (("time", "constraint"), active.astype(np.int8), "1", meaning)
+        meaning = "energy lost in impacts since the start"
+        data["impact_loss"] = (("time",), lost, units.energy, meaning)
+    if seen.control is not None and model.servo is not None:
+        data |= _servo(model.servo, seen, units.power)
+    data |= _transmitted(units.rows, np.asarray(seen.motion.multipliers), units.energy)
+    named = {n: x if isinstance(x, (int, float, str)) else json.dumps(x) for n, x in attrs.items()}
+    return Variables(
+        {
+            n: (dims, x, {"units": unit, "long_name": long, **doubtful.get(n, {})})
+            for n, (dims, x, unit, long) in data.items()
+        },
+        _dimensions(model, t, seen, units),
+        {"model": model.name, **named},
+    )
+
+
+def _motion(q, v, seen: Observation, units: Units, names: list[str]) -> dict:
+    """States, accelerations and forces."""
+    motion, along_v = seen.motion, ("time", "velocity")
+    accelerations = common([per_second(u) for u in units.velocities], "velocity_unit, per second")
+    # an axis of no constraints still needs its length, which np.stack cannot know
+    force = (
+        np.stack([motion.by_constraint[n] for n in names], axis=1)
+        if names
+        else np.zeros((len(q), 0, v.shape[1]))
+    )
+    return {
         "q": (
             ("time", "coordinate"),
             q,
-            common(coordinate_units, "coordinate_unit"),
+            common(units.coordinates, "coordinate_unit"),
             "generalized coordinate",
         ),
-        "v": (
-            ("time", "velocity"),
-            v,
-            common(velocity_units, "velocity_unit"),
-            "generalized velocity",
-        ),
-        "acceleration": (
-            ("time", "velocity"),
-            motion.acceleration,
-            accelerations,
-            "generalized acceleration",
-        ),
+        "v": (along_v, v, common(units.velocities, "velocity_unit"), "generalized velocity"),
+        "acceleration": (along_v, motion.acceleration, accelerations, "generalized acceleration"),
         "free_acceleration": (
-            ("time", "velocity"),
+            along_v,
             motion.free_acceleration,
             accelerations,
             "acceleration without constraints",
@@ -114,31 +143,46 @@ def variables_of(
         "constraint_force": (
             ("time", "constraint", "velocity"),
             force,
-            common(forces, "force_unit"),
+            common(units.forces, "force_unit"),
             "generalized force of each constraint, ideal and nonideal part together",
         ),
         "multipliers": (
             ("time", "row"),
             motion.multipliers,
-            common(multiplier_units, "multiplier_unit"),
+            common(units.multipliers, "multiplier_unit"),
             "Lagrange multiplier lambda of each row, Q_c = +A^T lambda: the force conjugate to the "
             "row's residual as it is written",
         ),
+    }
+
+
+def _residuals(samples: int, seen: Observation, units: RowUnits, rows: dict) -> dict:
+    """How well constraints and the equation of motion hold."""
+    motion, each = seen.motion, ("time", "constraint")
+
+    def largest(x):
+        return (
+            np.stack([np.abs(x[:, s]).max(axis=1, initial=0.0) for s in rows.values()], axis=1)
+            if rows
+            else np.zeros((samples, 0))
+        )
+
+    return {
         "violation": (
-            ("time", "constraint"),
-            per_constraint(seen.phi),
+            each,
+            largest(seen.phi),
             common(units.position, "constraint_unit"),
             "largest position residual |phi|",
         ),
         "velocity_violation": (
-            ("time", "constraint"),
-            per_constraint(seen.psi),
+            each,
+            largest(seen.psi),
             common(units.velocity, "constraint_rate_unit"),
             "largest velocity residual |psi|",
         ),
         "relative_violation": (
-            ("time", "constraint"),
-            per_constraint(seen.relative),
+            each,
+            largest(seen.relative),
             "1",
             "|phi| in row lengths times curvature",
         ),
@@ -150,83 +194,63 @@ def variables_of(
             "1",
             "estimate of the relative error of the acceleration",
         ),
-        "kinetic_energy": (("time",), seen.kinetic, energy_unit, "kinetic energy"),
-        "potential_energy": (("time",), seen.potential, energy_unit, "potential energy"),
-        "energy": (("time",), energy, energy_unit, "energy"),
-        "applied_power": (
-            ("time",),
-            seen.applied_power,
-            power_unit,
-            "power of forces without potential",
-        ),
+    }
+
+
+def _energies(
+    t: np.ndarray, seen: Observation, units: Units, lost: np.ndarray, switched: bool
+) -> tuple[dict, dict]:
+    """Energies and powers, and attributes of those that are known to some digits only.
+
+    Args:
+        lost: energy that impacts have taken since the start, shape (samples,).
+        switched: whether there were any.
+    """
+    energy = seen.kinetic + seen.potential
+    power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
+    work, doubt = work_of(t, np.asarray(power))
+    balance = energy - energy[0] - work + lost
+    meaning = "energy minus start minus work (work by spline over the samples)"
+    table = {
+        "kinetic_energy": (seen.kinetic, units.energy, "kinetic energy"),
+        "potential_energy": (seen.potential, units.energy, "potential energy"),
+        "energy": (energy, units.energy, "energy"),
+        "applied_power": (seen.applied_power, units.power, "power of forces without potential"),
         "constraint_power": (
-            ("time",),
             seen.constraint_power,
-            power_unit,
+            units.power,
             "power of ideal constraint forces",
         ),
-        "nonideal_power": (
-            ("time",),
-            seen.nonideal_power,
-            power_unit,
-            "power of nonideal constraint forces",
-        ),
-        "energy_balance": (
-            ("time",),
-            energy - energy[0] - work + lost,
-            energy_unit,
-            "energy minus start minus work (work by spline over the samples)"
-            + " plus what impacts took" * bool(switches),
-        ),
+        "nonideal_power": (seen.nonideal_power, units.power, "power of nonideal constraint forces"),
+        "energy_balance": (balance, units.energy, meaning + " plus what impacts took" * switched),
     }
-    if not np.all(active) or switches:
-        data["active"] = (
-            ("time", "constraint"),
-            active.astype(np.int8),
-            "1",
-            "1 where the constraint is switched on",
-        )
-        data["impact_loss"] = (
-            ("time",),
-            lost,
-            energy_unit,
-            "energy lost in impacts since the start",
-        )
-    if seen.control is not None and model.servo is not None:
-        data |= _servo(model.servo, seen, power_unit)
-    data |= _transmitted(units, np.asarray(motion.multipliers), system.energy_unit)
-    doubtful = {"energy_balance": {"work_uncertainty": doubt}}
-    return Variables(
-        {
-            n: (dims, x, {"units": unit, "long_name": long, **doubtful.get(n, {})})
-            for n, (dims, x, unit, long) in data.items()
-        },
-        {
-            "time": (("time",), t, {"units": "s", "long_name": "time"}),
-            **_labels("coordinate", system.coordinates, coordinate_unit=coordinate_units),
-            **_labels(
-                "velocity",
-                system.velocities,
-                velocity_unit=velocity_units,
-                force_unit=forces,
-            ),
-            **_labels(
-                "constraint",
-                constraints.names,
-                constraint_unit=units.position,
-                constraint_rate_unit=units.velocity,
-            ),
-            **_labels("row", labels, multiplier_unit=multiplier_units),
-            **({} if model.servo is None else _actuators(model.servo, seen)),
-        },
-        {
-            "model": model.name,
-            **{
-                k: x if isinstance(x, (int, float, str)) else json.dumps(x)
-                for k, x in attrs.items()
-            },
-        },
-    )
+    energies = {name: (("time",), *cells) for name, cells in table.items()}
+    return energies, {"energy_balance": {"work_uncertainty": doubt}}
+
+
+def _dimensions(model: Model, t: np.ndarray, seen: Observation, units: Units) -> dict:
+    """What stands along the dimensions."""
+    system, constraints = model.system, model.constraints
+    rows = [
+        f"{n}[{i}]" if s.stop - s.start > 1 else n
+        for n, s in constraints.row_slices.items()
+        for i in range(s.stop - s.start)
+    ]
+    return {
+        "time": (("time",), t, {"units": "s", "long_name": "time"}),
+        **_labels("coordinate", system.coordinates, coordinate_unit=units.coordinates),
+        **_labels(
+            "velocity", system.velocities, velocity_unit=units.velocities, force_unit=units.forces
+        ),
+        **_labels(
+            "constraint",
+            constraints.names,
+            constraint_unit=units.rows.position,
+            constraint_rate_unit=units.rows.velocity,
+        ),
+        **_labels("row", rows, multiplier_unit=units.multipliers),
+        **({} if model.servo is None else _actuators(model.servo, seen)),
+    }
 
 
 def _labels(dimension: str, names: Sequence[str], **further: Sequence[str]) -> dict:

@@ -64,15 +64,19 @@ class Interpolant:
             guess = self._through_steps(times, guess, on_step, last + 1)
         structure = self.flow.dynamics.structure
         if self._host is not None:
-            settled, rows = self._settled_on_host(times, guess, held)
-            return np.where(on_step[:, None], self.y[last], settled), DenseRows(rows)
-        settled, rows = in_blocks(lambda *x: _settled(self.flow, *x), times, guess, held)
+            projected, rows = self._projected_on_host(times, guess, held)
+            return np.where(on_step[:, None], self.y[last], projected), DenseRows(rows)
+        projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
         seen = (
             DenseRows(rows)
             if not structure.sparse
             else SparseRows(rows, cast(Any, structure).layout)
         )
-        return np.where(on_step[:, None], self.y[last], settled), seen
+        return np.where(on_step[:, None], self.y[last], projected), seen
+
+    def __getstate__(self) -> dict:
+        # the motion on the host holds compiled programs, and is made again when it is asked for
+        return {name: x for name, x in vars(self).items() if name != "_host"}
 
     @cached_property
     def _host(self) -> HostVectorField | None:
@@ -85,11 +89,13 @@ class Interpolant:
             return in_blocks(lambda t, y: _rates(self.flow, t, y), t, y)
         return np.stack([self._host.rate(*x) for x in zip(t, y, strict=True)])
 
-    def _settled_on_host(self, times, guess, held) -> tuple[np.ndarray, np.ndarray]:
+    def _projected_on_host(self, times, guess, held) -> tuple[np.ndarray, np.ndarray]:
         """States projected onto the constraints, and their rows at unit length."""
         states, rows = [], []
+        host = self._host
+        assert host is not None
         for t, y, u in zip(times, guess, held, strict=True):
-            flow = self._host.with_input(u)  # type: ignore
+            flow = host.with_input(u)
             with np.errstate(all="ignore"):
                 y = np.asarray(flow.project_step(t, y, np.zeros_like(y)).y)
             s = flow.state(t, y)
@@ -151,7 +157,7 @@ def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y,
 
 
 @program
-def _settled(flow: ConstrainedVectorField, t, y, applied):
+def _projected(flow: ConstrainedVectorField, t, y, applied):
     def one(x):
         t, y, u = x
         held = flow.with_input(u)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.kernel import row_scale
 from zwang.compile import program
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.model import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -67,9 +67,11 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
     assert scales is not None
     dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
     stabilization = flow.drift.term(dynamics, s)
-    control = (
-        None if dynamics.law is None else dynamics.law.control(dynamics.passive, s, stabilization)  # type: ignore
-    )
+    law = dynamics.law
+    control = None
+    if law is not None:
+        assert isinstance(law, AbstractControlLaw)
+        control = law.control(dynamics.passive, s, stabilization)
     actuators = 0.0 if control is None else control.actuator_force
     motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
     motion = with_accuracy_of_stages(flow, s, motion, stabilization, actuators)

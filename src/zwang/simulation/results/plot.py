@@ -52,7 +52,7 @@ def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
     Args:
         data: a run's dataset.
         name: a variable with a time axis.
-        unit: which entries, by unit; all unless given.
+        unit: which entries, by unit; all by default.
     """
     units, labels = units_of(data, name), labels_of(data[name])
     values = data[name].values.reshape(len(data["time"]), -1)

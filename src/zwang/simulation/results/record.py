@@ -19,6 +19,7 @@ from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of
 from zwang.simulation.results.interpolate import Interpolant
 from zwang.simulation.results.observe import Observation, observe_all
+from zwang.simulation.results.pickling import from_bytes, to_bytes
 from zwang.simulation.results.presentation import Presentation, presentation_of
 from zwang.simulation.results.saving import save
 from zwang.simulation.results.stored import stored_part
@@ -128,7 +129,8 @@ class Steps:
 
 
 class Run:
-    """A finished (or interrupted) simulation.
+    """A finished (or interrupted) simulation. It can be pickled, with its model and all that was
+    computed of it; functions that are not at the top of a module need cloudpickle for that.
 
     Attributes:
         model: the model that was run.
@@ -172,6 +174,9 @@ class Run:
         )
         self._noted = tuple(warnings)
         self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
+
+    def __reduce__(self):
+        return from_bytes, (type(self), to_bytes(self))
 
     def __getattr__(self, name: str):
         """What a run that was loaded makes only when it is asked for: its model and its motion."""
@@ -389,8 +394,8 @@ class Run:
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
-            variables: names; q, v, violation and energy unless given, of a closed loop the control
-                and the tracking error, too.
+            variables: names; by default q, v, violation and energy, and of a closed loop also the
+                control and the tracking error.
         """
         from zwang.simulation.results.plot import plot
 

@@ -15,16 +15,16 @@ CROSSING_THRESHOLD = 1e-5
 minimum over time is found to
 about 1e-7.
 """
-DAMPING = 1e-13
+ROW_DAMPING = 1e-13
 """Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its
 root, 3e-7, are found as zero.
 """
-ITERATIONS = 6
+INVERSE_ITERATIONS = 6
 """Inverse iterations; each reduces what lies above the wanted singular values by the square of
 their ratio or more.
 """
 FIRST, SPARE = 8, 4
-"""Vectors of the first search, and those carried besides the wanted ones."""
+"""Vectors of the first search, and those carried in addition to the wanted ones."""
 
 
 class AbstractRows(abc.ABC):
@@ -110,12 +110,12 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     m = C.shape[0]
     count = min(count, m)
     factor = splu(
-        (C @ C.T + DAMPING * eye_array(m)).tocsc(),
+        (C @ C.T + ROW_DAMPING * eye_array(m)).tocsc(),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
     )
     V = np.random.default_rng(1873).standard_normal((m, min(count + SPARE, m)))
-    for _ in range(ITERATIONS):
+    for _ in range(INVERSE_ITERATIONS):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
     U, sigma, _ = np.linalg.svd(

@@ -1,0 +1,121 @@
+"""The arguments and options of `zwang run`: types, names, help and panels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.options import Drift, Formulation, Integrator, Pseudoinverse
+
+METHODS, OUTPUT = "Methods", "Output"
+
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+        "(URDF, MJCF, SDF).",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."),
+]
+Duration = Annotated[
+    float | None,
+    typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S"),
+]
+Rtol = Annotated[
+    float | None,
+    typer.Option(
+        help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R"
+    ),
+]
+Atol = Annotated[
+    str | None,
+    typer.Option(
+        help="Absolute error of one step: a number, or one per coordinate, 1e-9,1e-6. "
+        "Default: rtol.",
+        metavar="A",
+    ),
+]
+Samples = Annotated[
+    int | None, typer.Option(help="Number of saved instants. Default: 201.", metavar="N")
+]
+StartTolerance = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest relative violation of the start that is projected away. Default: 1e-6.",
+        metavar="X",
+    ),
+]
+IntegratorName = Annotated[
+    Integrator | None,
+    typer.Option(
+        help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
+        "for long runs (with --step).",
+        rich_help_panel=METHODS,
+    ),
+]
+MaxSteps = Annotated[
+    int | None,
+    typer.Option(
+        help="Limit of attempted steps. Default: 1000000.",
+        min=1,
+        metavar="N",
+        rich_help_panel=METHODS,
+    ),
+]
+Step = Annotated[
+    float | None,
+    typer.Option(
+        help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS
+    ),
+]
+DriftName = Annotated[
+    Drift | None, typer.Option(help="Default: projection.", rich_help_panel=METHODS)
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(help="Baumgarte: b − 2α ψ − β² φ \\[1/s].", metavar="α", rich_help_panel=METHODS),
+]
+Beta = Annotated[
+    float | None,
+    typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS),
+]
+PseudoinverseName = Annotated[
+    Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)
+]
+FormulationName = Annotated[
+    Formulation | None,
+    typer.Option(
+        help="Equation of motion as a paper states it. Default: none of them, but the "
+        "library's own.",
+        rich_help_panel=METHODS,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for what is written. Default: results/MODEL.",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+    ),
+]
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="Write run.nc only.", rich_help_panel=OUTPUT)
+]
+Phase = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Draw a coordinate's rate over it; repeat for more.",
+        metavar="COORDINATE",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT),
+]

@@ -1,0 +1,85 @@
+"""What every gain offers: the coefficients of the error dynamics of one servo constraint."""
+
+from __future__ import annotations
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Complex, Float
+
+from zwang.arguments import real_array
+from zwang.arrays import is_concrete
+from zwang.errors import ModelError
+
+
+class AbstractGain(eqx.Module):
+    """The coefficients of one servo constraint's error dynamics."""
+
+    @abc.abstractmethod
+    def coefficients(self, order: int) -> list[Array]:
+        """`c_0 … c_{order−1}` [1/s^order … 1/s], each a number, one per row, or a matrix on the
+        rows.
+
+        Raises:
+            ModelError: if the gain does not fit this order.
+        """
+
+    @classmethod
+    def example(cls, order: int) -> AbstractGain | None:
+        """A gain of this kind for error dynamics of this order, under which an error decays, or
+        None where the kind does not fit the order. The compliance tests check it.
+        """
+        return cls()
+
+    def pull(self, chain: list[Float[Array, " rows"]]) -> Float[Array, " rows"]:
+        """`−(c_0 y + c_1 ẏ + …)` for the chain y, ẏ … y^(r−1), each of shape (rows,)."""
+        terms = [
+            c @ y if jnp.ndim(c) == 2 else c * y
+            for c, y in zip(self.coefficients(len(chain)), chain, strict=True)
+        ]
+        return -sum(terms, jnp.zeros_like(chain[0]))
+
+    def error_poles(self, order: int) -> Complex[np.ndarray, " poles"]:
+        """Poles s of the error dynamics [1/s]: the roots of `det(s^r + c_{r−1} s^{r−1} + … + c_0)`.
+
+        The error is a sum of `exp(s t)`. A gain whose `pull` is not this linear law returns an
+        empty array, and nothing is concluded from it.
+
+        Args:
+            order: r, order of the error dynamics.
+
+        Raises:
+            ModelError: if the gain does not fit this order.
+        """
+        given = [np.asarray(c, float) for c in self.coefficients(order)]
+        rows = max((c.shape[0] for c in given if c.ndim), default=1)
+        blocks = [c if c.ndim == 2 else np.diag(np.broadcast_to(c, rows)) for c in given]
+        if not blocks or not np.all(np.isfinite(blocks)):
+            return np.full(rows * len(blocks), np.nan, complex)
+        companion = np.eye(order * rows, k=rows)
+        companion[-rows:] = -np.hstack(blocks)
+        return np.linalg.eigvals(companion).astype(complex)
+
+
+def numbers(value, name: str) -> Array:
+    """Finite real numbers [1/s] as an array; traced ones as they are."""
+    array = real_array(value, name, "numbers [1/s]")
+    if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
+        raise ModelError(f"{name} is {value!r:.60}, expected finite numbers [1/s].")
+    return jnp.asarray(array, jnp.float64)
+
+
+def require_order(gain: AbstractGain, own: int, order: int) -> None:
+    """Refuse a gain of order `own` for error dynamics of another order.
+
+    Raises:
+        ModelError: if the two orders differ.
+    """
+    if own != order:
+        raise ModelError(
+            f"gain {type(gain).__name__} is of order {own}, but the error dynamics of its "
+            f"constraint are of order {order} (2 at position level, 1 at velocity level, the "
+            "relative degree if it is higher); use Rate(k) or Poles(...)."
+        )

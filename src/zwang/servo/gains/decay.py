@@ -1,0 +1,68 @@
+"""What may be given as a gain, and whether an error decays under it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.arguments import instance
+from zwang.arrays import is_concrete
+from zwang.errors import ModelError
+from zwang.servo.gains.base import AbstractGain, numbers
+from zwang.servo.gains.rate import Rate
+
+MARGINAL = 1e-12
+"""A pole whose real part is smaller than this part of the largest pole counts as undamped: the
+roots of a polynomial are known to round-off only.
+"""
+
+
+def as_gain(value, name: str = "the constraint") -> AbstractGain:
+    """A gain as it is, a number as `Rate`; `name` is the constraint's."""
+    what = f"Servo: gain of {name!r}"
+    if isinstance(value, type):
+        instance(value, AbstractGain, what, "a number [1/s], zw.Poles(...) or another gain")
+    return value if isinstance(value, AbstractGain) else Rate(numbers(value, what))
+
+
+def require_decay(name: str, gain: AbstractGain, order: int) -> None:
+    """Refuse a gain under which the error of a servo constraint does not decay.
+
+    Args:
+        name: of the servo constraint.
+        gain: its gain; nothing is concluded from one whose numbers are being traced.
+        order: of its error dynamics.
+
+    Raises:
+        ModelError: if the gain does not fit the order, is not finite, or has a pole whose real part
+            is not negative.
+    """
+    gain.coefficients(order)
+    if not is_concrete(gain):
+        return
+    poles = gain.error_poles(order)
+    real, size = np.real(poles), float(np.max(np.abs(poles), initial=0.0))
+    of = f"Servo: the gain of {name!r}, {type(gain).__name__},"
+    if not np.all(np.isfinite(poles)):
+        raise ModelError(f"{of} holds NaN or inf, expected finite numbers.")
+    if not len(poles) or np.max(real) < -MARGINAL * size:
+        return
+    if size == 0:
+        raise ModelError(
+            f"{of} has all poles at 0: an error would stay, or grow if it has a rate. Give a "
+            "positive gain, or leave the gain out for a start without error."
+        )
+    grows = np.max(real) > MARGINAL * size
+    listed = ", ".join(_shown(s) for s in poles[np.argsort(-real)][:6])
+    behavior = "grow without bound" if grows else "oscillate or stay and never decay"
+    raise ModelError(
+        f"{of} makes an error {behavior}: the poles of the error dynamics are {listed} 1/s, "
+        "expected negative real parts; zw.Rate(k) and zw.Poles(p1, ...) take the decay rates "
+        "as positive numbers."
+    )
+
+
+def _shown(pole: complex) -> str:
+    """A pole in few digits, a real one without an imaginary part."""
+    if abs(pole.imag) <= MARGINAL * abs(pole):
+        return f"{pole.real:.4g}"
+    return f"{pole.real:.4g}{pole.imag:+.4g}i"
