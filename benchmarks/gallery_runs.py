@@ -112,7 +112,11 @@ def judge(a: Fields, b: Fields) -> tuple[dict[str, str], str]:
     changed = [f"{name} is in one only" for name in sorted(plain(a) ^ plain(b))]
     cells, share, beyond = {}, 0.0, False
     for group, gap in gaps(a, b).items():
-        noise, coarse = sensitivity("noise ", a)[group], sensitivity("coarse ", a)[group]
+        # what did not vary, as the start of a run that is not moved, has no sensitivity
+        noise, coarse = (
+            sensitivity(variation, a).get(group, np.zeros(len(gap)))
+            for variation in ("noise ", "coarse ")
+        )
         n = min(len(gap), len(noise), len(coarse))
         round_off = np.maximum(ROUND_OFF, AMPLIFIED * noise[:n])
         allowed = np.maximum(np.maximum(10 * a["rtol"], coarse[:n]), round_off)

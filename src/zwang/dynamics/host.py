@@ -257,16 +257,27 @@ class HostSampler:
         return jax.tree_util.tree_map(np.asarray, self._programs[name](*arrays))
 
 
-@dataclasses.dataclass(frozen=True)
 class _Flattened:
-    """A function of a motion, arrays and a controller state, as one of the latter's arrays."""
+    """A function of a motion, arrays and a controller state, as one of the latter's arrays.
 
-    function: Any
-    tree: Any
+    Args:
+        function: `(flow, *arrays, controller_state)` → a pytree.
+        tree: the controller state's structure.
+    """
 
-    @property
-    def __name__(self) -> str:
-        return self.function.__name__
+    def __init__(self, function: Any, tree: Any):
+        self.function, self.tree = function, tree
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+
+    def __eq__(self, other) -> bool:
+        return (
+            isinstance(other, _Flattened)
+            and self.function is other.function
+            and self.tree == other.tree
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.function, self.tree))
 
     def __call__(self, flow, *arrays):
         import jax

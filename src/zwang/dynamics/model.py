@@ -247,7 +247,6 @@ class Motion(eqx.Module):
     result: Int[Array, ""]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
         return present("notebook_of_motion", self)
 
 

@@ -110,6 +110,8 @@ class System(eqx.Module):
         controller_states: int = 0,
         parameters: Mapping[str, tuple[Sequence[str], str]] = MappingProxyType({}),
     ):
+        if isinstance(parameters, Names):  # those of another system, by `dataclasses.replace`
+            parameters = {name: (entries, unit) for name, entries, unit in parameters}
         self.parameters = Names(
             (label(name, "System: parameters"), labels(entries, "System: parameters"), unit)
             for name, (entries, unit) in parameters.items()
