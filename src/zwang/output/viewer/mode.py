@@ -50,6 +50,7 @@ def write_mode(
     none = SimpleNamespace(values=np.full((FRAMES, len(names)), np.nan))
     run = SimpleNamespace(
         model=at.model,
+        name=at.model.name,
         flow=SimpleNamespace(dynamics=at.here.dynamics),
         steps=SimpleNamespace(t=period * turns, y=np.hstack([q, v])),
         q=q,
