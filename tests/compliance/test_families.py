@@ -81,8 +81,8 @@ def test_every_gain_fits_some_order(key):
     assert any(example(order) is not None for order in range(1, 5))
 
 
-WRAPPERS = {"ByName", "ReplicatedConstraint", "Leading", "DifferentiatedConstraint"}
-"""Constraints of other packages that pass on a member's equations, and are no kind of their own."""
+WRAPPERS = {"ByName", "ReplicatedConstraint", "Leading", "DifferentiatedConstraint", "_Absolute"}
+"""Classes of other packages that pass on what a member computes, and are no member of their own."""
 
 
 @pytest.mark.parametrize("family", ALL_FAMILIES, ids=lambda family: family.name)
