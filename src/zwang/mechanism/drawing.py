@@ -98,7 +98,7 @@ def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
     """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
     i = mechanism.geometry.index[point]
-    return np.asarray(jax.vmap(lambda q: mechanism.frames(q).place[i])(np.asarray(q)))
+    return np.asarray(jax.jit(jax.vmap(lambda q: mechanism.frames(q).place[i]))(np.asarray(q)))
 
 
 def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:

@@ -24,12 +24,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
+from zwang.compile import program
 from zwang.dynamics.model import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
-from zwang.mechanism.relative_pose import frames
+from zwang.mechanism.relative_pose import Frames, frames
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -113,7 +114,7 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     carried = geometry.carrier[ends.b] < len(geometry.bodies)
     body, sign = (geometry.carrier[ends.b], 1.0) if carried else (geometry.carrier[ends.a], -1.0)
     own = sign * share.reshape(len(q), len(geometry.bodies), -1)[:, body]
-    at = jax.vmap(lambda q: frames(q, mechanism.params, geometry.carrier))(q)
+    at = frames_at(q, mechanism.params, geometry.carrier)
     arm = np.asarray(at.place)[:, ends.b] - q.reshape(len(q), len(geometry.bodies), -1)[:, body, :d]
     attitude = np.asarray(at.attitude)[:, ends.a]
     if d == 2:
@@ -121,13 +122,22 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         force = np.stack([c * own[:, 0] + s * own[:, 1], c * own[:, 1] - s * own[:, 0]], axis=1)
         torque = own[:, 2] - (arm[:, 0] * own[:, 1] - arm[:, 1] * own[:, 0])
         return Reaction(force.reshape(*shape, 2), torque.reshape(shape))
-    turned = np.asarray(rotation_matrix(jnp.asarray(q).reshape(len(q), -1, 7)[:, body, 3:]))
+    turned = np.asarray(_rotations(jnp.asarray(q.reshape(len(q), -1, 7)[:, body, 3:])))
     torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, own[:, :3])
     back = np.swapaxes(attitude, 1, 2)
     force, torque = (
         np.einsum("nij,nj->ni", back, x).reshape(*shape, 3) for x in (own[:, :3], torque)
     )
     return Reaction(force, torque)
+
+
+@program
+def frames_at(q, params: dict, carrier) -> Frames:
+    """Where all points of a mechanism are, at several configurations (n, nq)."""
+    return jax.vmap(lambda q: frames(q, params, carrier))(q)
+
+
+_rotations = program(rotation_matrix)
 
 
 def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Shares:

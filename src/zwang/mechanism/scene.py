@@ -100,7 +100,7 @@ def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
 
 def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.vmap(lambda q: m.frames(q).attitude)(run.q))
+    attitude = np.asarray(jax.jit(jax.vmap(lambda q: m.frames(q).attitude))(run.q))
     transmitted, made = reactions(m, run), []
     for name in names:
         force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
