@@ -32,8 +32,8 @@ class Mode:
 
     Attributes:
         eigenvalue: [1/s], the one with a positive imaginary part.
-        frequency: |λ|/2π of an oscillation [Hz], 0 of a real eigenvalue.
-        damping: −Re λ/|λ|; 1 where a real mode decays, −1 where it grows, 0 where λ = 0.
+        frequency: `|λ|`/2π of an oscillation [Hz], 0 of a real eigenvalue.
+        damping: −Re λ/`|λ|`; 1 where a real mode decays, −1 where it grows, 0 where λ = 0.
         shape: amplitudes of the coordinates, complex, shape (nq,); the largest entry is 1.
         shape_v: amplitudes of the velocities, on the same scale, shape (nv,).
         names: coordinates that move most, the largest first.

@@ -224,7 +224,7 @@ class Motion(eqx.Module):
             where rows are redundant.
         matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
         rank: rank of A by the pseudoinverse's threshold.
-        residual: largest entry of |A v̇ − b| beside the terms that it is made of
+        residual: largest entry of `|A v̇ − b|` beside the terms that it is made of
             (`zwang.algebra.judgement`).
         accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
             of it, over the smallest singular value of the rows at unit length.
