@@ -25,9 +25,10 @@ class Robust(AbstractGain):
     d`.
 
     Assumption: d = d₀ + E w, where ‖d₀‖ ≤ bound is what parameters, friction and loads that the
-    controller does not know leave in y^(r) under the control without the robust term, and
-    ‖E‖ ≤ mismatch < 1 is how wrongly the controller judges what its actuators do to these rows, w being the robust term. The control is
-    continuous in time and the rows are within reach of the actuators.
+    controller does not know leave in y^(r) under the control without the robust term, and ‖E‖ ≤
+    mismatch < 1 is how wrongly the controller judges what its actuators do to these rows, w
+    being the robust term. The control is continuous in time and the rows are within reach of
+    the actuators.
 
     Then, with V = ½‖z‖², V̇ ≤ −k‖z‖² outside the layer ‖z‖ ≤ ε, which is reached from any start and
     not left; inside it V̇ ≤ −(k + bound/ε)‖z‖² + bound ‖z‖, so that ultimately
