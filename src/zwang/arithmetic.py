@@ -57,11 +57,6 @@ def traced() -> Iterator[None]:
         _HOME.host = before
 
 
-def is_on_host() -> bool:
-    """Whether this thread computes with NumPy."""
-    return _HOME.host
-
-
 def while_loop(unfinished: Callable, body: Callable, start: Any) -> Any:
     """`jax.lax.while_loop`, or a loop of Python."""
     if not _HOME.host:
@@ -70,15 +65,6 @@ def while_loop(unfinished: Callable, body: Callable, start: Any) -> Any:
     while unfinished(carry):
         carry = body(carry)
     return carry
-
-
-def put(array: Any, index: Any, value: Any) -> Any:
-    """The array with `value` at `index`."""
-    if not _HOME.host:
-        return jnp.asarray(array).at[index].set(value)
-    changed = np.array(array, float)
-    changed[index] = value
-    return changed
 
 
 def add(array: Any, index: Any, value: Any) -> Any:

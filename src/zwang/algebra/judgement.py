@@ -46,6 +46,12 @@ def row_units(xp: Any, length):
     return 1 / xp.where(length > ABSENT * longest, length, longest)
 
 
+def row_scale(xp: Any, length):
+    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
+    present = length > ABSENT * xp.max(length, initial=0.0)
+    return xp.where(present, 1 / xp.where(present, length, 1.0), 0.0)
+
+
 def units_of(xp: Any, scale):
     """`row_units` of rows whose scale is known: 1/length, and 0 of a row that is absent."""
     present = scale > 0

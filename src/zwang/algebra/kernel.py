@@ -23,8 +23,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from zwang.algebra import judgement
 from zwang.algebra.cholesky import SMALL
-from zwang.algebra.judgement import ABSENT, relative_residual, units_of
+from zwang.algebra.judgement import relative_residual, units_of
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import ROUND_OFF, Certified
@@ -139,8 +140,7 @@ def row_lengths(C: Float[Array, "m nv"]) -> Float[Array, " m"]:
 
 def row_scale(length: Float[Array, " m"]) -> Float[Array, " m"]:
     """1/length, and 0 for a row that is round-off (`ABSENT`)."""
-    present = length > ABSENT * jnp.max(length, initial=0.0)
-    return jnp.where(present, 1 / jnp.where(present, length, 1.0), 0.0)
+    return judgement.row_scale(jnp, length)
 
 
 def constrained_acceleration(

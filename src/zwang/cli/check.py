@@ -8,26 +8,15 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.failure import WRONG_INPUT
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import load_target, locate
 from zwang.cli.terminal import say, warn
 from zwang.cli.values import assignments
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
-            "(URDF, MJCF, SDF).",
-        ),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
-        ),
-    ] = None,
+    model: ModelName,
+    set_: Settings = None,
     timing: Annotated[
         bool,
         typer.Option(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import load_target, locate, made_folder
 from zwang.cli.terminal import say, warn
 from zwang.cli.values import assignments
@@ -20,20 +21,8 @@ class Find(enum.StrEnum):
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
-            "(URDF, MJCF, SDF).",
-        ),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
-        ),
-    ] = None,
+    model: ModelName,
+    set_: Settings = None,
     find: Annotated[
         Find,
         typer.Option(help="A minimum of the potential downhill, or the nearest zero of forces."),

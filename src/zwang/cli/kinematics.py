@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.model_options import Settings
 from zwang.cli.target import load_target, locate, made_folder
 from zwang.cli.terminal import say
 from zwang.cli.values import assignments, like
@@ -37,12 +38,7 @@ def command(
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on along the branch behind limit positions.")
     ] = False,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."
-        ),
-    ] = None,
+    set_: Settings = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for kinematics.nc and its pictures.")
     ] = None,

@@ -13,6 +13,7 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.interruption import Interruption
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.options import drift_treatment, method
 from zwang.cli.progress import Bar
 from zwang.cli.run_options import (
@@ -24,7 +25,6 @@ from zwang.cli.run_options import (
     FormulationName,
     IntegratorName,
     MaxSteps,
-    ModelName,
     NoReport,
     Out,
     Phase,
@@ -32,7 +32,6 @@ from zwang.cli.run_options import (
     Quiet,
     Rtol,
     Samples,
-    Settings,
     StartTolerance,
     Step,
 )

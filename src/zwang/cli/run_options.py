@@ -11,18 +11,6 @@ from zwang.cli.options import Drift, Formulation, Integrator, Pseudoinverse
 
 METHODS, OUTPUT = "Methods", "Output"
 
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
-        "(URDF, MJCF, SDF).",
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."),
-]
 Duration = Annotated[
     float | None,
     typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S"),

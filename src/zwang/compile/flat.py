@@ -10,6 +10,8 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from zwang.arithmetic import traced
+
 
 class NotCacheableError(Exception):
     """Something whose content cannot be known for certain, or that another process cannot use."""
@@ -37,6 +39,10 @@ class FlatFunction:
 
     def __call__(self, *arrays) -> list:
         given = iter(arrays)
+        with traced():  # also where the host asks for the program
+            return self._called(given)
+
+    def _called(self, given) -> list:
         args, kwargs = self.tree.unflatten(
             [next(given) if isinstance(x, ArraySlot) else x for x in self.leaves]
         )

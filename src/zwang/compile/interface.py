@@ -17,6 +17,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 import equinox as eqx
 import jax
 
+from zwang.arithmetic import traced
 from zwang.compile import lowering
 from zwang.compile.batch_last import vmap_last
 from zwang.compile.compatibility import trace_context, trace_state_clean
@@ -191,11 +192,11 @@ def _plain_jit(function: Callable) -> Callable[[], Callable]:
     """The same without options, and traced with public names of JAX alone."""
 
     @functools.wraps(function)
-    def traced(*args, **kwargs):
-        with plain_trace():
+    def plainly(*args, **kwargs):
+        with plain_trace(), traced():
             return function(*args, **kwargs)
 
-    return functools.cache(lambda: eqx.filter_jit(traced))
+    return functools.cache(lambda: eqx.filter_jit(plainly))
 
 
 def _is_debugging() -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from zwang.algebra.judgement import ABSENT, units_of
+from zwang.algebra.judgement import row_scale, units_of
 from zwang.algebra.pseudoinverse.proximal import TINY, Proximal
 
 POTRF, POTRS = get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
@@ -86,7 +86,7 @@ class HostOperator:
         self.mass, self.A, self.sweeps = mass, A, method.sweeps
         C = mass.weigh(A)
         length = np.sqrt(np.einsum("ij,ij->i", C, C)) if row_length is None else row_length
-        self.scale = row_scale(length)
+        self.scale = row_scale(np, length)
         self.C = self.scale[:, None] * C
         self.gram = self.C @ self.C.T
         largest = self.gram.diagonal().max(initial=TINY)
@@ -116,9 +116,3 @@ class HostOperator:
     def log_det(self) -> float:
         """`log det (C Cᵀ + μ I)`."""
         return 2 * float(np.sum(np.log(self._factor.diagonal()))) if len(self.A) else 0.0
-
-
-def row_scale(length: np.ndarray) -> np.ndarray:
-    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
-    present = length > ABSENT * np.max(length, initial=0.0)
-    return np.where(present, 1 / np.where(present, length, 1.0), 0.0)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.elimination.matrix import SparseMatrix
-from zwang.algebra.judgement import ABSENT
+from zwang.algebra.judgement import row_scale
 from zwang.dynamics.equation_of_motion import augmentation
 
 RANK_THRESHOLD = 1e-10
@@ -50,7 +50,7 @@ class AbstractMetric(abc.ABC):
 
     def unit_rows(self, A, length: np.ndarray):
         """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off."""
-        C, scale = A @ self.W, row_scale(length)
+        C, scale = A @ self.W, row_scale(np, length)
         return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
 
     def correct(self, A, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ class AbstractMetric(abc.ABC):
             return np.zeros(n)
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
-        return self.W @ self._least(self.unit_rows(A, length), row_scale(length) * residual)
+        return self.W @ self._least(self.unit_rows(A, length), row_scale(np, length) * residual)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""
@@ -108,12 +108,6 @@ class SparseMetric(AbstractMetric):
                 break
             y, left = tried, miss
         return y
-
-
-def row_scale(length: np.ndarray) -> np.ndarray:
-    """1/length, and 0 for a row that is round-off (`zwang.algebra.judgement.ABSENT`)."""
-    present = length > ABSENT * np.max(length, initial=0.0)
-    return np.where(present, 1 / np.where(present, length, 1.0), 0.0)
 
 
 def rows_of(A) -> Any:

@@ -18,9 +18,9 @@ from zwang.algebra.judgement import (
     OFF_MANIFOLD,
     UNCERTAIN,
     relative_residual,
+    row_scale,
     units_of,
 )
-from zwang.algebra.operator.host import row_scale
 from zwang.algebra.pseudoinverse.certificate import NULL_DIRECTION, ROUND_OFF
 from zwang.compile import BoundProgram
 from zwang.dynamics.control_law import Control
@@ -155,7 +155,7 @@ def observe_on_host(
             moving[:, -system.controller_states :] = 0.0
         power = lambda force: np.sum(moving * force, axis=1)
         none, control = np.zeros(len(t)), _controls(flow, t, q, v, applied)
-        unit = row_scale(np.asarray(scales.row_length)) * float(scales.inverse_length)
+        unit = row_scale(np, np.asarray(scales.row_length)) * float(scales.inverse_length)
         return Observation(  # type: ignore[call-arg]
             motion,
             phi,  # type: ignore
@@ -205,7 +205,7 @@ def _motion(
     free = metric.solve(at.F + at.actuator_force)
     C = metric.weigh(A)
     length = np.linalg.norm(C, axis=2)
-    scale = np.stack([row_scale(x) for x in length])
+    scale = np.stack([row_scale(np, x) for x in length])
     finite = np.all(np.isfinite(C), axis=(1, 2))
     U, sigma, Vt = np.linalg.svd(
         np.where(finite[:, None, None], scale[:, :, None] * C, 0.0), full_matrices=False

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra import judgement
 from zwang.algebra.kernel import row_lengths, row_scale
-from zwang.algebra.operator.host import row_scale as host_row_scale
 from zwang.compile import program
 from zwang.dynamics.host import HostVectorField, has_host
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -102,7 +102,7 @@ class Interpolant:
             A = flow.dynamics.matrix(s)
             C = flow.dynamics.mass(s, A).weigh(A)
             states.append(y)
-            rows.append(host_row_scale(np.linalg.norm(C, axis=1))[:, None] * C)
+            rows.append(judgement.row_scale(np, np.linalg.norm(C, axis=1))[:, None] * C)
         return np.stack(states), np.stack(rows)
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
