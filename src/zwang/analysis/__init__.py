@@ -16,7 +16,7 @@
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
 | `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: where forces balance, at rest or in a steady motion |
-| `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter, folds, branch points |
+| `continuation.py`, `branch.py`, `eigenvalue_events.py` | `continuation`: equilibria followed in a parameter; folds, branch points, Hopf points |
 | `linearize.py`, `time_varying.py` | `linearize`: minimal linear equations about a state, or along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
 | `lqr.py` | `lqr`: gains on the full coordinates |
