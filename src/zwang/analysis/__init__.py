@@ -8,8 +8,13 @@
 | `pfaffian.py` | which velocity constraints are holonomic, and what can be reached |
 | `branches.py` | `branches`, `passages`: motions through a singular configuration |
 | `assembly_modes.py` | `assembly_modes`: all configurations at given inputs |
+| `quadratic_loops.py`, `homotopy.py` | rows as quadratic equations, and all solutions of such |
 | `driving_torque.py` | `driving_torque`: kinetostatics |
+| `workspace.py`, `workspace_fill.py` | `workspace`: reach, conditioning and singularities over a grid of inputs |
+| `design.py`, `design_problem.py`, `design_targets.py` | `design`: dimensions for a path, an output, a torque, on one branch |
+| `moving_mechanism.py` | motions and torques as functions of parameters that JAX differentiates |
 | `kinematics.py`, `kinematics_result.py` | `kinematics`: a mechanism over its input |
+| `kinematics_batch.py` | `kinematics_batch`: certified paths of many sets of parameters at once |
 | `path.py` | a branch of configurations followed, with limits and singular configurations |
 | `curve.py` | certified steps along a curve of configurations |
 | `interval.py` | bounds of a JAX function over a box |

@@ -21,7 +21,7 @@ import numpy as np
 AXIS = 1e-6
 """Real or imaginary parts below this times the largest eigenvalue count as zero; a double
 eigenvalue is known to the square root of round-off, 1e-8."""
-ZERO = 1e-3
+EVENT_ZERO = 1e-3
 """Eigenvalues below this times the largest are left to folds and branch points."""
 
 
@@ -68,21 +68,21 @@ def events(before: np.ndarray, after: np.ndarray, rate: float) -> list[Event]:
 
 
 def _counts(values: np.ndarray, rate: float) -> _Counts:
-    away = values[np.abs(values) > ZERO * rate]
-    pairs = away[away.imag > AXIS * rate]
-    sides = np.sign(np.where(np.abs(pairs.real) > AXIS * rate, pairs.real, 0.0))
-    real = int(np.sum(np.abs(away.imag) <= AXIS * rate))
+    away = values[np.abs(values) > EVENT_ZERO * rate]
+    pairs = away[np.imag(away) > AXIS * rate]
+    sides = np.sign(np.where(np.abs(np.real(pairs)) > AXIS * rate, np.real(pairs), 0.0))
+    real = int(np.sum(np.abs(np.imag(away)) <= AXIS * rate))
     return _Counts(real, *(int(np.sum(sides == side)) for side in (-1, 0, 1)))
 
 
 def _upper(values: np.ndarray, rate: float) -> np.ndarray:
-    return values[(values.imag > AXIS * rate) & (np.abs(values) > ZERO * rate)]
+    return values[(np.imag(values) > AXIS * rate) & (np.abs(values) > EVENT_ZERO * rate)]
 
 
 def _crossing(values: np.ndarray, rate: float) -> complex:
     """The pair that is nearest to the imaginary axis."""
     pairs = _upper(values, rate)
-    return complex(pairs[np.argmin(np.abs(pairs.real))])
+    return complex(pairs[np.argmin(np.abs(np.real(pairs)))])
 
 
 def _upright(rate: float) -> Callable[[np.ndarray], complex]:
@@ -99,9 +99,9 @@ def _real_pair(values: np.ndarray, rate: float) -> np.ndarray:
     """The two eigenvalues that are real on one side and conjugate on the other: those closest to
     each other among conjugates and neighbors on the real axis.
     """
-    away = values[np.abs(values) > ZERO * rate]
-    real = np.sort(away[np.abs(away.imag) <= AXIS * rate].real)
-    pairs = away[away.imag > AXIS * rate]
+    away = values[np.abs(values) > EVENT_ZERO * rate]
+    real = np.sort(np.real(away[np.abs(np.imag(away)) <= AXIS * rate]))
+    pairs = away[np.imag(away) > AXIS * rate]
     choices = [np.array([x, np.conj(x)]) for x in pairs]
     choices += [np.array([x, y], complex) for x, y in zip(real, real[1:], strict=False)]
     return min(choices, key=lambda pair: abs(pair[0] - pair[1]))

@@ -18,7 +18,11 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray as xr
+
+    from zwang.plots import Picture
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,6 +75,21 @@ class Regulator:
                 "velocity": list(system.velocities),
             },
             {"model": self.linearization.model.name},
+        )
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self) -> Picture:
+        """Eigenvalues of the model as it is and with the regulator."""
+        from zwang.analysis.pictures import eigenvalue_picture
+
+        at = self.linearization
+        return eigenvalue_picture(
+            [at.eigenvalues, self.poles], ["open", "closed loop"], f"{at.model.name}: eigenvalues"
         )
 
     def __str__(self) -> str:

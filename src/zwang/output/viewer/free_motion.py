@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.analysis.constrained_state import dynamics_of, on_constraints
 from zwang.arguments import number
 from zwang.arrays import vector
 from zwang.errors import ModelError
@@ -58,12 +58,15 @@ def write_free_motion(
     Raises:
         ModelError: for a direction that is zero, or a scene that does not fit the model.
     """
+    # `zwang view` imports this file, and no solver of equations
+    from zwang.analysis.constrained_state import dynamics_of, on_constraints
+
     amplitude = number(amplitude, "write_free_motion: amplitude")
     model = model.passive
     along = np.asarray(vector(direction, model.system.nv, "direction"))
     if not np.any(along):
         raise ModelError("write_free_motion: the direction is zero, so that nothing moves.")
-    dynamics, start = dynamics_of(model, params), np.asarray(q, float)
+    dynamics, start = dynamics_of(model, params), jnp.asarray(q, float)
     along = amplitude * along / np.max(np.abs(along))
     turns = np.linspace(0.0, 1.0, FRAMES)
     shown, met = [], True
