@@ -68,9 +68,8 @@ class Robot:
         M(q) v̇ = −h(q, v) − D v − K (q − q₀) + B u + Aᵀλ
 
     Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape
-        (nv,); `p["stiffness"]` K [N·m/rad, N/m]
-    and `p["rest"]` q₀, (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`,
-    frames and weights of the constraints.
+        (nv,); `p["stiffness"]` K [N·m/rad, N/m] and `p["rest"]` q₀, (nq,); `p["actuation"]` B,
+        (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
 
     Args:
         description: what a reader found.
