@@ -9,7 +9,7 @@ operations and bytes.
 
 Neither counts the evaluation of φ and its derivatives, so that no program can be as fast as this
 limit, and none is faster.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ generalized force of a weight. Rows:
 
     |p₂ − p₁|² − |s₂ − s₁|² = 0   for each body,
     r − p = 0   for each further point p of a body (two linear rows).
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
