@@ -7,7 +7,7 @@ import math
 import zwang as zw
 from verification.line import AGREES, DIFFERS, Line, judged
 from zwang.gallery.index import ENTRIES
-from zwang.papers import PAPERS
+from zwang.papers import PAPERS, reproduce
 from zwang.papers.claim import Verdict
 
 ALLOWED = 1e-6
@@ -26,7 +26,7 @@ def papers() -> list[Line]:
     """Every claim of every paper, as `zwang reproduce` judges it."""
     made = []
     for paper in PAPERS.values():
-        page = paper.reproduce(lambda share, what: None)
+        page = reproduce(paper.name, lambda share, what: None)
         made += [
             Line(
                 paper.citation,

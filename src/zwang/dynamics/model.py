@@ -10,9 +10,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.elimination.pattern import MOST_COLORS
 from zwang.algebra.judgement import allowance, relative_residual
 from zwang.algebra.kernel import certified_acceleration
@@ -28,10 +27,11 @@ from zwang.arrays import (
     vector,
 )
 from zwang.compile import program
-from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.instant import Motion as Motion
+from zwang.dynamics.instant import labels_of
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.dynamics.placement import measure
 from zwang.dynamics.sparse_structure import MISSED, Sparsity, Structure
@@ -208,48 +208,6 @@ class Model(eqx.Module):
         )
 
 
-class Motion(eqx.Module):
-    """The motion of a model at one instant; every member is an array, so it passes through `jit`,
-    `vmap` and `grad`.
-
-    Attributes:
-        acceleration: v̇, shape (nv,).
-        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the
-            augmented system if the mass is singular.
-        constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
-        ideal_force: Q_c = Aᵀλ, shape (nv,).
-        nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
-        by_constraint: generalized force of each constraint, by name, shape (nv,).
-        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length,
-            where rows are redundant.
-        matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
-        rank: rank of A by the pseudoinverse's threshold.
-        residual: largest entry of `|A v̇ − b|` beside the terms that it is made of
-            (`zwang.algebra.judgement`).
-        accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
-            of it, over the smallest singular value of the rows at unit length.
-        result: a `Result` code.
-    """
-
-    acceleration: Float[Array, " nv"]
-    free_acceleration: Float[Array, " nv"]
-    constraint_force: Float[Array, " nv"]
-    ideal_force: Float[Array, " nv"]
-    nonideal_force: Float[Array, " nv"]
-    by_constraint: dict[str, Float[Array, " nv"]]
-    multipliers: Float[Array, " m"]
-    matrix: Float[Array, "m nv"] | SparseMatrix
-    rhs: Float[Array, " m"]
-    rank: Int[Array, ""]
-    residual: Float[Array, ""]
-    accuracy: Float[Array, ""]
-    mass_is_positive: Bool[Array, ""]
-    result: Int[Array, ""]
-
-    def _repr_html_(self) -> str:
-        return present("notebook_of_motion", self)
-
-
 def motion(
     model: Model,
     q,
@@ -293,7 +251,7 @@ def motion(
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
-    return answer
+    return dataclasses.replace(answer, labels=labels_of(model.name, model.system))
 
 
 def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
