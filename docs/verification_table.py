@@ -1,9 +1,9 @@
 """Directives that put `verification.json`, which `python -m verification` writes, into a page.
 
-    ```{verification-table} chrono
-    ```
-    ```{verification-summary}
-    ```
+```{verification-table} chrono
+```
+```{verification-summary}
+```
 """
 
 import html

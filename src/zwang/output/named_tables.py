@@ -14,9 +14,9 @@ import numpy as np
 from zwang.errors import Result
 from zwang.simulation.results.units import force_unit
 
-MOST_CONSTRAINTS = 4
+FORCE_COLUMNS = 4
 """Constraints whose forces have a column each; more are summed up."""
-MOST_ROWS = 40
+TABLE_ROWS = 40
 """Rows of a table; of more, the first are shown and the number of the others is stated."""
 
 
@@ -38,7 +38,7 @@ class NamedTable:
 
     def text(self) -> str:
         """The table in columns of one width each."""
-        shown = [self.heading, *self.rows[:MOST_ROWS]] if self.rows else []
+        shown = [self.heading, *self.rows[:TABLE_ROWS]] if self.rows else []
         widths = [
             max(len(row[i]) for row in shown) for i in range(len(self.heading) if shown else 0)
         ]
@@ -46,7 +46,7 @@ class NamedTable:
             "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             for row in shown
         ]
-        if (beyond := len(self.rows) - MOST_ROWS) > 0:
+        if (beyond := len(self.rows) - TABLE_ROWS) > 0:
             lines.append(f"  … and {beyond} more")
         note = [f"  {self.note}"] if self.note else []
         return "\n".join(line.rstrip() for line in [self.title, *lines, *note])
@@ -79,7 +79,7 @@ def motion_table(motion: Any) -> NamedTable:
     nv = len(motion.acceleration)
     title, names, units, energy = _named(motion.labels, nv)
     forces = {name: np.asarray(x) for name, x in motion.by_constraint.items() if np.size(x) == nv}
-    if len(forces) > MOST_CONSTRAINTS or not forces:
+    if len(forces) > FORCE_COLUMNS or not forces:
         forces = {"constraints": np.asarray(motion.constraint_force)}
     columns = {
         "acceleration": np.asarray(motion.acceleration),
