@@ -304,7 +304,7 @@ def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
     Raises:
         ModelError: with a formulation that needs a positive definite M.
     """
-    if dynamics.formulation is not None and not dynamics.formulation.singular_mass:  # type: ignore
+    if dynamics.formulation is not None and not dynamics.formulation.singular_mass:
         raise ModelError(
             f"{type(dynamics.formulation).__name__} needs a positive definite mass matrix, but "
             f"that of {model.name} is singular."
