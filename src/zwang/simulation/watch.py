@@ -19,7 +19,8 @@ from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate, moved
 from zwang.dynamics.initial_conditions import mass_is_positive
-from zwang.dynamics.model import Model, augmented, contradiction
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import augmented, contradiction
 from zwang.dynamics.placement import CONVERGED, place
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state

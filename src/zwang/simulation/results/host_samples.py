@@ -1,7 +1,7 @@
 """What is known at the samples of a run, on the host: one compiled evaluation per sample, and
 linear algebra over all samples at once.
 
-The equations are those of `zwang.simulation.results.observe` and `zwang.dynamics.model.motion_of`;
+The equations are those of `zwang.simulation.results.observe` and `zwang.dynamics.motion.motion_of`;
 a singular value decomposition of the rows takes the place of their iterations.
 """
 
@@ -27,7 +27,7 @@ from zwang.compile import BoundProgram
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.host import HostVectorField, dense, has_host
-from zwang.dynamics.model import Motion
+from zwang.dynamics.motion import Motion
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import Result
