@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from zwang.arrays import is_concrete
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
-from zwang.dynamics.instant import Labels
+from zwang.dynamics.labels import Labels
 from zwang.equations.state import State
 from zwang.errors import ModelError
 

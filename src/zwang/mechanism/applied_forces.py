@@ -34,6 +34,7 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
     if not laws:
         return Variables({}, time, {})
 
+    # one program for all samples and all forces, because compiling is what takes the time
     @jax.jit
     @jax.vmap
     def at(q, v, t):

@@ -25,7 +25,7 @@ import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
 from zwang.compile import program
-from zwang.dynamics.model import Motion
+from zwang.dynamics.motion import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
@@ -144,6 +144,7 @@ def reaction(
     else:
         torque = own[:, 2] - _cross(arm, force)
     if on == "first":
+        # the opposite force acts at the second point; about the first one it has a moment, too
         apart = np.asarray(at.place)[:, ends.b] - np.asarray(at.place)[:, ends.a]
         moment = np.cross(apart, force) if d == 3 else _cross(apart, force)
         force, torque = -force, -(torque + moment)

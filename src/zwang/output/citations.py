@@ -282,6 +282,7 @@ def cite(run: Run) -> str:
         raise ModelError(f"cite: expected a zw.Run, such as zw.simulate returns, got {type(run)}.")
     used = {SOFTWARE: ["the library"], EQUATION: ["the equation of motion"]}
     for part in PARTS:
+        # a method with settings is recorded as its representation: Baumgarte(alpha=5.0)
         for name in re.findall(r"[A-Z]\w+", str(run.attrs.get(part, ""))):
             for key in CITED.get(name, ()):
                 used.setdefault(key, []).append(f"{part} {name}")

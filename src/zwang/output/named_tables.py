@@ -77,8 +77,10 @@ def motion_table(motion: Any) -> NamedTable:
         n = np.shape(motion.acceleration)[:-1]
         return NamedTable(f"motions at {' × '.join(map(str, n))} instants", (), ())
     nv = len(motion.acceleration)
+    # labels are lost where a motion comes from `motion_of`, which has no names to give
     title, names, units, energy = _named(motion.labels, nv)
     forces = {name: np.asarray(x) for name, x in motion.by_constraint.items() if np.size(x) == nv}
+    # more columns than these wrap in a terminal of 80 characters
     if len(forces) > FORCE_COLUMNS or not forces:
         forces = {"constraints": np.asarray(motion.constraint_force)}
     columns = {
@@ -143,6 +145,7 @@ def batch_table(batch: Any) -> NamedTable:
     system, members = batch.model.system, len(batch.q)
     counted = Counter(Result(int(code)).sentence for code in batch.result)
     ended = ", ".join(f"{n} {sentence}" for sentence, n in counted.items())
+    # the end of each member, which an early stop reaches before the last sample
     last = np.asarray(batch.end.q).reshape(members, -1)
     rows = [
         (name, *(number(f(x), unit) for f in (np.nanmin, np.nanmedian, np.nanmax)))
@@ -159,7 +162,7 @@ def mechanism_tables(mechanism: Any) -> list[NamedTable]:
     bodies = []
     for body in mechanism.geometry.bodies:
         inertia = np.atleast_1d(np.asarray(body.inertia, float))
-        if inertia.ndim == 2:
+        if inertia.ndim == 2:  # the diagonal of a full tensor
             inertia = np.diag(inertia)
         moments = ", ".join(f"{x:.6g}" for x in np.ravel(inertia))
         bodies.append((body.name, number(body.mass, "kg"), f"{moments} {unit}"))

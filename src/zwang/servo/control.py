@@ -11,7 +11,7 @@ from zwang.arguments import instance, shown
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.dynamics.control_law import Control
-from zwang.dynamics.instant import labels_of
+from zwang.dynamics.labels import labels_of
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
