@@ -24,7 +24,7 @@
 | `continuation.py`, `branch.py`, `eigenvalue_events.py` | `continuation`: equilibria followed in a parameter; folds, branch points, Hopf points |
 | `linearize.py`, `time_varying.py` | `linearize`: minimal linear equations about a state, or along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
-| `lqr.py` | `lqr`: gains on the full coordinates |
+| `lqr.py`, `moving_axes.py` | `lqr`: gains on the full coordinates, of steady motions in axes that move along |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
 | `constrained_state.py`, `tangent_space.py`, `local_equations.py` | a state on its constraints, its tangent space, derivatives |
 | `inputs.py` | inputs and outputs by name |

@@ -100,3 +100,22 @@ def torques(dynamics: Dynamics, m: Moving, rate):
         return v @ (mass(dynamics.system, q, t, dynamics.p) @ (rate**2 * a) - F)
 
     return jax.vmap(one)(m.q, m.v, m.a, m.t)
+
+
+def balanced(dynamics: Dynamics, q, multipliers, t):
+    """q and λ of an equilibrium nearby as functions of parameters, by one step of Newton's
+    iteration on `F + Aᵀλ = 0, φ = 0` with its matrix held.
+    """
+    system, c, p = dynamics.system, dynamics.constraints, dynamics.p
+    nv, still = system.nv, jnp.zeros(system.nv)
+
+    def left(x):
+        there = system.move(q, x[:nv], t, p)
+        A = c.matrix(there, still, t, p)
+        F = force(dynamics, State(there, still, t)) + A.T @ x[nv:]
+        return jnp.concatenate([F, c.position_residual(there, t, p)])
+
+    at = jnp.concatenate([still, multipliers])
+    J = jax.lax.stop_gradient(jax.jacfwd(left)(at))
+    x = at - jnp.linalg.pinv(J, rtol=RANK) @ left(at)
+    return system.move(q, x[:nv], t, p), x[nv:]

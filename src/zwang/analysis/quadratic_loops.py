@@ -136,10 +136,14 @@ def _split(dynamics: Dynamics, inputs, angle, q, t):
     return held, others
 
 
-def _monomials(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Products of (1, z) at many places, and the indices of their factors."""
+def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Products of (1, z) at many places, and the indices of their factors; sin² θ, which is
+    1 − cos² θ, is left out.
+    """
     full = np.concatenate([np.ones((len(z), 1)), z], axis=1)
     i, j = np.triu_indices(full.shape[1])
+    kept = (i != j) | (i < full.shape[1] - angles)
+    i, j = i[kept], j[kept]
     return full[:, i] * full[:, j], i, j
 
 
@@ -160,9 +164,8 @@ def _fitted(dynamics: Dynamics, others, angle, q, t, spread: float) -> np.ndarra
     value = np.asarray(jax.jit(jax.vmap(rows))(places))
     if not np.all(np.isfinite(value)):
         return None
-    products, i, j = _monomials(_z(places, angle))
+    products, i, j = _monomials(_z(places, angle), int(angle.sum()))
     half, largest = count * 3 // 4, np.max(np.abs(value), axis=0)
-    # sin² θ is 1 − cos² θ: least norm chooses among the forms that are the same
     coefficient = np.linalg.lstsq(products[:half], value[:half], rcond=1e-12)[0]
     error = np.max(np.abs(products[half:] @ coefficient - value[half:]), axis=0)
     if np.any(error > FITTED * np.where(largest > 0, largest, 1.0)):

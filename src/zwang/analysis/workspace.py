@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.subject import Quantity, Subject, subject_of
+from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Grid, Held, filled
 from zwang.arguments import count, host_only, mapping
 from zwang.dynamics.model import Model
@@ -235,14 +235,7 @@ def workspace(
             f"{MOST_PLACES}; take fewer samples."
         )
     where = _point(subject, point)
-    held = Model(
-        subject.model.system,
-        subject.model.constraints.members,
-        subject.model.params,
-        singular_mass=subject.model.singular_mass,
-        name=subject.model.name,
-        assembly=subject.model.assembly,
-    )
+    held = with_inputs(subject.model, ())  # the inputs are parameters of `Held` instead
     dynamics = held.dynamics(params, Proximal())
     grid = Grid(dynamics, tuple(Held(x, i) for i, x in enumerate(quantities)), where.value, t)
     found = filled(grid, axes, subject.q, held.name)
