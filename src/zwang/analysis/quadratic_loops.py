@@ -76,7 +76,10 @@ def all_configurations(
     if size > MOST_UNKNOWNS:
         return None
     held, others = _split(dynamics, inputs, angle, q, t)
-    forms = _fitted(dynamics, others, angle, q, t, spread)
+    places = _places(angle, q, spread)
+    parallel, rest = _parallel_rows(dynamics, angle, places, t)
+    held += parallel
+    forms = _fitted(dynamics, others, rest, angle, places, t)
     if forms is None:
         return None
     linear, quadratic = _sorted(np.concatenate([forms, _circles(angle), _driven(held, angle)]))
@@ -136,6 +139,74 @@ def _split(dynamics: Dynamics, inputs, angle, q, t):
     return held, others
 
 
+def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
+    """Random places at which rows are looked at, three quarters of them to fit and one to prove."""
+    random, nz = np.random.default_rng(1779), len(angle) + int(angle.sum())
+    count = (nz + 1) * (nz + 2) + 40
+    places = q + spread * random.uniform(-1, 1, (count, len(angle)))
+    places[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
+    return places
+
+
+def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], np.ndarray]:
+    """Rows that hold an angle or the difference of two, as of slides, and the indices of all
+    others.
+    """
+    c, p, still = dynamics.constraints, dynamics.p, np.zeros(dynamics.system.nv)
+
+    def rows(q):
+        return c.position_residual(q, t, p), c.matrix(q, still, t, p)
+
+    value, A = (np.asarray(x) for x in jax.jit(jax.vmap(rows))(places[:6]))
+    held, rest = [], []
+    for k in range(value.shape[1]):
+        size = np.max(np.abs(A[0, k]), initial=0.0)
+        slope = A[0, k] / (size if size else 1.0)
+        own = np.flatnonzero(np.abs(slope) > ZERO_COEFFICIENT)
+        steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
+        ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
+        opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
+        base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
+        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=1e-9)
+        if not (steady and ones and opposed and known and np.all(angle[own])):
+            rest.append(k)
+            continue
+        sign = slope[own[0]]
+        j = int(own[1]) if len(own) == 2 else None
+        held.append(_Input(int(own[0]), j, float(-base[0] * sign)))
+    return held, np.array(rest, int)
+
+
+def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Rows that were stated in axes that turn with a body, in fixed axes: a hinge's two rows are
+    quadratic in the first and linear in the second.
+    """
+    linear = np.concatenate([np.ones((len(places), 1)), _z(places, angle)], axis=1)
+    half, found, k = len(places) * 3 // 4, value.copy(), 0
+
+    def fits(r: np.ndarray) -> bool:
+        coefficient = np.linalg.lstsq(linear[:half], r[:half], rcond=1e-12)[0]
+        off = np.abs(linear[half:] @ coefficient - r[half:])
+        return bool(np.max(off) < FITTED * max(np.max(np.abs(r)), 1e-300))
+
+    while k + 1 < value.shape[1]:
+        pair = value[:, k : k + 2]
+        if fits(pair):
+            k += 2
+            continue
+        for i in np.flatnonzero(angle):
+            c, s = np.cos(places[:, i]), np.sin(places[:, i])
+            turned = np.column_stack(
+                [c * pair[:, 0] - s * pair[:, 1], s * pair[:, 0] + c * pair[:, 1]]
+            )
+            if fits(turned):
+                found[:, k : k + 2] = turned
+                k += 1
+                break
+        k += 1
+    return found
+
+
 def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Products of (1, z) at many places, and the indices of their factors; sin² θ, which is
     1 − cos² θ, is left out.
@@ -147,17 +218,13 @@ def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.n
     return full[:, i] * full[:, j], i, j
 
 
-def _fitted(dynamics: Dynamics, others, angle, q, t, spread: float) -> np.ndarray | None:
-    """Symmetric forms of (1, z) of all rows, or None if they are not quadratic."""
-    nq, p, c = dynamics.system.nq, dynamics.p, dynamics.constraints
-    nz = nq + int(angle.sum())
-    count = 2 * (nz + 1) * (nz + 2) // 2 + 40
-    random = np.random.default_rng(1779)
-    places = q + spread * random.uniform(-1, 1, (count, nq))
-    places[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
+def _fitted(dynamics: Dynamics, others, rest, angle, places, t) -> np.ndarray | None:
+    """Symmetric forms of (1, z) of rows and other inputs, or None if they are not quadratic."""
+    p, c = dynamics.p, dynamics.constraints
+    nz = len(angle) + int(angle.sum())
 
     def rows(q):
-        phi = c.position_residual(q, t, p)
+        phi = c.position_residual(q, t, p)[rest]
         more = [f.value(q, t, p) - value for f, value in others]
         return jax.numpy.concatenate([phi, *(jax.numpy.reshape(x, (1,)) for x in more)])
 
@@ -165,7 +232,8 @@ def _fitted(dynamics: Dynamics, others, angle, q, t, spread: float) -> np.ndarra
     if not np.all(np.isfinite(value)):
         return None
     products, i, j = _monomials(_z(places, angle), int(angle.sum()))
-    half, largest = count * 3 // 4, np.max(np.abs(value), axis=0)
+    value = _turned_back(value, places, angle)
+    half, largest = len(places) * 3 // 4, np.max(np.abs(value), axis=0)
     coefficient = np.linalg.lstsq(products[:half], value[:half], rcond=1e-12)[0]
     error = np.max(np.abs(products[half:] @ coefficient - value[half:]), axis=0)
     if np.any(error > FITTED * np.where(largest > 0, largest, 1.0)):
