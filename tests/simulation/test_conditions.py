@@ -26,7 +26,7 @@ def failing(q, v, t, p):
 
 WRONG = {
     "comparison": (lambda q, v, t, p: q[0] > 0.7, "returns True or False, .*not q"),
-    "vector": (lambda q, v, t, p: q - 0.7, r"returns shape \(2,\), expected one number"),
+    "vector": (lambda q, v, t, p: q - 0.7, r"returns shape \(2,\), expected one real number"),
     "nothing": (lambda q, v, t, p: None, "returns None"),
     "text": (lambda q, v, t, p: "now", "returns 'now', expected a number"),
     "complex": (lambda q, v, t, p: q[0] + 1j, "returns complex numbers"),

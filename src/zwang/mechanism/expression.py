@@ -216,6 +216,6 @@ class Expression:
             return
         part = ast.get_source_segment(self.text.strip(), node) or self.text
         raise ModelError(
-            f"{self._shown}: {shown(part)} is not allowed; a formula has numbers, names, + - * / ** and "
-            "functions."
+            f"{self._shown}: {shown(part)} is not allowed; a formula has numbers, names, "
+            "+ - * / ** and functions."
         )
