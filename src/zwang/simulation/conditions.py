@@ -12,7 +12,7 @@ import numpy as np
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import Events
 from zwang.errors import ModelError
-from zwang.stepping.step_loop import Progress
+from zwang.stepping.step import Progress
 from zwang.tracing import outcome, returned
 
 EXPECTED = "expected one real number that passes zero where the condition is met"

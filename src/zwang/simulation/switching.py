@@ -27,7 +27,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCo
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.results import Switched
-from zwang.stepping.step_loop import Progress
+from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
 
 Condition = float | Callable
