@@ -30,10 +30,10 @@ times, a good guess 4096 times.
 """
 
 
-FLAT = 2e-2
+SMALL_THROUGHOUT = 2e-2
 """Singular values below this on both sides of a dip stay small all along: rows that are nearly
 parallel. They would hide one that vanishes until it is smaller still."""
-MOST_FLAT = 3
+MOST_SMALL = 3
 """Most of them that are looked for."""
 
 
@@ -84,9 +84,9 @@ def find_crossings(
     before, after = rows_before.rank(), rows_after.rank()
     generic = np.maximum(before, after)
     beside = np.maximum(
-        rows_before.lowest(generic, MOST_FLAT), rows_after.lowest(generic, MOST_FLAT)
+        rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
     )
-    many = 1 + int(np.max(np.sum(beside < FLAT, axis=1)))
+    many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
     times = _bottoms(
         t[dips - 1], t[dips + 1], scaled_rows, generic, many, PRECISION * max(t[-1] - t[0], 1e-3)
     )
