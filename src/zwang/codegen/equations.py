@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import instance
 from zwang.codegen.expression import Graph, Node
 from zwang.codegen.interpreter import expressions
@@ -291,8 +292,7 @@ def _servo(trace: _Trace, p, q, v, t) -> ServoEquations | None:
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."
         )
-    dynamics = model.passive.dynamics(pseudoinverse=None)
-    dynamics = dataclasses.replace(dynamics, structure=None) if dynamics.structure else dynamics
+    dynamics = model.passive.dynamics(pseudoinverse=Proximal())  # dense, as its rows are traced
 
     def rows(p, q, v, t):
         controller = Controller(dataclasses.replace(dynamics, p=p), servo)
