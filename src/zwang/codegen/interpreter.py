@@ -38,9 +38,13 @@ ELEMENTWISE: dict[str, str] = {
 }
 SAME = ("optimization_barrier", "copy", "copy_p", "reduce_precision", "stop_gradient")
 KNOWN = {
-    "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-    "and": np.logical_and, "or": np.logical_or,
-}  # fmt: skip
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
 """Reductions of arrays of numbers."""
 BODIES = ("jaxpr", "call_jaxpr", "call", "fun_jaxpr")
 """Parameters under which an operation carries the program that it stands for."""

@@ -54,7 +54,7 @@ def stablehlo(
     Args:
         model: the model; p is its tree of parameters.
         batch: number of states that are evaluated together, the first axis of q, v and t; one
-            state without that axis unless given.
+            state without that axis by default.
         platforms: of "cpu", "cuda", "rocm" and "tpu".
 
     Raises:

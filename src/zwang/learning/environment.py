@@ -44,15 +44,15 @@ def environment(
         plant: a `zw.Plant`: the model, its inputs and the time between two of them.
         reward: (q, v, u, t, p) → a number, at the end of each step; JAX's functions.
         limits: of the inputs: a number for ±, or (low, high), each a number or shape (nu,); those
-            of the servo whose actuators are the inputs unless given. Actions beyond them are
+            of the servo whose actuators are the inputs by default. Actions beyond them are
             clipped.
-        observe: (q, v, t, p) → observation; q and v together unless given.
-        terminated: (q, v, t, p) → whether the episode ends; never unless given.
+        observe: (q, v, t, p) → observation; q and v together by default.
+        terminated: (q, v, t, p) → whether the episode ends; never by default.
         spread_q, spread_v: standard deviation of starts about the plant's own, a number or shape
             (nv,); they are moved onto the constraints.
         horizon: steps after which an episode is truncated.
         members: number of environments that are stepped together, as a `gymnasium.vector.VectorEnv`
-            that starts an ended one anew with its next step; one `gymnasium.Env` unless given.
+            that starts an ended one anew with its next step; one `gymnasium.Env` by default.
 
     Returns:
         An `Environment`, or `Environments` with a leading axis of members.
@@ -68,9 +68,15 @@ def environment(
         >>> observation, info = env.reset(seed=0)
     """
     chosen = task(
-        plant, reward, limits=limits, observe=observe, terminated=terminated, spread_q=spread_q,
-        spread_v=spread_v, horizon=horizon,
-    )  # fmt: skip
+        plant,
+        reward,
+        limits=limits,
+        observe=observe,
+        terminated=terminated,
+        spread_q=spread_q,
+        spread_v=spread_v,
+        horizon=horizon,
+    )
     if members is None:
         return Environment(chosen)
     return Environments(chosen, count(members, "environment: members", least=1))

@@ -59,13 +59,13 @@ class Plant:
             stays, and does not know of them.
         inputs: what u is: names of parameters and velocities, a matrix B of shape (nv, nu), or a
             `zw.Servo`, whose actuators they are, as in `zw.linearize`. The actuators of the model's
-            own servo unless given.
+            own servo by default.
         q0, v0: nominal start, shapes (nq,) and (nv,), moved onto the constraints; zeros unless
             given.
         step: time between two inputs [s].
         substeps: steps of the integrator in it.
         params: parameters that differ from the model's.
-        integrator: an explicit one; `zw.Tsit5()` unless given.
+        integrator: an explicit one; `zw.Tsit5()` by default.
 
     Attributes:
         input_names: name of each input.
