@@ -76,6 +76,7 @@ def stablehlo(
     lead = () if batch is None else (batch,)
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
+    # parameters stay arguments, so that other values need no other module
     made = export.export(jax.jit(of), platforms=chosen)(
         shape(model.system.nq), shape(model.system.nv), shape(), p
     )

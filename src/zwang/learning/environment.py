@@ -169,6 +169,7 @@ class Environments(VectorEnv):
 
     def _advanced(self, state: State, u, noise, over):
         """One step of each, or a start where the episode was over."""
+        # starts are computed for all: a choice that depends on data compiles to both anyway
         fresh = jax.vmap(self.task.started)(noise)
         after, reward, ended, finite = jax.vmap(self.task.advanced)(state, u)
         pick = lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old)

@@ -20,7 +20,8 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET, corrected
+from zwang.simulation.differentiable import corrected
+from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
 from zwang.stepping import AbstractIntegrator, Tsit5
 
 
@@ -45,7 +46,6 @@ class HeldForce(eqx.Module):
         return force if self.servo is None else force + self.servo.force(passive, eq)
 
 
-@dataclasses.dataclass(frozen=True, eq=False, init=False)
 class Plant:
     """A model with inputs, stepped at fixed length: `x_{k+1} = f(x_k, u_k)`, u held over the step.
 
@@ -60,8 +60,8 @@ class Plant:
         inputs: what u is: names of parameters and velocities, a matrix B of shape (nv, nu), or a
             `zw.Servo`, whose actuators they are, as in `zw.linearize`. The actuators of the model's
             own servo by default.
-        q0, v0: nominal start, shapes (nq,) and (nv,), moved onto the constraints; zeros unless
-            given.
+        q0, v0: nominal start, shapes (nq,) and (nv,), moved onto the constraints; zeros by
+            default.
         step: time between two inputs [s].
         substeps: steps of the integrator in it.
         params: parameters that differ from the model's.
@@ -81,14 +81,6 @@ class Plant:
         >>> plant = zw.Plant(model, inputs=["cart.x"], q0=q0, step=0.02)
         >>> state = jax.jit(plant.step)(plant.start, jnp.array([1.0]))
     """
-
-    model: Model
-    source: Model
-    input_names: tuple[str, ...]
-    nominal: np.ndarray
-    start: State
-    length: float
-    substeps: int
 
     def __init__(
         self,
@@ -114,16 +106,11 @@ class Plant:
         servo = chosen.model.servo
         if servo is not None:
             servo.refuse_continuous()
-        put = lambda name, value: object.__setattr__(self, name, value)
-        put("model", chosen.model)
-        put("source", model)
-        put("input_names", chosen.names)
-        put("nominal", np.asarray(chosen.nominal))
-        put("length", number(step, "Plant: step", above=0.0, unit="s"))
-        put("substeps", count(substeps, "Plant: substeps", least=1))
-        put("_inputs", chosen)
-        put("_method", method)
-        put("_params", params)
+        self.model, self.source = chosen.model, model
+        self.input_names, self.nominal = chosen.names, np.asarray(chosen.nominal)
+        self.length = number(step, "Plant: step", above=0.0, unit="s")
+        self.substeps = count(substeps, "Plant: substeps", least=1)
+        self._inputs, self._method, self._params = chosen, method, params
         self._settle(q0, v0)
 
     def _settle(self, q0, v0) -> None:
@@ -140,10 +127,8 @@ class Plant:
                 f"{self.model.name}: no state on the constraints is found near the start of the "
                 "plant; give q0= and v0= closer to one."
             )
-        object.__setattr__(
-            self, "start", jax.tree_util.tree_map(jnp.asarray, found.placement.state)
-        )
-        object.__setattr__(self, "_dynamics", dataclasses.replace(dynamics, scales=found.scales))
+        self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
+        self._dynamics = dataclasses.replace(dynamics, scales=found.scales)
 
     @property
     def nu(self) -> int:

@@ -73,6 +73,7 @@ class Task:
         """
         u = jnp.clip(u, self.low, self.high)
         after = self.plant.step(s, u)
+        # a learner that meets one NaN never recovers, so that none may leave
         finite = jnp.all(jnp.isfinite(after.q)) & jnp.all(jnp.isfinite(after.v))
         after = jax.tree_util.tree_map(lambda new, old: jnp.where(finite, new, old), after, s)
         p = self.plant.parameters(u)

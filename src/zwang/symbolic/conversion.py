@@ -178,9 +178,9 @@ WORDS = {
 }
 """Each operation in SymPy's words."""
 
-LARGEST = 2000
+WRITTEN_OUT = 2000
 """Operations of all expressions, written out in full, up to which nothing is abbreviated."""
-SMALL = 8
+SHORT = 8
 """Operations of a part that is written out wherever it is used."""
 
 
@@ -199,11 +199,12 @@ class Converter:
             "c", start=1, exclude=namesakes(inputs.values()), real=True
         )
         nodes = in_order(outputs)
+        # the graph shares what a written formula repeats, so that its size says little
         written: dict[Node, int] = {}
         for node in nodes:
             written[node] = 1 + sum(written.get(x, 0) for x in node.args if isinstance(x, Node))
         total = sum(written.get(x, 0) for x in outputs if isinstance(x, Node))
-        short = total <= LARGEST
+        short = total <= WRITTEN_OUT
         count: dict[Node, int] = {}
         for node in nodes:
             for x in node.args:
@@ -213,7 +214,8 @@ class Converter:
         for node in nodes:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
-            if not short and not node.boolean and size[node] > SMALL and count.get(node, 0) > 1:
+            if not short and not node.boolean and size[node] > SHORT and count.get(node, 0) > 1:
+                # a condition has no symbol: SymPy's are numbers, which Piecewise refuses
                 symbol = next(self._free)
                 self.definitions.append((symbol, expr))
                 expr, size[node] = symbol, 0

@@ -25,7 +25,7 @@ CLOSED = 80
 """Operations of a result, written out in full, up to which it is simplified as one expression."""
 FEW = 6
 """Symbols of an expression up to which long ones are cancelled, too."""
-LARGEST = 40
+MOST_VELOCITIES = 40
 """Velocities or rows up to which a model is derived by symbols."""
 DEPENDENT = 1e-6
 """Rows whose rest is below this part of their length count as dependent."""
@@ -156,10 +156,11 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
 
 def _refuse_large(found: SymbolicEquations) -> None:
     size = max(found.A.rows, found.M.rows)
-    if size > LARGEST:
+    if size > MOST_VELOCITIES:
         raise ModelError(
-            f"{found.model.name} has {size} velocities or rows, expected at most {LARGEST} where "
-            "formulas are printed; zw.c_code writes code for models of any size."
+            f"{found.model.name} has {size} velocities or rows, expected at most "
+            f"{MOST_VELOCITIES} where formulas are "
+            "printed; zw.c_code writes code for models of any size."
         )
 
 
@@ -176,9 +177,11 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
     names = Definitions(found.definitions, latex)
     mass = Mass(found.M, "M", names)
     A, b = found.A.extract(rows, range(found.A.cols)), [found.b[i] for i in rows]
+    # letters say in print which family a definition belongs to
     hold = Rows(A, mass, "zydr", names)
     free = mass.solve(list(found.F), "a")
     acceleration, shares = hold.correct(free, b, "w")
+    # a servo chooses u from what happens without it, and the motion follows from both
     control = None
     if found.servo is not None:
         control, push = _control(found, mass, hold, acceleration, names)
@@ -218,6 +221,7 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
     kept: list[int] = []
     for i in range(m):
+        # a median, as single states may lie next to a loss of rank
         tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
         if np.median(tried[:, -1]) > DEPENDENT and len(kept) < model.system.nv:
             kept.append(i)

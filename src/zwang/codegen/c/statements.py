@@ -34,7 +34,7 @@ INFIX = {
     "and": "&&",
     "or": "||",
 }
-LONGEST = 90
+LONGEST_OPERAND = 90
 """Characters up to which a value that is used once stays inside the line that uses it."""
 
 
@@ -55,7 +55,8 @@ class Statements:
         count, text, lines = uses(nodes, outputs), {}, []
         for node in nodes:
             written = self._written(node, text)
-            if count[node] > 1 or len(written) > LONGEST:
+            # a compiler keeps a name in a register; a reader is spared long lines
+            if count[node] > 1 or len(written) > LONGEST_OPERAND:
                 name = f"x{len(lines)}"
                 lines.append(f"const {'int' if node.boolean else 'double'} {name} = {written};")
                 written = name

@@ -104,6 +104,7 @@ def fmu(
     token = "{" + hashlib.sha256((code.source + code.header).encode()).hexdigest()[:32] + "}"
     adapter = _adapter(code, version, step, token)
     sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source, "fmi.c": adapter}
+    # the description and the adapter count the same variables in the same order
     listed = variables(code, step)
     compiled = [x for x in sources if x.endswith(".c")]
     description = fmi2(code, token, listed, compiled) if version == 2 else fmi3(code, token, listed)
