@@ -31,6 +31,7 @@ from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
@@ -130,10 +131,13 @@ class AssemblyModes:
 
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""
-        names = self.model.system.coordinates
+        names, units = self.model.system.coordinates, self.model.system.units
         i, j = names.index(x), names.index(y)
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
-        return Picture([Panel([points], y)], x, f"{self.model.name}: assembly modes", height=3.0)
+        label = lambda k: f"{names[k]} [{units[k] or MODEL_UNITS}]"
+        title = f"{self.model.name}: {len(self)} assembly modes"
+        alike = bool(units[i]) and units[i] == units[j]
+        return Picture([Panel([points], label(j))], label(i), title, height=3.5, equal=alike)
 
     def __str__(self) -> str:
         lines = [
