@@ -45,9 +45,9 @@ class Held:
         return wrapped(error) if self.quantity.turning else error
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Grid:
-    """The equations on a grid of inputs.
+    """The equations on a grid of inputs; each is a program of its own, its parameters constants.
 
     Attributes:
         dynamics: the model without its inputs.
