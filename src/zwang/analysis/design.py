@@ -310,7 +310,9 @@ def _optimized(problem: Problem, first, clear: float, steps: int):
             known["margin"] = np.vstack([*found.limit_slopes, found.clear_slopes]) * width
         return known["margin"]
 
-    slope(begin), margin(begin), margin_slope(begin)
+    # a trial that leaves its branch is answered by the slopes that were known last
+    for first_asked in (slope, margin, margin_slope):
+        first_asked(begin)
     answer = scipy.optimize.minimize(
         cost,
         begin,

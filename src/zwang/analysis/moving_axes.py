@@ -77,10 +77,12 @@ def axes_of(at: Linearization) -> MovingAxes:
     moved = at.project @ found.directions(here.dynamics, here.state, here.w)
     P = at.neutral
     nearest = np.linalg.pinv(P.T @ moved, rcond=1e-9) @ P.T @ at.project
-    s = here.state
+    q, v, t = (jnp.asarray(x, float) for x in (here.state.q, here.state.v, here.state.t))
     return MovingAxes(
         here.dynamics,
-        *(jnp.asarray(x, float) for x in (s.q, s.v, s.t)),
+        q,
+        v,
+        t,
         found.combined(rates),
         found.fields,
         jnp.asarray(nearest),
