@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from zwang.bodies.shape import MESHES, Shape
 from zwang.errors import ModelError
@@ -36,7 +37,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         end,
         int(np.clip(np.ceil(FRAMES_PER_SECOND * (end - start)) + 1, FEWEST_FRAMES, MOST_FRAMES)),
     )
-    seen = scene.at(configurations(run, times))
+    seen, turn = scene.at(configurations(run, times)), upright(scene, run.q[0])
     index = {name: i for i, name in enumerate(scene.points)}
     owners = list(
         dict.fromkeys([*scene.bodies, *(x.body for x in (*scene.bars, *scene.plates) if x.body)])
@@ -76,9 +77,9 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
             for mark in scene.joints
         ],
         "traces": [index[name] for name in scene.traces],
-        "places": _floats(seen.places),
-        "axes": _floats(seen.axes),
-        "poses": _floats(seen.poses),
+        "places": _floats(_turned(turn, seen.places)),
+        "axes": _floats(_turned(turn, seen.axes)),
+        "poses": _floats(_turned_poses(turn, seen.poses)),
         "samples": _floats(run.t),
         "violation": _floats(violations(run, scene.joints)),
         "forces": None,
@@ -87,8 +88,38 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         forces = np.asarray(scene.forces(run))
         lifted = np.zeros((*forces.shape[:2], 3))
         lifted[..., : forces.shape[2]] = forces
-        made["forces"] = _floats(lifted)
+        made["forces"] = _floats(_turned(turn, lifted))
     return made
+
+
+def upright(scene: Scene, q: np.ndarray) -> Rotation:
+    """The rotation that takes the scene's direction upwards to that of the page: y in the plane, z
+    in space.
+    """
+    d = scene.dimensions(q)
+    given = np.zeros(3)
+    given[:d] = np.eye(d)[-1] if scene.up is None else scene.up
+    given, target = given / np.linalg.norm(given), np.eye(3)[d - 1]
+    axis, cosine = np.cross(given, target), float(given @ target)
+    sine = np.linalg.norm(axis)
+    if sine == 0:
+        # half a turn may go about any axis across; in the plane it must be z
+        axis, sine = (np.eye(3)[2] if d == 2 else np.eye(3)[0]), 1.0
+    return Rotation.from_rotvec(axis / sine * np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def _turned(turn: Rotation, vectors: np.ndarray) -> np.ndarray:
+    """Vectors of any shape (..., 3)."""
+    return vectors @ turn.as_matrix().T
+
+
+def _turned_poses(turn: Rotation, poses: np.ndarray) -> np.ndarray:
+    """Places and quaternions (w, x, y, z), shape (..., 7)."""
+    if poses.size == 0:
+        return poses
+    own = Rotation.from_quat(poses[..., 3:].reshape(-1, 4), scalar_first=True)
+    quaternions = (turn * own).as_quat(scalar_first=True).reshape(*poses.shape[:-1], 4)
+    return np.concatenate([_turned(turn, poses[..., :3]), quaternions], axis=-1)
 
 
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
