@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "family_table",
     "gallery_pages",
+    "hostile_table",
     "live",
     "solutions",
     "verification_table",
