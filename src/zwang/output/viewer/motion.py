@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from zwang.bodies.shape import MESHES, Shape
 from zwang.errors import ModelError
@@ -23,6 +22,10 @@ FRAMES_PER_SECOND = 30
 """Frames per second of the run; the page interpolates between them."""
 FEWEST_FRAMES, MOST_FRAMES = 121, 1801
 """Frames of a short and of a long run."""
+HALF_A_TURN = 1e-6
+"""Below this length of 1 + cos and sin, two directions are opposite and have no axis of their
+own.
+"""
 
 
 def motion(run: Run, scene: Scene) -> dict[str, Any]:
@@ -92,7 +95,14 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
     return made
 
 
-def upright(scene: Scene, q: np.ndarray) -> Rotation:
+class Turn(NamedTuple):
+    """A rotation as a matrix, shape (3, 3), and as a unit quaternion (w, x, y, z)."""
+
+    matrix: np.ndarray
+    quaternion: np.ndarray
+
+
+def upright(scene: Scene, q: np.ndarray) -> Turn:
     """The rotation that takes the scene's direction upwards to that of the page: y in the plane, z
     in space.
     """
@@ -100,26 +110,29 @@ def upright(scene: Scene, q: np.ndarray) -> Rotation:
     given = np.zeros(3)
     given[:d] = np.eye(d)[-1] if scene.up is None else scene.up
     given, target = given / np.linalg.norm(given), np.eye(3)[d - 1]
-    axis, cosine = np.cross(given, target), float(given @ target)
-    sine = np.linalg.norm(axis)
-    if sine == 0:
+    # 1 + cos and sin about the axis are twice the quaternion times its cosine
+    quaternion = np.append(1 + given @ target, np.cross(given, target))
+    if np.linalg.norm(quaternion) < HALF_A_TURN:
         # half a turn may go about any axis across; in the plane it must be z
-        axis, sine = (np.eye(3)[2] if d == 2 else np.eye(3)[0]), 1.0
-    return Rotation.from_rotvec(axis / sine * np.arccos(np.clip(cosine, -1.0, 1.0)))
+        quaternion = np.append(0.0, np.eye(3)[2] if d == 2 else np.eye(3)[0])
+    w, *v = quaternion / np.linalg.norm(quaternion)
+    x, y, z = v
+    across = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return Turn(np.eye(3) + 2 * w * across + 2 * across @ across, np.array([w, x, y, z]))
 
 
-def _turned(turn: Rotation, vectors: np.ndarray) -> np.ndarray:
+def _turned(turn: Turn, vectors: np.ndarray) -> np.ndarray:
     """Vectors of any shape (..., 3)."""
-    return vectors @ turn.as_matrix().T
+    return vectors @ turn.matrix.T
 
 
-def _turned_poses(turn: Rotation, poses: np.ndarray) -> np.ndarray:
+def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
     """Places and quaternions (w, x, y, z), shape (..., 7)."""
-    if poses.size == 0:
-        return poses
-    own = Rotation.from_quat(poses[..., 3:].reshape(-1, 4), scalar_first=True)
-    quaternions = (turn * own).as_quat(scalar_first=True).reshape(*poses.shape[:-1], 4)
-    return np.concatenate([_turned(turn, poses[..., :3]), quaternions], axis=-1)
+    w, v = turn.quaternion[0], turn.quaternion[1:]
+    real, own = poses[..., 3:4], poses[..., 4:]
+    scalar = w * real - np.sum(v * own, axis=-1, keepdims=True)
+    vector = w * own + real * v + np.cross(v, own)
+    return np.concatenate([_turned(turn, poses[..., :3]), scalar, vector], axis=-1)
 
 
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
