@@ -31,8 +31,8 @@ class _Printer(MathMLPresentationPrinter):
     """Rates as dots over their coordinates."""
 
     def __init__(self, rates: dict[sp.Symbol, sp.Symbol]):
-        # a thin space between factors, as names may have several letters
-        super().__init__({"mul_symbol": "\u2009"})
+        # a dot between factors, as names may have several letters and entries of a row none between
+        super().__init__({"mul_symbol": "dot"})
         self._rates = rates
 
     def _print_Symbol(self, symbol, style="plain"):
