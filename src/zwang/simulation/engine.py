@@ -55,6 +55,7 @@ class Engine:
 
     Attributes:
         steps: accepted steps, by where they were taken.
+        slice: longest time on the host between two looks at the outside [s].
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Engine:
             end,
         )
         self.steps = {"host": 0, "compiled": 0}
+        self.slice = SLICE
         self._host: HostVectorField | None = None
         self._events = HostEvents(events)
         self._compiled_for: ConstrainedVectorField | None = None
@@ -107,7 +109,7 @@ class Engine:
             window,
             self.tolerances,
             self.limit,
-            lambda: time.perf_counter() > begun + SLICE,
+            lambda: time.perf_counter() > begun + self.slice,
         )
         self.steps["host"] += int(found[1].count)
         self._spent += (spent := time.perf_counter() - begun)

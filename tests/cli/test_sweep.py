@@ -1,29 +1,18 @@
 """`zwang sweep`, and names of parameters that hold everywhere."""
 
 import csv
-from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
-from tests.cli.command_line import zwang as command_line
 from zwang.bodies import Body, PlanarBodies
 from zwang.simulation.parameter_names import place_of, unit_of
 
+from .command_line import zwang as command_line
+
 pytest.importorskip("pyarrow")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compile_cache():
-    """The command line's compile cache is the one of the tests."""
-    before = jax.config.jax_compilation_cache_dir
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ZWANG_CACHE", str(Path(before).parent))
-        yield
-    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(scope="module")
