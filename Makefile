@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
 
 # Debian packages that the library or its tests need beyond Python and make, separated by spaces.
 # Chromium opens view.html in the tests; gcc compiles the C that zwang writes.
@@ -19,12 +20,14 @@ MATHJAX := docs/_static/mathjax/tex-svg-full.js
 MATHJAX_VERSION := 3.2.2
 MATHJAX_SHA256 := a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6
 
-# three.js, the part of it that view.js uses, in one file beside it; committed, so that writing a page needs no npm.
+# three.js, the part of it that view.js uses, in one file beside it; committed, so that writing a
+# page needs no npm.
 VIEWER := src/zwang/output/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
-.PHONY: help setup debian-packages run test test-slow test-robots fuzz check bench bench-all docs pictures three clean
+.PHONY: help setup debian-packages run test test-slow test-robots fuzz check bench bench-all docs
+.PHONY: pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,20 +36,23 @@ setup: $(STAMP) ## create .venv with the library, every extra and every tool
 
 $(STAMP): pyproject.toml constraints.txt | debian-packages
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "zwang needs Python 3.11 or later; name one with: make setup PYTHON=/path/to/python3"; exit 1; }
+		|| { echo "zwang needs Python 3.11 or later; make setup PYTHON=/path/to/python3"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[all]'
+	$(PIP) -e '.[all]'
 	touch $@
 
 debian-packages:
 	@missing=""; \
 	for package in $(DEBIAN_PACKAGES); do \
-		[ "$$(dpkg-query -W -f '$${db:Status-Status}' "$$package" 2>/dev/null || true)" = installed ] || missing="$$missing $$package"; \
+		status=$$(dpkg-query -W -f '$${db:Status-Status}' "$$package" 2>/dev/null || true); \
+		[ "$$status" = installed ] || missing="$$missing $$package"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "Please install these packages, or what your system calls them:$$missing"; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "Please install these packages, or what your system calls them:$$missing"; \
 	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq $$missing; \
-	elif sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq $$missing; \
+	elif sudo -n true 2>/dev/null; then \
+		sudo apt-get update -qq && sudo apt-get install -y -qq $$missing; \
 	else echo "Please ask an administrator to run: apt-get install$$missing"; fi
 
 run: setup ## run two linkages through their singular configurations, with reports in results/
@@ -59,12 +65,13 @@ test: setup ## the tests that take seconds
 test-slow: setup ## the tests that take longer
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m slow
 
-test-robots: setup ## the tests on real robots; installs 0.9 GB of them and of programs to compare with
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[robots-test]'
+test-robots: setup ## the tests on real robots; installs 0.9 GB
+	$(PIP) -e '.[robots-test]'
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
 
-fuzz: setup ## random formulas, files, arguments and models; failing seeds go to tests/fuzz/seeds.txt
-	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 --robots 10000 --arguments 10000
+fuzz: setup ## random formulas, files, arguments and models; failures: tests/fuzz/seeds.txt
+	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 \
+		--robots 10000 --arguments 10000
 
 check: setup ## style, types, layers
 	$(BIN)/ruff check .
@@ -76,24 +83,28 @@ check: setup ## style, types, layers
 bench: setup ## time everything that takes minutes, into results/benchmarks.json
 	$(BIN)/python -m benchmarks
 
-bench-all: setup ## the same beside other programs (installs 0.6 GB of them), and docs/performance.md; half an hour
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[bench]'
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[bench-drake]' \
+bench-all: setup ## the same beside other programs (0.6 GB), and docs/performance.md; half an hour
+	$(PIP) -e '.[bench]'
+	$(PIP) -e '.[bench-drake]' \
 		|| echo "Drake has no wheel for this system; it is left out."
 	$(BIN)/python -m benchmarks all || echo "Some parts failed; the page is made from the others."
 	$(BIN)/python -m benchmarks page
 
 docs: setup $(MATHJAX) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
-	@if grep -rlE --include='*.html' '<(script|link|img)[^>]* (src|href)="(https?:)?//' docs/_build/html; then \
+	@if grep -rlE --include='*.html' '<(script|link|img)[^>]* (src|href)="(https?:)?//' \
+		docs/_build/html; then \
 		echo "These pages load something from the network."; exit 1; fi
 
 $(MATHJAX):
-	@command -v npm >/dev/null || { echo "make docs fetches MathJax through npm once: please install npm (or put MathJax $(MATHJAX_VERSION)'s es5/tex-svg-full.js at $@)."; exit 1; }
+	@command -v npm >/dev/null || { \
+		echo "make docs fetches MathJax through npm once: please install npm"; \
+		echo "(or put MathJax $(MATHJAX_VERSION)'s es5/tex-svg-full.js at $@)."; exit 1; }
 	@mkdir -p $(@D)
 	@fetched=$$(mktemp -d); trap 'rm -rf "$$fetched"' EXIT; \
 	npm pack --silent --pack-destination "$$fetched" mathjax@$(MATHJAX_VERSION) >/dev/null; \
-	tar -xzf "$$fetched/mathjax-$(MATHJAX_VERSION).tgz" -C "$$fetched" package/es5/tex-svg-full.js package/LICENSE; \
+	tar -xzf "$$fetched/mathjax-$(MATHJAX_VERSION).tgz" -C "$$fetched" \
+		package/es5/tex-svg-full.js package/LICENSE; \
 	echo "$(MATHJAX_SHA256)  $$fetched/package/es5/tex-svg-full.js" | sha256sum --check --quiet; \
 	cp "$$fetched/package/LICENSE" $(@D)/LICENSE; \
 	cp "$$fetched/package/es5/tex-svg-full.js" $@
@@ -105,9 +116,12 @@ three: ## bundle three.js anew after a change of its version or of three.entry.j
 	@bundling=$$(mktemp -d); trap 'rm -rf "$$bundling"' EXIT; \
 	cp $(VIEWER)/three.entry.js "$$bundling/entry.js"; cd "$$bundling"; \
 	npm install --silent --no-audit --no-fund three@$(THREE_VERSION) esbuild@$(ESBUILD_VERSION); \
-	npx esbuild entry.js --bundle --minify --format=iife --global-name=THREE --legal-comments=none --log-level=warning --outfile=three.js; \
-	cp three.js $(CURDIR)/$(VIEWER)/three.js; cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
+	npx esbuild entry.js --bundle --minify --format=iife --global-name=THREE \
+		--legal-comments=none --log-level=warning --outfile=three.js; \
+	cp three.js $(CURDIR)/$(VIEWER)/three.js; \
+	cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
 
 clean: ## remove builds, caches and results, but not .venv
-	rm -rf build dist docs/_build docs/jupyter_execute results .cache .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf build dist docs/_build docs/jupyter_execute results .cache .hypothesis
+	rm -rf .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

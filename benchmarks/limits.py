@@ -1,12 +1,15 @@
 """What the machine can do on one core, and what one acceleration asks of it: floating point
 operations and bytes.
 
-    dense, m rows on n coordinates with a diagonal M:   m n + m² n + m³/3 + 3 · 2 m² + 4 m n   operations;   8 (m n + m²) bytes
-    chain of N rods:   a band of 2 rows to 6 entries of A; 8 · (state, A, factor) bytes, each of which is read or written once
+    dense, m rows on n coordinates with a diagonal M:
+        m n + m² n + m³/3 + 3 · 2 m² + 4 m n operations; 8 (m n + m²) bytes
+    chain of N rods:
+        a band of 2 rows to 6 entries of A; 8 · (state, A, factor) bytes, each of which is read or
+        written once
 
 Neither counts the evaluation of φ and its derivatives, so that no program can be as fast as this
 limit, and none is faster.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

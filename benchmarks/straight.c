@@ -1,6 +1,8 @@
-/* The same operations as one acceleration of zwang's dense path, as straight as C allows: no library, no allocation.
+/* The same operations as one acceleration of zwang's dense path, as straight as C allows: no
+   library, no allocation.
 
-   five_bar: A and b by hand; C = A M^-1/2, C Ct + mu I = L Lt, three sweeps, v' = a + M^-1/2 Ct lambda.
+   five_bar: A and b by hand; C = A M^-1/2, C Ct + mu I = L Lt, three sweeps,
+             v' = a + M^-1/2 Ct lambda.
    pendulum: the same for a point mass on a rod in the plane.
    Each runs `count` times, the argument of one hanging on the result of the one before. */
 
@@ -20,7 +22,8 @@ static void solve(int m, double L[][16], const double *r, double *x) {
     }
 }
 
-static void constrained(int m, int n, double C[][16], const double *b, const double *free, const double *root, double *out) {
+static void constrained(int m, int n, double C[][16], const double *b, const double *free,
+                        const double *root, double *out) {
     double G[16][16], L[16][16], r[16], lambda[16] = {0}, longest = 1e-280;
     for (int i = 0; i < m; i++)
         for (int j = 0; j <= i; j++) {
@@ -60,7 +63,11 @@ static void constrained(int m, int n, double C[][16], const double *b, const dou
 void five_bar(const double *q0, const double *mass, int count, double *out) {
     static const double offset[3] = {-1, 0, 1};
     double root[12], free[12] = {0};
-    for (int k = 0; k < 12; k++) root[k] = sqrt(mass[k]), free[k] = k % 3 == 1 ? -9.81 : 0, out[k] = 0;
+    for (int k = 0; k < 12; k++) {
+        root[k] = sqrt(mass[k]);
+        free[k] = k % 3 == 1 ? -9.81 : 0;
+        out[k] = 0;
+    }
     for (int turn = 0; turn < count; turn++) {
         double q[12], C[12][16] = {{0}}, b[12] = {0};
         for (int k = 0; k < 12; k++) q[k] = q0[k] + 1e-30 * out[k];

@@ -1,13 +1,15 @@
 """`python -m benchmarks page`: takes over what was measured, then writes the page and its pictures
 from it.
 
-python -m benchmarks page           results/benchmarks.json → docs/performance.json → docs/performance.md, pictures
-python -m benchmarks page --again   the page and pictures from docs/performance.json as it is
-"""  # noqa: E501
+`python -m benchmarks page` takes results/benchmarks.json into docs/performance.json and makes
+docs/performance.md and its pictures from that; `--again` makes them from docs/performance.json as
+it is.
+"""
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 
 from benchmarks import store
@@ -19,6 +21,8 @@ DOCS = Path("docs")
 KEPT = DOCS / "performance.json"
 """What the page is made from; committed."""
 PAGE = DOCS / "performance.md"
+COLUMNS = 100
+"""Length of lines of text, as everywhere in the repository."""
 
 
 def main(arguments: list[str]) -> int:
@@ -65,7 +69,20 @@ def text(results: dict) -> str:
         ),
         AGAIN,
     ]
-    return "\n".join(part.rstrip("\n") + "\n" for part in sections if part)
+    return _wrapped("\n".join(part.rstrip("\n") + "\n" for part in sections if part))
+
+
+def _wrapped(page: str) -> str:
+    """The page with its long paragraphs filled to 100 columns, as figures change their length. Rows
+    of tables and code stay as they are.
+    """
+    blocks = page.split("\n\n")
+    for i, block in enumerate(blocks):
+        is_text = not block.lstrip("\n").startswith(("|", "#", "```", "    ", "!["))
+        if is_text and max(map(len, block.splitlines()), default=0) > COLUMNS:
+            filled = textwrap.fill(block, COLUMNS, break_long_words=False, break_on_hyphens=False)
+            blocks[i] = filled + "\n" * block.endswith("\n")
+    return "\n\n".join(blocks)
 
 
 def _machine(machine: dict) -> str:
@@ -121,9 +138,10 @@ def _more(results: dict) -> str:
 
 TOP = """# Performance
 
-Every figure of this page comes from `performance.json` beside it, which the benchmarks write; `python -m benchmarks page` makes the
-page from it. Times are medians with the smallest and largest in brackets, all of one machine: {machine}.
-"""  # noqa: E501
+Every figure of this page comes from `performance.json` beside it, which the benchmarks write;
+`python -m benchmarks page` makes the page from it. Times are medians with the smallest and largest
+in brackets, all of one machine: {machine}.
+"""
 
 AHEAD = """## Where others are ahead
 
@@ -131,32 +149,37 @@ At these errors, the quickest other program takes less time than zwang once both
 
 """
 
-EVALUATE_AHEAD = """The quickest other program for one acceleration, where it takes less time than zwang:
+EVALUATE_AHEAD = """The quickest other program for one acceleration, where it takes less time
+than zwang:
 
-"""  # noqa: E501
+"""
 
 BESIDE = """## Beside other programs
 
-One problem, several programs, each set up as its experts would (the settings stand at the end), each setting in a process of its own on one
-core. *Warm* is a run after the first in the same process; *cold* is the whole process, start, imports, building and compilation included,
-with zwang's compile cache filled by an earlier process. `×` is the time beside zwang's. The error is the largest difference of angles or
-places from closed forms, or from values that independent codes agree on; a run that ends in another motion reaches no error. Crossing a
-singular configuration, where the linkages A02 and five-bar lose rank, is part of those problems. zwang, NumPy by hand and IDA take x, y and
-angle of each body, Exudyn too; Pinocchio takes joint coordinates. *Natural coordinates*, in which A02 was first solved, are the points of
-the hinges: fewer unknowns and no sines. The three have them as a second way to write the linkages down; the time to bring their results
-back to poses of the bodies counts.
+One problem, several programs, each set up as its experts would (the settings stand at the end),
+each setting in a process of its own on one core. *Warm* is a run after the first in the same
+process; *cold* is the whole process, start, imports, building and compilation included, with
+zwang's compile cache filled by an earlier process. `×` is the time beside zwang's. The error is the
+largest difference of angles or places from closed forms, or from values that independent codes
+agree on; a run that ends in another motion reaches no error. Crossing a singular configuration,
+where the linkages A02 and five-bar lose rank, is part of those problems. zwang, NumPy by hand and
+IDA take x, y and angle of each body, Exudyn too; Pinocchio takes joint coordinates. *Natural
+coordinates*, in which A02 was first solved, are the points of the hinges: fewer unknowns and no
+sines. The three have them as a second way to write the linkages down; the time to bring their
+results back to poses of the bodies counts.
 
-"""  # noqa: E501
+"""
 
 ONE = """## One evaluation, and many bodies
 
-One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution; NumPy by hand has A and b written
-out; Pinocchio (constraintDynamics, or aba for the chain, which is a tree) and MuJoCo (mj_forward, no warm start) are called from Python,
-which costs each call little; MuJoCo's constraints are soft. Exudyn and Drake offer a step and nothing less. Joint coordinates have fewer
-unknowns than the coordinates of all bodies, which zwang and Exudyn use here: on a tree an algorithm that follows the branches needs no
-constraint at all.
+One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution;
+NumPy by hand has A and b written out; Pinocchio (constraintDynamics, or aba for the chain, which is
+a tree) and MuJoCo (mj_forward, no warm start) are called from Python, which costs each call little;
+MuJoCo's constraints are soft. Exudyn and Drake offer a step and nothing less. Joint coordinates
+have fewer unknowns than the coordinates of all bodies, which zwang and Exudyn use here: on a tree
+an algorithm that follows the branches needs no constraint at all.
 
-"""  # noqa: E501
+"""
 
 LIMIT = """## The limit
 
@@ -181,8 +204,9 @@ example = gallery.load("rod-chain", N=1000)
 run = example.run(duration=0.1, rtol=1e-6)  # the sparse path, by itself
 ```
 
-Not sparse yet: dense mass matrices, the velocity map of rigid bodies in space, servo control, `zw.check`.
-"""  # noqa: E501
+Not sparse yet: dense mass matrices, the velocity map of rigid bodies in space, servo control,
+`zw.check`.
+"""
 
 SETTINGS = """## Settings of the programs
 
@@ -190,7 +214,8 @@ SETTINGS = """## Settings of the programs
 
 AGAIN = """## Measure again
 
-`make bench` takes minutes; `make bench-all` installs the other programs and takes half an hour. Parts by themselves:
+`make bench` takes minutes; `make bench-all` installs the other programs and takes half an hour.
+Parts by themselves:
 
     python -m benchmarks peers --problem a02 --peer exudyn
     python -m benchmarks peers --problem ladder --problem rods
@@ -198,4 +223,4 @@ AGAIN = """## Measure again
     python -m benchmarks page
 
 A part that is measured again replaces itself and leaves the others.
-"""  # noqa: E501
+"""

@@ -10,8 +10,9 @@ numbers, all that is fixed in the body is linear in them:
 where s is a place in the body's axes, from its center of mass. So M is constant, and so is the
 generalized force of a weight. Rows:
 
-    |p₂ − p₁|² − |s₂ − s₁|² = 0   for each body,   r − p = 0   for each further point p of a body (two linear rows).
-"""  # noqa: E501
+    |p₂ − p₁|² − |s₂ − s₁|² = 0   for each body,
+    r − p = 0   for each further point p of a body (two linear rows).
+"""
 
 from __future__ import annotations
 

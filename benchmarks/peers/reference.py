@@ -1,10 +1,12 @@
 """Where the spatial chain is after 1 s: ends of its rods, for which there is no closed form.
 
-    python -m benchmarks.peers.reference    finds them again with zwang at rtol 1e-13 and prints how far three other codes are off
+    python -m benchmarks.peers.reference
+
+finds them again with zwang at rtol 1e-13 and prints how far three other codes are off.
 
 DOP853 on the equations by hand at rtol 1e-12 differed by 4e-13 m, Pinocchio's tree with 10 000
 Runge-Kutta steps by 5e-12 m and IDA at rtol 1e-11 by 6e-10 m.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

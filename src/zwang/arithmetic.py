@@ -81,3 +81,11 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     if not _HOME.host:
         return jnp.where(condition, yes, no)
     return yes if condition else no
+
+
+def without_derivative(tree: Any) -> Any:
+    """The same numbers, which a derivative takes as constants; on the host nothing has one."""
+    if _HOME.host:
+        return tree
+    constant = lambda x: jax.lax.stop_gradient(x) if isinstance(x, jax.Array) else x
+    return jax.tree_util.tree_map(constant, tree)
