@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from jaxtyping import Array, Float
 
 
@@ -19,3 +20,9 @@ class State(NamedTuple):
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     t: Float[Array, ""]
+
+
+def host_state(q: Any, v: Any, t: Any) -> State:
+    """A `State` of NumPy's arrays, which do where JAX's are declared."""
+    time: Any = np.float64(t)
+    return State(q, v, time)
