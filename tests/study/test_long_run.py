@@ -250,6 +250,12 @@ def in_a_process(out: Path, span: dict, slowly: bool):
     process.join(120)
 
 
+def steps_of(out: Path) -> int:
+    """Steps that count in a folder."""
+    marker = growing.GrowingRun(out).marker
+    return 0 if marker is None else marker.steps
+
+
 def killed_at_random(out: Path, span: dict, kills: int) -> int:
     """Begin, kill at a random moment, look at what is there, and begin again; how many of the kills
     found steps that counted.
@@ -257,7 +263,11 @@ def killed_at_random(out: Path, span: dict, kills: int) -> int:
     rng, met, before = random.Random(5), 0, 0
     for _ in range(kills):
         with in_a_process(out, span, slowly=True) as process:
-            time.sleep(rng.uniform(0.0, 0.4))
+            # after some commits, each of which takes a while where the machine is busy
+            wanted, deadline = rng.choice([-1, before, before, before + 300]), time.time() + 60
+            while steps_of(out) <= wanted and time.time() < deadline:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0.0, 0.2))
             process.kill()
         assert process.exitcode == -signal.SIGKILL
         if (marker := growing.GrowingRun(out).marker) is not None:

@@ -5,7 +5,7 @@
 | `run.json`, `start.npz` | what is run: model, methods, tolerances, versions; start, parameters |
 | `run.zarr` | every accepted step, one array for each of `STEP_VARIABLES` (Zarr, version 3) |
 | `switches-000000.json` | changes of topology, a thousand each |
-| `checkpoint-000000001024-….npz` | all that the next step depends on, after so many steps |
+| `checkpoint-000000001024-….npz` | all that the next step depends on, after that many steps |
 | `committed.json` | the marker: how many steps and switches count, written last |
 
 Every file is written all or nothing (`zwang.files`). Of what is rewritten, the beginning that an
@@ -33,9 +33,9 @@ from zwang.simulation.results.formats import FORMATS
 from zwang.simulation.results.stored import PARAMETER, SCALES, STEP_VARIABLES, TIMES
 
 MARKER, MANIFEST, START, STORE = "committed.json", "run.json", "start.npz", "run.zarr"
-MOST_ROWS, MOST_BYTES = 4096, 2**22
+ROWS_OF_A_CHUNK, BYTES_OF_A_CHUNK = 4096, 2**22
 """Rows and bytes of a chunk of an array; the last chunk is written anew whenever it has grown."""
-TURNS = 1000
+TURNS_OF_A_FILE = 1000
 """Changes of topology in a file."""
 
 
@@ -195,7 +195,7 @@ class GrowingRun:
         """Changes of topology that count."""
         marker = self.marker
         count, found = 0 if marker is None else marker.turns, []
-        for i in range(-(-count // TURNS)):
+        for i in range(-(-count // TURNS_OF_A_FILE)):
             found += json.loads(read_text(self._turns_file(i), "result_size"))
         return [switched(x) for x in found[:count]]
 
@@ -205,10 +205,10 @@ class GrowingRun:
     def _write_turns(self, first: int, turns: Sequence[Switched]) -> None:
         added = [dataclasses.asdict(x) for x in turns]
         while added:
-            index, kept = divmod(first, TURNS)
+            index, kept = divmod(first, TURNS_OF_A_FILE)
             file = self._turns_file(index)
             earlier = json.loads(read_text(file, "result_size"))[:kept] if kept else []
-            taken, added = added[: TURNS - kept], added[TURNS - kept :]
+            taken, added = added[: TURNS_OF_A_FILE - kept], added[TURNS_OF_A_FILE - kept :]
             write_text(file, json.dumps(earlier + taken, ensure_ascii=False))
             first += len(taken)
 
@@ -217,7 +217,7 @@ class GrowingRun:
         if not len(rows.t):
             return
         columns = {name: np.asarray(getattr(rows, name)) for name in STEP_VARIABLES}
-        chunk = int(np.clip(MOST_BYTES // (8 * rows.y.shape[1]), 64, MOST_ROWS))
+        chunk = int(np.clip(BYTES_OF_A_CHUNK // (8 * rows.y.shape[1]), 64, ROWS_OF_A_CHUNK))
         begun = first - first % chunk
         if self._last_chunk is None:
             known = self.rows(begun, first) if begun < first else rows.first(0)

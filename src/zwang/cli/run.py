@@ -92,10 +92,8 @@ def command(
     Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted
     (likewise).
     """
-    if resume is not None:
+    if model is None or resume is not None:
         return resumed(ctx, resume, model)
-    if model is None:
-        raise UserError("missing argument 'MODEL'; or give --resume DIR.")
     given = assignments(set_ or [])
     locate(model)
     wall = WallTime(ctx.obj["started"])
@@ -126,16 +124,11 @@ def command(
             **target.options,
             **{name: value for name, value in asked.items() if value is not None},
         }
-        if "duration" not in options:
-            raise UserError(
-                f"{target.name} does not say how long to run: give --duration S, or define "
-                "duration in the file."
-            )
+        _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
         folder = made_folder(_folder(out, target.name))
-        if stream:
-            remember(folder, ctx.obj["words"])
-        run = _simulated(target, options, bar, wall, interruption, folder if stream else None)
+        kept = remember(folder, ctx.obj["words"]) if stream else None
+        run = _simulated(target, options, bar, wall, interruption, kept)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
         summary = _save(run, target, folder, bar, wall, warnings)
@@ -153,6 +146,14 @@ def command(
     if interrupted or run.result.name == "INTERRUPTED":
         return INTERRUPTED
     return RUN_FAILED if run.result.is_failure else 0
+
+
+def _require_duration(target: Target, options: dict[str, Any]) -> None:
+    if "duration" not in options:
+        raise UserError(
+            f"{target.name} does not say how long to run: give --duration S, or define "
+            "duration in the file."
+        )
 
 
 def _stopped(run, summary, name: str, folder: Path) -> str:

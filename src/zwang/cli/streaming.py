@@ -16,24 +16,27 @@ COMMAND = "command.json"
 """Words of the command line that has begun a run."""
 
 
-def remember(folder: Path, words: list[str]) -> None:
-    """Note the command line of a run in its folder, unless it has been noted."""
+def remember(folder: Path, words: list[str]) -> Path:
+    """Note the command line of a run in its folder, where it has not been noted; the folder."""
     if not is_file(folder / COMMAND):
         write_text(folder / COMMAND, json.dumps({"words": words}))
+    return folder
 
 
-def resumed(ctx: typer.Context, folder: Path, model: str | None) -> int:
+def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
     """Give the command line again that has begun the run in a folder.
 
     Args:
         ctx: of the command that asks for it.
-        folder: where the run is.
+        folder: where the run is; None if it was not said.
         model: MODEL, which a Python file has to be named as: a folder must not decide alone which
             code is executed.
 
     Raises:
         UserError: if the folder holds no such run, or a Python file is not named.
     """
+    if folder is None:
+        raise UserError("missing argument 'MODEL'; or give --resume DIR.")
     if not is_file(folder / COMMAND):
         raise UserError(
             f"{shown_path(folder)} holds no run that was begun by zwang run --stream; one that was "

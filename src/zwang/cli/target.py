@@ -41,6 +41,7 @@ class Target:
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
         warnings: what its file has and the model has not, a sentence each.
+        start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Target:
     scene: Any = None
     reactions: Callable | None = None
     warnings: tuple[str, ...] = ()
+    start: Callable | None = None
 
 
 def locate(model: str) -> Path | None:

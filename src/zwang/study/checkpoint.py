@@ -19,7 +19,7 @@ import numpy as np
 
 from zwang.algebra.pseudoinverse import CompleteOrthogonal
 from zwang.archive.growing import switched
-from zwang.dynamics.model import augmented
+from zwang.dynamics.motion import augmented
 from zwang.simulation.driver import RECENT, RECENT_TURNS, RunDriver
 from zwang.simulation.results import Steps
 from zwang.simulation.results.stored import (
@@ -31,7 +31,7 @@ from zwang.simulation.results.stored import (
 from zwang.stepping.step_loop import Progress
 
 STATE, LAST, ABOUT = "state", "last", "about"
-PARTS = 2
+LOOKED_BACK = 2
 """Last parts of a run that are looked back at: a chunk, and the state after a switch."""
 
 
@@ -41,7 +41,7 @@ def state_of(driver: RunDriver, here: Progress, done: int) -> dict[str, np.ndarr
     found = {f"{STATE}{name}": x for name, x in leaves_by_name(here)}
     scales = dynamics.scales, driver.flow.target
     found |= {f"{SCALES}{name}": x for name, x in leaves_by_name(scales)}
-    for i, part in enumerate(driver.parts[-PARTS:]):
+    for i, part in enumerate(driver.parts[-LOOKED_BACK:]):
         rows = slice(max(len(part.t) - RECENT - 1, 0), None)
         for name in STEP_VARIABLES:
             found[f"{LAST}{i}.{name}"] = np.asarray(getattr(part, name))[rows]
@@ -75,7 +75,7 @@ def restore(
     driver.flow = eqx.tree_at(where, flow, scales)
     driver.parts = [
         Steps(**{name: checkpoint[f"{LAST}{i}.{name}"] for name in STEP_VARIABLES})
-        for i in range(PARTS)
+        for i in range(LOOKED_BACK)
         if f"{LAST}{i}.t" in checkpoint
     ]
     driver.changes = list(about["changes"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.archive.growing import MOST_ROWS, GrowingRun
+from zwang.archive.growing import ROWS_OF_A_CHUNK, GrowingRun
 from zwang.errors import OutputError, Result
 from zwang.files.reading import shown_path
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
@@ -17,7 +17,7 @@ from zwang.simulation.engine import Execution
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
 from zwang.stepping.step_loop import Progress
-from zwang.study.checkpoint import PARTS, restore, state_of
+from zwang.study.checkpoint import LOOKED_BACK, restore, state_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RunKeeper:
     def settle(self, driver: RunDriver, here: Progress, done: int) -> None:
         self._note(driver, here, done)
         waiting = driver.dropped + _count(driver.parts) - self._steps
-        if waiting >= MOST_ROWS or time.perf_counter() >= self._committed_at + self.every:
+        if waiting >= ROWS_OF_A_CHUNK or time.perf_counter() >= self._committed_at + self.every:
             self._commit()
 
     def end(self, driver: RunDriver, here: Progress, result: Result) -> Progress:
@@ -139,7 +139,7 @@ class RunKeeper:
             lambda: self.store.commit(self.marker, added, turns, state, result, stopped_by)
         )
         self.computed += len(added.t)
-        driver.parts = driver.parts[-PARTS:]
+        driver.parts = driver.parts[-LOOKED_BACK:]
         driver.dropped = self._steps - _count(driver.parts)
         driver.turned = driver.turned[-RECENT_TURNS:]
         self._turns_dropped = self.marker.turns - len(driver.turned)

@@ -44,12 +44,12 @@ from zwang.study.content import content_digest
 from zwang.study.keeper import RunKeeper
 
 EVERY = 10.0
-"""Seconds between two commits unless given: what a kill may cost."""
+"""Default number of seconds between two commits: what a kill may cost."""
 FUNCTIONS = ("loop", "stop", "switches")
 """Options that contain functions, which a folder cannot hold."""
 OURS = ("throw", "keeper", "progress")
 """Options of `zw.simulate` that a long run decides by itself."""
-BLOCK = 4096
+ROWS_READ = 4096
 """Steps that are read at a time."""
 
 
@@ -95,8 +95,8 @@ class LongRun:
         memory.
         """
         nq = self.model.system.nq
-        for first in range(0, len(self), BLOCK):
-            rows = self._store.rows(first, first + BLOCK)
+        for first in range(0, len(self), ROWS_READ):
+            rows = self._store.rows(first, first + ROWS_READ)
             at = rows.sample >= 0
             yield rows.t[at], rows.y[at, :nq], rows.y[at, nq:]
 
