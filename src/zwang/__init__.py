@@ -56,6 +56,7 @@ _HOME = {
     "fit": "simulation.fit",
     "Fit": "simulation.fit",
     "load": "archive",
+    "cite": "output.citations",
     "sweep": "study.sweep",
     "long_run": "study.long_run",
     "resume": "study.long_run",
@@ -126,6 +127,8 @@ _HOME = {
     "fmu": "codegen.fmu",
     "stablehlo": "codegen.stablehlo",
     "derive": "symbolic",
+    "Plant": "learning.plant",
+    "environment": "learning.environment",
     "Robot": "robots",
     "robot": "robots",
     "keep_programs": "compile",
@@ -240,8 +243,11 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.hierarchy import Module as Module
     from zwang.hierarchy import enforce as enforce
     from zwang.hierarchy import impose as impose
+    from zwang.learning.environment import environment as environment
+    from zwang.learning.plant import Plant as Plant
     from zwang.mechanism import AssemblyError as AssemblyError
     from zwang.mechanism import Mechanism as Mechanism
+    from zwang.output.citations import cite as cite
     from zwang.robots import Robot as Robot
     from zwang.robots import read as robot  # noqa: F401
     from zwang.scene import Scene as Scene
