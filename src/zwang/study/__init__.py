@@ -12,7 +12,8 @@
 | `result.py` | `Sweep`: the table, failures, rates, indices, worst cases |
 | `report.py` | the page of a study |
 | `long_run.py` | `long_run`, `resume`: a run that outlives its process |
-| `keeper.py`, `checkpoint.py` | what keeps its steps while it goes on; all that the next step depends on |
+| `keeper.py` | what keeps its steps while it goes on |
+| `checkpoint.py` | all that its next step depends on |
 """
 
 from zwang.study.result import Sweep as Sweep

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -219,7 +218,12 @@ class Plan:
         return self._part(cases, batch, at, sentences, further)
 
     def _part(
-        self, cases, batch: Batch | None, made: np.ndarray, sentences, further=MappingProxyType({})
+        self,
+        cases,
+        batch: Batch | None,
+        made: np.ndarray,
+        sentences,
+        further: Mapping[str, Any] | None = None,
     ) -> Part:
         """The table of some cases; `made` says which of them the batch holds, in order; `further`
         columns come after the outputs.
@@ -243,7 +247,7 @@ class Plan:
             ended = np.array([not x.is_failure for x in codes])
             for x in self.outputs if ended.any() else ():
                 numbers[x.name][made[ended]] = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
-        columns |= {**numbers, **further, "result": result, "sentence": text}
+        columns |= {**numbers, **(further or {}), "result": result, "sentence": text}
         columns |= {"steps": steps, "violation": violation}
         kept = batch if self.trajectories and batch is not None else None
         motions = None if kept is None else (made, kept.q[: len(made)], kept.v[: len(made)])
