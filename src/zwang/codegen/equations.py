@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import instance
 from zwang.codegen.expression import Graph, Node
 from zwang.codegen.interpreter import expressions
@@ -141,8 +142,11 @@ def equations(model: Model) -> Equations:
             system.move(q, w, t, p),
             constraints.position_residual(q, t, p),
         ),
-        p, q, w, time,
-    )  # fmt: skip
+        p,
+        q,
+        w,
+        time,
+    )
     F, rate, psi, A, b = trace(
         lambda p, q, v, t: (
             jnp.asarray(system.force(q, v, t, p)),
@@ -151,18 +155,40 @@ def equations(model: Model) -> Equations:
             constraints.matrix(q, v, t, p),
             constraints.rhs(q, v, t, p),
         ),
-        p, q, v, time,
-    )  # fmt: skip
+        p,
+        q,
+        v,
+        time,
+    )
     ideal, nonideal = _nonideal(trace, p, q, v, time)
     potential = None
     if system.potential is not None:
-        value = lambda p, q, t: jnp.asarray(system.potential(q, t, p))  # type: ignore
+        energy = system.potential
+        value = lambda p, q, t: jnp.asarray(energy(q, t, p))
         potential = trace(value, p, q, time).item()
     return Equations(
-        model, graph, q, v, w, p, t, tuple(zip(names, _values(leaves), strict=True)),
-        M, F, rate, N, moved, phi, psi, A, b, ideal, nonideal, potential,
+        model,
+        graph,
+        q,
+        v,
+        w,
+        p,
+        t,
+        tuple(zip(names, _values(leaves), strict=True)),
+        M,
+        F,
+        rate,
+        N,
+        moved,
+        phi,
+        psi,
+        A,
+        b,
+        ideal,
+        nonideal,
+        potential,
         _servo(trace, p, q, v, time),
-    )  # fmt: skip
+    )
 
 
 class _Trace:
@@ -291,8 +317,7 @@ def _servo(trace: _Trace, p, q, v, t) -> ServoEquations | None:
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."
         )
-    dynamics = model.passive.dynamics(pseudoinverse=None)
-    dynamics = dataclasses.replace(dynamics, structure=None) if dynamics.structure else dynamics
+    dynamics = model.passive.dynamics(pseudoinverse=Proximal())  # dense, as its rows are traced
 
     def rows(p, q, v, t):
         controller = Controller(dataclasses.replace(dynamics, p=p), servo)

@@ -38,9 +38,13 @@ ELEMENTWISE: dict[str, str] = {
 }
 SAME = ("optimization_barrier", "copy", "copy_p", "reduce_precision", "stop_gradient")
 KNOWN = {
-    "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-    "and": np.logical_and, "or": np.logical_or,
-}  # fmt: skip
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
 """Reductions of arrays of numbers."""
 BODIES = ("jaxpr", "call_jaxpr", "call", "fun_jaxpr")
 """Parameters under which an operation carries the program that it stands for."""
@@ -110,6 +114,7 @@ class Interpreter:
         for key in BODIES:
             if hasattr(params.get(key), "eqns") or hasattr(params.get(key), "jaxpr"):
                 return self.body(params[key], given)
+        # what acts on numbers alone may be anything that JAX can carry out
         if not any(map(is_symbolic, given)):
             out = equation.primitive.bind(*given, **params)
             return list(map(np.asarray, out if equation.primitive.multiple_results else [out]))

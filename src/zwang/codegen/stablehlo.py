@@ -55,7 +55,7 @@ def stablehlo(
     Args:
         model: the model; p is its tree of parameters.
         batch: number of states that are evaluated together, the first axis of q, v and t; one
-            state without that axis unless given.
+            state without that axis by default.
         platforms: of "cpu", "cuda", "rocm" and "tpu".
 
     Raises:
@@ -77,6 +77,7 @@ def stablehlo(
     lead = () if batch is None else (batch,)
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
+    # parameters stay arguments, so that other values need no other module
     made = export.export(jax.jit(of), platforms=chosen)(
         shape(model.system.nq), shape(model.system.nv), shape(), p
     )

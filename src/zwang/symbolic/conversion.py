@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -116,10 +117,10 @@ def namesakes(symbols: Iterable[sp.Symbol]) -> list[sp.Symbol]:
     return [sp.Symbol(s.name, real=True) for s in symbols]
 
 
-def number(x) -> sp.Expr:
+def number(x) -> Any:
     """A number, as a fraction where it was written with few digits: 0.1 is 1/10."""
     if isinstance(x, (bool, np.bool_)):
-        return sp.true if x else sp.false  # type: ignore[return-value]
+        return sp.true if x else sp.false
     x = float(x)
     if not math.isfinite(x):
         return sp.nan if math.isnan(x) else sp.oo if x > 0 else -sp.oo
@@ -131,26 +132,55 @@ def number(x) -> sp.Expr:
 
 
 WORDS = {
-    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y, "neg": lambda x: -x, "pow": lambda x, y: x**y,
-    "sin": sp.sin, "cos": sp.cos, "tan": sp.tan, "asin": sp.asin, "acos": sp.acos, "atan": sp.atan,
-    "atan2": sp.atan2, "sinh": sp.sinh, "cosh": sp.cosh, "tanh": sp.tanh, "asinh": sp.asinh,
-    "acosh": sp.acosh, "atanh": sp.atanh, "exp": sp.exp, "log": sp.log, "sqrt": sp.sqrt,
-    "log1p": lambda x: sp.log(1 + x), "expm1": lambda x: sp.exp(x) - 1,
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+    "neg": lambda x: -x,
+    "pow": lambda x, y: x**y,
+    "sin": sp.sin,
+    "cos": sp.cos,
+    "tan": sp.tan,
+    "asin": sp.asin,
+    "acos": sp.acos,
+    "atan": sp.atan,
+    "atan2": sp.atan2,
+    "sinh": sp.sinh,
+    "cosh": sp.cosh,
+    "tanh": sp.tanh,
+    "asinh": sp.asinh,
+    "acosh": sp.acosh,
+    "atanh": sp.atanh,
+    "exp": sp.exp,
+    "log": sp.log,
+    "sqrt": sp.sqrt,
+    "log1p": lambda x: sp.log(1 + x),
+    "expm1": lambda x: sp.exp(x) - 1,
     "cbrt": lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3),
-    "hypot": lambda x, y: sp.sqrt(x**2 + y**2), "abs": sp.Abs, "sign": sp.sign,
-    "floor": sp.floor, "ceil": sp.ceiling, "erf": sp.erf,
+    "hypot": lambda x, y: sp.sqrt(x**2 + y**2),
+    "abs": sp.Abs,
+    "sign": sp.sign,
+    "floor": sp.floor,
+    "ceil": sp.ceiling,
+    "erf": sp.erf,
     "max": lambda x, y: sp.Piecewise((x, sp.Ge(x, y)), (y, True)),
     "min": lambda x, y: sp.Piecewise((x, sp.Le(x, y)), (y, True)),
-    "lt": sp.Lt, "le": sp.Le, "gt": sp.Gt, "ge": sp.Ge, "eq": sp.Eq, "ne": sp.Ne,
-    "and": sp.And, "or": sp.Or, "not": sp.Not,
+    "lt": sp.Lt,
+    "le": sp.Le,
+    "gt": sp.Gt,
+    "ge": sp.Ge,
+    "eq": sp.Eq,
+    "ne": sp.Ne,
+    "and": sp.And,
+    "or": sp.Or,
+    "not": sp.Not,
     "select": lambda c, x, y: sp.Piecewise((x, c), (y, True)),
-}  # fmt: skip
+}
 """Each operation in SymPy's words."""
 
-LARGEST = 2000
+WRITTEN_OUT = 2000
 """Operations of all expressions, written out in full, up to which nothing is abbreviated."""
-SMALL = 8
+SHORT = 8
 """Operations of a part that is written out wherever it is used."""
 
 
@@ -169,11 +199,12 @@ class Converter:
             "c", start=1, exclude=namesakes(inputs.values()), real=True
         )
         nodes = in_order(outputs)
+        # the graph shares what a written formula repeats, so that its size says little
         written: dict[Node, int] = {}
         for node in nodes:
             written[node] = 1 + sum(written.get(x, 0) for x in node.args if isinstance(x, Node))
         total = sum(written.get(x, 0) for x in outputs if isinstance(x, Node))
-        short = total <= LARGEST
+        short = total <= WRITTEN_OUT
         count: dict[Node, int] = {}
         for node in nodes:
             for x in node.args:
@@ -183,7 +214,8 @@ class Converter:
         for node in nodes:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
-            if not short and not node.boolean and size[node] > SMALL and count.get(node, 0) > 1:
+            if not short and not node.boolean and size[node] > SHORT and count.get(node, 0) > 1:
+                # a condition has no symbol: SymPy's are numbers, which Piecewise refuses
                 symbol = next(self._free)
                 self.definitions.append((symbol, expr))
                 expr, size[node] = symbol, 0

@@ -25,7 +25,7 @@ CLOSED = 80
 """Operations of a result, written out in full, up to which it is simplified as one expression."""
 FEW = 6
 """Symbols of an expression up to which long ones are cancelled, too."""
-LARGEST = 40
+MOST_VELOCITIES = 40
 """Velocities or rows up to which a model is derived by symbols."""
 DEPENDENT = 1e-6
 """Rows whose rest is below this part of their length count as dependent."""
@@ -127,7 +127,7 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     Args:
         model: the model.
         q0, v0: a state that the random states lie around, shapes (nq,) and (nv,); ones and zeros
-            unless given.
+            by default.
         states: number of states.
 
     Returns:
@@ -156,10 +156,11 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
 
 def _refuse_large(found: SymbolicEquations) -> None:
     size = max(found.A.rows, found.M.rows)
-    if size > LARGEST:
+    if size > MOST_VELOCITIES:
         raise ModelError(
-            f"{found.model.name} has {size} velocities or rows, expected at most {LARGEST} where "
-            "formulas are printed; zw.c_code writes code for models of any size."
+            f"{found.model.name} has {size} velocities or rows, expected at most "
+            f"{MOST_VELOCITIES} where formulas are "
+            "printed; zw.c_code writes code for models of any size."
         )
 
 
@@ -176,9 +177,11 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
     names = Definitions(found.definitions, latex)
     mass = Mass(found.M, "M", names)
     A, b = found.A.extract(rows, range(found.A.cols)), [found.b[i] for i in rows]
+    # letters say in print which family a definition belongs to
     hold = Rows(A, mass, "zydr", names)
     free = mass.solve(list(found.F), "a")
     acceleration, shares = hold.correct(free, b, "w")
+    # a servo chooses u from what happens without it, and the motion follows from both
     control = None
     if found.servo is not None:
         control, push = _control(found, mass, hold, acceleration, names)
@@ -191,11 +194,17 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
         )
     column = lambda x: sp.Matrix(len(x), 1, list(x))
     result = Derivation(
-        found, tuple(names.items), names.latex,
-        column(acceleration), column(force), column(multipliers),
-        None if control is None else column(control), tuple(rows),
-        tuple(_assumptions(found, hold, rows, given)), first_integrals(found),
-    )  # fmt: skip
+        found,
+        tuple(names.items),
+        names.latex,
+        column(acceleration),
+        column(force),
+        column(multipliers),
+        None if control is None else column(control),
+        tuple(rows),
+        tuple(_assumptions(found, hold, rows, given)),
+        first_integrals(found),
+    )
     return _simplified(result)
 
 
@@ -212,6 +221,7 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
     kept: list[int] = []
     for i in range(m):
+        # a median, as single states may lie next to a loss of rank
         tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
         if np.median(tried[:, -1]) > DEPENDENT and len(kept) < model.system.nv:
             kept.append(i)
@@ -220,8 +230,8 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
 
 def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: Definitions):
     """u of the servo and the force `B u`."""
-    servo, choice = found.servo, found.source.servo.choice  # type: ignore[union-attr]
-    assert servo is not None
+    assert found.servo is not None and found.source.servo is not None
+    servo, choice = found.servo, found.source.servo.choice
     nu, k = servo.B.cols, servo.A.rows
     moved = [mass.solve(list(servo.B.col(j)), "B0", j) for j in range(nu)]
     seen = [hold.tangent(x, "B", j) for j, x in enumerate(moved)]
@@ -232,13 +242,13 @@ def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: D
     weight = Mass(sp.diag(*servo.weight), "W", names)
     if choice == "PaperLeastNorm":
         K = see(moved, "K")
-        blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)  # type: ignore[arg-type]
+        blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)
         for i in range(k):
             row = list(G.row(i))
             through = [x - y for x, y in zip(row, blind.tangent(row, "kt", i), strict=True)]
             G[i, :] = sp.Matrix([names.vector("Gk", through, i)])
     r = [servo.b[i] - _row(servo.A, i, passive) for i in range(k)]
-    reach = Rows(G, weight, ("gz", "gy", "gd", "gr"), names)  # type: ignore[arg-type]
+    reach = Rows(G, weight, ("gz", "gy", "gd", "gr"), names)
     u, _ = reach.correct(list(servo.preferred), r, "u")
     return u, list(servo.B * sp.Matrix(u))
 

@@ -7,7 +7,7 @@ import sympy as sp
 from zwang.arguments import shown
 from zwang.errors import ModelError
 
-LARGEST = 6
+MOST_ROWS = 6
 """Rows and columns up to which a closed form is written."""
 
 
@@ -23,7 +23,7 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
 
     Args:
         A: matrix, shape (m, n).
-        M: mass matrix, shape (n, n); the unit matrix unless given, for the Moore-Penrose inverse.
+        M: mass matrix, shape (n, n); the unit matrix by default, for the Moore-Penrose inverse.
 
     Returns:
         A⊕, shape (n, m), simplified.
@@ -35,9 +35,9 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
         Generalized Inverses, theorem 5.
     """
     A = sp.Matrix(A)
-    if max(A.shape) > LARGEST:
+    if max(A.shape) > MOST_ROWS:
         raise ModelError(
-            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most {LARGEST} rows and "
+            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most {MOST_ROWS} rows and "
             "columns; a number for each symbol and zw.motion take any size."
         )
     M = sp.eye(A.cols) if M is None else sp.Matrix(M)

@@ -13,13 +13,28 @@ CALLS = {
     **{name: name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh")},
     **{name: name for name in ("cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log", "log1p")},
     **{name: name for name in ("expm1", "sqrt", "cbrt", "floor", "ceil", "trunc", "erf", "hypot")},
-    "pow": "pow", "rem": "fmod", "abs": "fabs", "max": "fmax", "min": "fmin", "sign": "SIGN",
-}  # fmt: skip
+    "pow": "pow",
+    "rem": "fmod",
+    "abs": "fabs",
+    "max": "fmax",
+    "min": "fmin",
+    "sign": "SIGN",
+}
 INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "eq": "==", "ne": "!=", "and": "&&", "or": "||",
-}  # fmt: skip
-LONGEST = 90
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "&&",
+    "or": "||",
+}
+LONGEST_OPERAND = 90
 """Characters up to which a value that is used once stays inside the line that uses it."""
 
 
@@ -40,7 +55,8 @@ class Statements:
         count, text, lines = uses(nodes, outputs), {}, []
         for node in nodes:
             written = self._written(node, text)
-            if count[node] > 1 or len(written) > LONGEST:
+            # a compiler keeps a name in a register; a reader is spared long lines
+            if count[node] > 1 or len(written) > LONGEST_OPERAND:
                 name = f"x{len(lines)}"
                 lines.append(f"const {'int' if node.boolean else 'double'} {name} = {written};")
                 written = name

@@ -17,7 +17,7 @@ from zwang.files import write_text
 from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 
-STATES = 8
+DRIVER_STATES = 8
 """States whose values the test driver knows."""
 MOST_FACTORS = 4
 """Powers up to this one are printed as products."""
@@ -91,17 +91,24 @@ def _function(printer: _Printer, name: str, routine: Routine) -> str:
 
 def driver(name: str, routines: list[Routine], given: Samples, expected: dict) -> dict[str, str]:
     """A program that compares the functions with the numeric model, by its file name."""
-    few = slice(0, STATES)
+    few = slice(0, DRIVER_STATES)
     table = lambda kind, rows: (
         f"static const double {kind}[{len(rows)}][{max(1, rows.shape[1])}] = {{\n"
         + ",\n".join("    {" + (", ".join(map(constant, r)) or "0") + "}" for r in rows)
         + "};"
     )
     text = [
-        f'#include "{name}.h"', "", "#include <math.h>", "#include <stdio.h>", "",
-        table("Q", given.q[few]), table("V", given.v[few]), table("P", given.p[few]),
+        f'#include "{name}.h"',
+        "",
+        "#include <math.h>",
+        "#include <stdio.h>",
+        "",
+        table("Q", given.q[few]),
+        table("V", given.v[few]),
+        table("P", given.p[few]),
         table("T", given.t[few, None]),
-        *(table(f"EXPECTED_{r.name}", expected[r.name][few]) for r in routines), "",
+        *(table(f"EXPECTED_{r.name}", expected[r.name][few]) for r in routines),
+        "",
         "static double off(const double *x, const double *y, int n) {",
         "    double size = 0, error = 0;",
         "    for (int i = 0; i < n; i++) {",
@@ -109,11 +116,12 @@ def driver(name: str, routines: list[Routine], given: Samples, expected: dict) -
         "        error = fmax(error, fabs(x[i] - y[i]));",
         "    }",
         "    return error / (size > 1 ? size : 1);",
-        "}", "",
+        "}",
+        "",
         "int main(void) {",
         f"    double worst = 0, out[{max([1, *(len(r.result) for r in routines)])}];",
         f"    for (int i = 0; i < {len(given.q[few])}; i++) {{",
-    ]  # fmt: skip
+    ]
     for r in routines:
         text += [
             f"        {name}_{r.name}(Q[i], V[i], T[i][0], P[i], out);",

@@ -42,6 +42,7 @@ def routines(found: Derivation) -> list[Routine]:
 def _routine(found: Derivation, name: str, result: list[sp.Expr]) -> Routine:
     needed = needed_definitions(found.definitions, result)
     numbered = sp.numbered_symbols("s", exclude=namesakes(found.latex_names), real=True)
+    # definitions and results together, so that both use the same common parts
     shared, short = sp.cse([e for _, e in needed] + result, symbols=numbered, order="none")
     symbols = [s for s, _ in needed]
     lines = _sorted(
@@ -49,9 +50,11 @@ def _routine(found: Derivation, name: str, result: list[sp.Expr]) -> Routine:
     )
     used = set().union(*(e.free_symbols for _, e in lines), *(e.free_symbols for e in short))
     return Routine(
-        name, tuple(_unpacked(found.equations.symbols, used)), tuple(lines),
+        name,
+        tuple(_unpacked(found.equations.symbols, used)),
+        tuple(lines),
         tuple(short[len(needed) :]),
-    )  # fmt: skip
+    )
 
 
 def needed_definitions(definitions, result: Iterable[sp.Expr]) -> list[tuple[sp.Symbol, sp.Expr]]:
