@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.shape import Shape
@@ -100,7 +98,7 @@ def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
 
 def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.jit(jax.vmap(lambda q: m.frames(q).attitude))(run.q))
+    attitude = np.asarray(m.placed(run.q).points.attitude)
     transmitted, made = reactions(m, run), []
     for name in names:
         force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
@@ -120,11 +118,10 @@ def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
     turn about z of theirs.
     """
-    at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
     slides = np.array(slide, bool)
 
     def seen(q):
-        found, bodies = at(np.asarray(q))
+        found, bodies = m.placed(q)
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
         place = np.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
         if m.d == 3:
