@@ -2,6 +2,8 @@
 
 import re
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -158,3 +160,15 @@ def test_words_without_end_are_shown_by_their_ends():
     assert shortened(f"/{word}/{word}.py") == f"/{word}/{word}.py".replace(
         f"{word}.py", shortened(f"{word}.py")
     )
+
+
+def test_numbers_that_are_traced_pass_where_they_may():
+    traced = lambda do, x: jax.make_jaxpr(do)(x)
+    assert traced(lambda x: a.number(x, "x", above=0), 1.0)
+    refused(lambda: traced(lambda x: a.number(x, "x"), np.ones(2)), r"traced with shape \(2,\)")
+    refused(lambda: traced(lambda x: a.number(x, "x"), 1j), "traced with .* complex128")
+    refused(lambda: traced(lambda n: a.count(n, "n"), 1), "n is .*known before compilation")
+    assert traced(lambda x: a.real_array(x, "x"), 1.0)
+    assert traced(lambda x: a.real_array([x, 2.0], "x"), 1.0)
+    refused(lambda: a.real_array(jnp.ones(2) * 1j, "x"), "x is complex")
+    refused(lambda: a.real_array(jnp.ones(2, bool), "x"), "expected numbers")

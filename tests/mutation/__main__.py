@@ -48,7 +48,10 @@ def main() -> int:
     for name, group in groups.items():
         begun = time.monotonic()
         if run(group, None, None, asked.seconds) != SURVIVED:
-            print(f"{name}: the tests fail without a mutant", flush=True)
+            print(
+                f"{name}: without a mutant the tests fail, or take longer than --seconds",
+                flush=True,
+            )
             return 2
         took = time.monotonic() - begun
         drawn, of = sample(group, asked.count // len(groups), f"{asked.seed} {name}")
