@@ -3,7 +3,8 @@ it.
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `sweep.py`, `view.py`, `check.py`, `equilibrium.py`, `modes.py`, `derive.py`, `export.py`, `kinematics.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `listing.py`, `run.py`, `sweep.py`, `view.py`, `check.py`, `equilibrium.py`, `continuation.py`, `linearize.py`, `modes.py`, `kinematics.py`, `driving_torque.py`, `assembly_modes.py`, `branches.py`, `workspace.py`, `design.py`, `derive.py`, `export.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `subject.py` | what analyses of mechanisms work on, ranges of inputs |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -29,17 +30,24 @@ import typer
 
 import zwang
 from zwang.cli import (
+    assembly_modes,
+    branches,
     check,
+    continuation,
     derive,
+    design,
+    driving_torque,
     equilibrium,
     export,
     kinematics,
+    linearize,
     listing,
     modes,
     reproduce,
     run,
     sweep,
     view,
+    workspace,
 )
 from zwang.cli.failure import FAULT, explain
 from zwang.cli.terminal import complain, ready
@@ -55,8 +63,15 @@ COMMANDS = {
     "view": view.command,
     "check": check.command,
     "equilibrium": equilibrium.command,
+    "continuation": continuation.command,
+    "linearize": linearize.command,
     "modes": modes.command,
     "kinematics": kinematics.command,
+    "driving-torque": driving_torque.command,
+    "assembly-modes": assembly_modes.command,
+    "branches": branches.command,
+    "workspace": workspace.command,
+    "design": design.command,
     "derive": derive.command,
     "export": export.command,
     "reproduce": reproduce.command,

@@ -67,7 +67,15 @@ def scene(m: Mechanism) -> Scene:
         traces=m.look.traces,
         forces=lambda run: joint_forces(m, run, tuple(marked)),
         view=m.look.view,
+        up=_up(m.gravity),
     )
+
+
+def _up(gravity: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """The direction against gravity; None where there is none, or it is the usual one."""
+    if gravity is None or not np.any(gravity):
+        return None
+    return tuple(float(-x) for x in gravity)
 
 
 def _outlines(
@@ -100,19 +108,8 @@ def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
 
 def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.jit(jax.vmap(lambda q: m.frames(q).attitude))(run.q))
-    transmitted, made = reactions(m, run), []
-    for name in names:
-        force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
-        if m.d == 2:
-            c, s = np.cos(turned), np.sin(turned)
-            made.append(
-                np.stack(
-                    [c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1
-                )
-            )
-        else:
-            made.append(np.einsum("nij,nj->ni", turned, force))
+    transmitted = reactions(m, run, axes="world")
+    made = [transmitted[name].force for name in names]
     return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
 
 
