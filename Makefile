@@ -73,10 +73,10 @@ fuzz: setup ## random formulas, files, arguments and models; failures: tests/fuz
 	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 \
 		--robots 10000 --arguments 10000
 
-mutation: setup ## change kernel, operators, drift, start and checks at random; fast tests must notice
+mutation: setup ## change what judges answers at random; fast tests must notice
 	$(BIN)/python -m tests.mutation --count 300 --seed 1
 
-audit: setup ## what installed packages need of each other; known weaknesses, which needs the network
+audit: setup ## do packages fit together; known weaknesses of them (network)
 	$(BIN)/python -m pip check
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt pip-audit
 	$(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
