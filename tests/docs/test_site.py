@@ -37,8 +37,9 @@ def test_every_function_of_the_task_index_exists():
 
 def test_every_command_of_the_task_index_exists():
     text = (DOCS / "tasks.md").read_text(encoding="utf-8")
-    for command in set(re.findall(r"`zwang (\w+)", text)):
-        assert (ROOT / "src" / "zwang" / "cli" / f"{command}.py").exists(), command
+    for command in set(re.findall(r"`zwang ([\w-]+)", text)):
+        file = f"{command.replace('-', '_')}.py"
+        assert (ROOT / "src" / "zwang" / "cli" / file).exists(), command
 
 
 @pytest.mark.parametrize(
