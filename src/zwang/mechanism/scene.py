@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.shape import Shape
@@ -117,11 +115,10 @@ def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
     turn about z of theirs.
     """
-    at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
     slides = np.array(slide, bool)
 
     def seen(q):
-        found, bodies = at(np.asarray(q))
+        found, bodies = m.placed(q)
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
         place = np.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
         if m.d == 3:

@@ -8,10 +8,11 @@ import base64
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from zwang.bodies.shape import MESHES, Shape
+from zwang.compile.blocks import mapped
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.files import read_bytes
 from zwang.scene import Mark, Scene
@@ -135,6 +136,10 @@ def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
     return np.concatenate([_turned(turn, poses[..., :3]), scalar, vector], axis=-1)
 
 
+def _rate(system: System, p, q, v, t):
+    return system.rate(q, v, t, p)
+
+
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye
     cannot tell from exact.
@@ -145,7 +150,7 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    rates = np.asarray(jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, p)))(q, v, t))
+    rates = np.asarray(mapped(_rate, (system, p), q, v, t))
     made = np.empty((len(times), nq))
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
         within = times >= t[piece[0]]
