@@ -27,7 +27,7 @@ THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
 .PHONY: help setup debian-packages run test test-slow test-robots fuzz check bench bench-all docs
-.PHONY: pictures three clean
+.PHONY: wheel pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,16 @@ $(MATHJAX):
 	cp "$$fetched/package/LICENSE" $(@D)/LICENSE; \
 	cp "$$fetched/package/es5/tex-svg-full.js" $@
 
+wheel: setup ## build a wheel, and run it in an empty environment that has no compiler
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@empty=$$(mktemp -d); trap 'rm -rf "$$empty"' EXIT; \
+	$(PYTHON) -m venv "$$empty/venv"; \
+	"$$empty/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
+		-c constraints.txt dist/zwang-*.whl; \
+	cd "$$empty"; PATH="$$empty/venv/bin" zwang run four-bar --duration 1 --out out --quiet; \
+	test -s out/report.html && test -s out/view.html && echo "the wheel runs by itself"
+
 pictures: setup ## draw every mechanism of the gallery into docs/_static/mechanisms
 	$(BIN)/python docs/pictures.py
 
@@ -122,6 +132,6 @@ three: ## bundle three.js anew after a change of its version or of three.entry.j
 	cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
 
 clean: ## remove builds, caches and results, but not .venv
-	rm -rf build dist docs/_build docs/jupyter_execute results .cache .hypothesis
+	rm -rf build dist docs/_build docs/gallery docs/joints.md docs/jupyter_execute results .cache .hypothesis
 	rm -rf .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,105 +3,60 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from zwang.cli.failure import UserError
+from zwang.cli.failure import RUN_FAILED, UserError
 from zwang.cli.progress import Bar
+from zwang.cli.sweep_options import (
+    Case,
+    Cluster,
+    Duration,
+    Model,
+    Out,
+    Output,
+    Over,
+    Part,
+    Quiet,
+    Rtol,
+    Sample,
+    Samples,
+    Seed,
+    SetValues,
+    StartTolerance,
+    Trajectories,
+    Workers,
+)
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
 
-CLUSTER = "Workers"
 INTERRUPTED = 130
 
 
 def command(
     ctx: typer.Context,
-    model: Annotated[
-        str,
-        typer.Argument(metavar="MODEL", help="As in [bold]zwang run[/]."),
-    ],
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--over",
-            metavar="NAME=RANGE",
-            help="What is varied: 0.5:2:40, log:0.1:10:50 or 1,2,3; repeat for more.",
-        ),
-    ] = None,
-    sample: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND",
-            help="grid, sobol:4096, draws:1000, or sobol-indices:512 for Sobol indices.",
-        ),
-    ] = "grid",
-    seed: Annotated[int, typer.Option(help="Of sobol and draws.", min=0, metavar="N")] = 0,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--output",
-            metavar="NAME",
-            help="What is kept: x.max, x.rate.final, with final, max, min, mean, rms or range; "
-            "repeat for more. Default: every coordinate's last value.",
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter of all cases."),
-    ] = None,
-    duration: Annotated[
-        float | None,
-        typer.Option(help="Length of each run \\[s]. Default: the model's own.", metavar="S"),
-    ] = None,
-    rtol: Annotated[
-        float | None, typer.Option(help="Relative error of one step.", metavar="R")
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(help="Instants that outputs are taken over.", min=2, metavar="N")
-    ] = 201,
-    start_tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest relative violation of a start that is projected away; inf moves every "
-            "start.",
-            metavar="X",
-        ),
-    ] = None,
-    part: Annotated[
-        int | None,
-        typer.Option(help="Cases of a part, which is kept when it is finished.", min=1),
-    ] = None,
-    trajectories: Annotated[
-        bool, typer.Option("--trajectories", help="Keep the motions, too.")
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Workers of one thread on this computer, in place of this process.",
-            min=1,
-            metavar="N",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a dask.distributed scheduler.",
-            metavar="ADDRESS",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the parts. Default: results/MODEL-sweep.", metavar="DIR"),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")
-    ] = False,
+    model: Model,
+    over: Over = None,
+    sample: Sample = "grid",
+    seed: Seed = 0,
+    output: Output = None,
+    set_: SetValues = None,
+    duration: Duration = None,
+    rtol: Rtol = None,
+    samples: Samples = 201,
+    start_tolerance: StartTolerance = None,
+    part: Part = None,
+    case: Case = None,
+    trajectories: Trajectories = False,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    out: Out = None,
+    quiet: Quiet = False,
 ) -> int:
     """Run a model for many values of its parameters, and write a table and a report.
 
@@ -126,11 +81,7 @@ def command(
         warnings = [start_jax(task=f"sweep {model}")]
         target = load_target(model, given)
         folder = made_folder(_folder(out, target.name))
-        options: dict[str, Any] = {"rtol": target.options.get("rtol", 1e-8)}
-        for name in ("switches", "stop"):
-            if target.options.get(name):
-                options[name] = target.options[name]
-        options |= {n: x for n, x in (("rtol", rtol), ("start_tolerance", start_tolerance)) if x}
+        options = _options(target, rtol=rtol, start_tolerance=start_tolerance)
         length = duration if duration is not None else target.options.get("duration")
         if length is None:
             raise UserError(f"{target.name} does not say how long to run: give --duration S.")
@@ -162,6 +113,10 @@ def command(
                 "them."
             )
             return INTERRUPTED
+        study.again = _again(ctx.obj["words"])
+        if case is not None:
+            bar.says(f"running case {case}")
+            return _one_case(study, case, target, folder, quiet)
         study.save(folder / "cases.csv")
         study.report(folder / "report.html")
     for warning in filter(None, [*warnings, *target.warnings]):
@@ -172,6 +127,37 @@ def command(
     return 0
 
 
+def _options(target: Target, **given) -> dict[str, Any]:
+    """Options of the study: those of the model, and those of the command line."""
+    options: dict[str, Any] = {"rtol": target.options.get("rtol", 1e-8)}
+    brought = {name: target.options.get(name) for name in ("switches", "stop", "loop")}
+    return options | {name: x for name, x in {**brought, **given}.items() if x}
+
+
+def _again(words: Sequence[str]) -> str:
+    """The command line of the study, without a case."""
+    kept = list(words)
+    if "--case" in kept:
+        del kept[kept.index("--case") : kept.index("--case") + 2]
+    return shlex.join(["zwang", *(x for x in kept if not x.startswith("--case="))])
+
+
+def _one_case(study, case: int, target: Target, folder: Path, quiet: bool) -> int:
+    """Run one case, and write what `zwang run` writes."""
+    run = study.run(case)
+    run.attrs["command"] = study.command(case)
+    below = made_folder(folder / f"case-{case:06d}")
+    written = [run.save(below / "run.nc")]
+    parts = {"description": target.description, "figures": target.figures}
+    written.append(run.report(below / "report.html", **parts))
+    if target.scene is not None:
+        written.append(run.view(below / "view.html", scene=target.scene, **parts))
+    if not quiet:
+        values = ", ".join(f"{n} = {x:.6g}" for n, x in study.plan.case(case).items())
+        say(f"{values}\n{run}\n\nwritten: {', '.join(map(str, written))}")
+    return RUN_FAILED if run.result.is_failure else 0
+
+
 def _start(model: str, target: Target, given: dict[str, str], varied: list[str]):
     """The start of a case, and the names that only it reads: settings that a model is built with.
 
@@ -180,7 +166,8 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
     from zwang.errors import ModelError
     from zwang.simulation.parameter_names import place_of, written
 
-    inputs = []
+    inputs, read = [], []
+    reads = target.start is not None or callable(target.options.get("loop"))
     for name in varied:
         try:
             place_of(target.model, name)
@@ -189,14 +176,16 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
             # a setting that is a parameter, too: the start may depend on it
             inputs.append(name)
         except ModelError:
-            if name not in target.settings:
+            if name not in target.settings and not reads:
                 raise
-            inputs.append(name)
+            (inputs if name in target.settings else read).append(name)
+    if target.start is not None:
+        return target.start, tuple(read)
     if not inputs:
         if target.params:
             params = dict(target.params)
-            return (lambda values: (target.q0, target.v0, params)), ()
-        return (target.q0, target.v0), ()
+            return (lambda values: (target.q0, target.v0, params)), tuple(read)
+        return (target.q0, target.v0), tuple(read)
     keys = _leaf_names(target.model)
 
     def start(values: dict[str, Any]):
@@ -205,7 +194,7 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
         params = written(built.model, built.params) if built.params else built.model.params
         return built.q0, built.v0, {name: _read(params, name) for name in keys}
 
-    return start, tuple(inputs)
+    return start, (*inputs, *read)
 
 
 def _leaf_names(model) -> list[str]:
