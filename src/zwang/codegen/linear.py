@@ -16,7 +16,7 @@ from zwang.codegen.equations import identifier
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_text
 
-AGREES = 1e-14
+LINEAR_AGREES = 1e-14
 """Largest relative difference between a printed program and the matrices, which it repeats."""
 LETTERS = "ABCD"
 
@@ -102,13 +102,31 @@ def _python(system: Linear, name: str) -> str:
         f"{letter} = numpy.array({values.tolist()!r}, float).reshape{values.shape}"
         for letter, values in _matrices(system).items()
     ]
-    return "\n".join([
-        f'"""{name}: x\' = A x + B u, y = C x + D u.', "", *_legend(system), '"""', "",
-        "import numpy", "", *rows, "", "",
-        "def scipy_system():", "    import scipy.signal", "",
-        "    return scipy.signal.StateSpace(A, B, C, D)", "", "",
-        "def control_system():", "    import control", "", "    return control.ss(A, B, C, D)", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'"""{name}: x\' = A x + B u, y = C x + D u.',
+            "",
+            *_legend(system),
+            '"""',
+            "",
+            "import numpy",
+            "",
+            *rows,
+            "",
+            "",
+            "def scipy_system():",
+            "    import scipy.signal",
+            "",
+            "    return scipy.signal.StateSpace(A, B, C, D)",
+            "",
+            "",
+            "def control_system():",
+            "    import control",
+            "",
+            "    return control.ss(A, B, C, D)",
+            "",
+        ]
+    )
 
 
 def _octave(system: Linear, name: str) -> str:
@@ -157,10 +175,10 @@ def _compare(system: Linear, name: str, sources: dict[str, str]) -> None:
     for function, (left, right) in (("rate", "AB"), ("output", "CD")):
         given = [(x, found[left]), (u, found[right])]
         parts = [k[: M.shape[1]] * M for k, M in given]
-        size = sum(np.abs(part).sum(axis=1) for part in parts)
-        expected = sum(part.sum(axis=1) for part in parts)
+        terms = np.hstack(parts)
+        size, expected = np.abs(terms).sum(axis=1), terms.sum(axis=1)
         values = _called(sources, name, function, x, u, len(expected))
-        if not np.all(np.abs(values - expected) <= AGREES * np.maximum(size, 1e-300)):
+        if not np.all(np.abs(values - expected) <= LINEAR_AGREES * np.maximum(size, 1e-300)):
             raise ModelError(f"{name}.c: {name}_{function} differs from the linear system.")
 
 
