@@ -26,8 +26,8 @@ VIEWER := src/zwang/output/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
-.PHONY: help setup debian-packages run test test-slow test-robots fuzz check bench bench-all docs
-.PHONY: wheel pictures three clean
+.PHONY: help setup debian-packages run test test-slow test-robots fuzz mutation audit check bench
+.PHONY: bench-all docs wheel pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,14 @@ test-robots: setup ## the tests on real robots; installs 0.9 GB
 fuzz: setup ## random formulas, files, arguments and models; failures: tests/fuzz/seeds.txt
 	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 \
 		--robots 10000 --arguments 10000
+
+mutation: setup ## change what judges answers at random; fast tests must notice
+	$(BIN)/python -m tests.mutation --count 300 --seed 1
+
+audit: setup ## do packages fit together; known weaknesses of them (network)
+	$(BIN)/python -m pip check
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt pip-audit
+	$(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
 
 check: setup ## style, types, layers
 	$(BIN)/ruff check .

@@ -30,7 +30,11 @@ def test_a_velocity_finds_its_branch_and_a_branch_its_start(parallelogram):
         assert parallelogram.taken(start.v)[0] == i
         assert abs(0.5 * start.v @ (np.array([1.0, 0.5, 2.0]) * start.v) - 2.0) < 1e-12
     assert "2 branches" in str(parallelogram)
-    parallelogram.plot().figure()
+    picture = parallelogram.plot()
+    picture.figure()
+    # two lines that differ, in two velocities that tell them apart
+    slopes = [np.arctan2(line.y[1], line.x[1]) % np.pi for line in picture.panels[0].curves]
+    assert abs(np.sin(slopes[0] - slopes[1])) > 0.5
 
 
 def test_a_regular_configuration_has_one_branch():

@@ -16,6 +16,7 @@ Mech. Mach. Theory 46, 1251-1264.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +31,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import PlacementError, consistent_state
 from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
@@ -42,6 +44,8 @@ STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
 MOST = 64
 """Number of tangents above which they are taken for a continuum."""
+MOST_COMPARED = 60
+"""Velocities among which a picture looks for two that tell branches apart."""
 TRIED = 0.02
 """Distance along a tangent at which it is tried [1 m or rad of a typical coordinate]."""
 
@@ -117,9 +121,14 @@ class Branches:
         v = np.sqrt(2 * energy) * self.branches[i].tangent * (-1 if backward else 1)
         return self.model.state(self.q, v, self.t)
 
-    def plot(self, x: int = 0, y: int = 1) -> Picture:
-        """Tangents as lines through the configuration, in two velocities given by index."""
-        names = self.model.system.velocities
+    def plot(self, x: int | None = None, y: int | None = None) -> Picture:
+        """Tangents as lines through the configuration, in two velocities given by index; by default
+        in those in which they differ most.
+        """
+        system = self.model.system
+        x, y = self._apart() if x is None or y is None else (x, y)
+        unit = lambda i: system.velocity_units[i] or MODEL_UNITS
+        names = [f"{name} [{unit(i)}]" for i, name in enumerate(system.velocities)]
         lines = [
             Line(
                 np.array([-1.0, 1.0]) * b.tangent[x],
@@ -130,6 +139,26 @@ class Branches:
         ]
         title = f"{self.model.name}: branches"
         return Picture([Panel(lines, names[y])], names[x], title, height=3.5, equal=True)
+
+    def _apart(self) -> tuple[int, int]:
+        """Two velocities in which the smallest angle between two tangents is largest."""
+        nv, best = self.model.system.nv, (-1.0, 0, min(1, self.model.system.nv - 1))
+        tangents = np.array([b.tangent for b in self.branches]).reshape(-1, nv)
+        # lengths beside angles have no common scale: each kind by its own size
+        moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > 1e-6]
+        for i, j in itertools.combinations(moving[:MOST_COMPARED], 2):
+            if self.model.system.velocity_units[i] != self.model.system.velocity_units[j]:
+                continue
+            flat = tangents[:, [i, j]]
+            size = np.linalg.norm(flat, axis=1)
+            if np.min(size) < 1e-6:
+                continue
+            unit = flat / size[:, None]
+            across = np.outer(unit[:, 0], unit[:, 1])
+            cross = np.abs(across - across.T)  # sines of the angles between them
+            least = float(np.min(cross + np.eye(len(unit)) * 2, initial=2.0))
+            best = max(best, (least, i, j))
+        return best[1], best[2]
 
     def __str__(self) -> str:
         names = self.model.system.velocities
