@@ -306,7 +306,7 @@ def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: S
     yield "M is positive definite."
     if m:
         yield f"A has rank {len(rows)} of {m} rows: " + (
-            "every d_i below differs from zero."
+            "no denominator below vanishes."
             if len(rows) == m
             else f"rows {', '.join(str(i + 1) for i in rows)} are independent, and the others "
             "follow from them wherever the constraints hold."
