@@ -313,3 +313,30 @@ def test_redundant_constraints_run_like_independent_ones():
         len(run.steps.t) - len(swing.steps.t)
     ) <= 0.1 * len(swing.steps.t)
     assert set(np.unique(run.dataset["constraint_rank"].values)) == {1}
+
+
+DRIVES = {
+    "a jump": (lambda q, t, p: q[0] - jnp.where(t > 1.0, 5.0, 0.0), 0.0, 1.0),
+    "a small jump in fast motion": (
+        lambda q, t, p: q[0] - jnp.sin(3 * t) - jnp.where(t > 1.0, 0.01, 0.0),
+        3.0,
+        1.0,
+    ),
+    "a pole": (lambda q, t, p: q[0] - 1 / (t - 1.0001) - 1 / 1.0001, -1 / 1.0001**2, 1.0001),
+}
+
+
+@pytest.mark.parametrize("name", DRIVES)
+def test_a_drive_that_jumps_ends_the_run_there(name):
+    """No shorter step makes a jump smaller; a projection would carry the body across it."""
+    phi, speed, instant = DRIVES[name]
+    free = zw.System(
+        nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=lambda q, v, t, p: jnp.zeros(2)
+    )
+    model = zw.Model(free, [zw.Holonomic(phi, name="drive")])
+    start, options = (np.zeros(2), np.array([speed, 0.0])), {"rtol": 1e-8}
+    with pytest.raises(zw.SimulationError, match="drive") as stopped:
+        zw.simulate(model, *start, duration=2.0, **options)
+    assert abs(stopped.value.run.steps.t[-1] - instant) < 1e-6
+    found = zw.trajectory(model, *start, np.linspace(0.0, 2.0, 9), **options)
+    assert int(found.result) == zw.Result.NOT_CONVERGED and abs(float(found.end.t) - instant) < 1e-6

@@ -203,6 +203,11 @@ class HostVectorField:
     def _sampled(self) -> HostSampler:
         return HostSampler(self.flow)
 
+    def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and v."""
+        nq = self.flow.dynamics.system.nq
+        return y[:nq], y[nq:]
+
     def state(self, t, y: np.ndarray) -> State:
         """q, v and t."""
         nq = self.flow.dynamics.system.nq

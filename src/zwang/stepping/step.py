@@ -19,6 +19,7 @@ from zwang.stepping.base import AbstractIntegrator, Step
 from zwang.stepping.events import Crossed, EventFunctions, crossed_events
 from zwang.stepping.manifold import Landing, ManifoldFlow
 from zwang.stepping.step_control import (
+    FARTHEST,
     SMALLEST,
     Tolerances,
     acceptable,
@@ -125,7 +126,7 @@ def attempt(
     step = integrator.step(held, p.t, p.y, h, weight)
     landing = held.project_step(t, step.y, without_derivative(step.error))
 
-    judged = _judged(p, step, landing, tolerances)
+    judged = _judged(flow, p, step, landing, tolerances)
     y = without_derivative(landing.y)
     found = crossed_events(events, flow, controller_state, t, y, p.events, p.largest)
     decided = _decided(p, h, judged, found, tolerances)
@@ -171,7 +172,8 @@ class _Judged(NamedTuple):
     Attributes:
         ratio: its error over the one that it may have.
         finite: whether it is finite and its equations were solved.
-        acceptable: whether it is, and what it leaves of φ and ψ is small enough to go on from.
+        acceptable: whether it is, what it leaves of φ and ψ is small enough to go on from, and the
+            projection has moved q no farther than drift explains.
         close: whether its error is small enough; always, for a fixed step.
         contradicted: whether the constraints contradict each other at its start.
     """
@@ -183,14 +185,20 @@ class _Judged(NamedTuple):
     contradicted: Bool[Array, ""]
 
 
-def _judged(p: Progress, step: Step, landing: Landing, tolerances: Tolerances) -> _Judged:
+def _judged(
+    flow: ManifoldFlow, p: Progress, step: Step, landing: Landing, tolerances: Tolerances
+) -> _Judged:
     before, after, error = without_derivative((p.y, landing.y, landing.error))
     ratio = error_ratio(error, before, after, tolerances.rtol, tolerances.atol)
     finite = xp.all(xp.isfinite(after)) & xp.isfinite(ratio) & step.solved & landing.converged
+    # velocities may be moved far: at an impact, and where a row is about to vanish
+    moved = flow.split(after - without_derivative(step.y))[0]
+    allowed = flow.split(tolerances.atol + tolerances.rtol * xp.abs(after))[0]
+    near = xp.all(xp.abs(moved) <= FARTHEST * allowed)
     return _Judged(
         ratio,
         finite,
-        finite & acceptable(landing, tolerances.accept),
+        finite & acceptable(landing, tolerances.accept) & (near | _is_fixed(tolerances)),
         (ratio <= 1) | _is_fixed(tolerances),
         step.residual > tolerances.residual,  # NaN is no contradiction: it is not finite either
     )

@@ -18,6 +18,10 @@ LEAST_SLIP = 1e-9
 """Velocity residual that a step may always leave, relative to the velocities in it: damping near a
 rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their own
 disagreement."""
+FARTHEST = 1e3
+"""Most that a projection may move q, in errors that a step may have. It takes back the drift of
+one step, which is as small as its error; a constraint that jumps within the step (a drive with a
+step in it, or with a pole) asks for more, and no shorter step asks for less."""
 SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
