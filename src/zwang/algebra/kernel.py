@@ -2,7 +2,7 @@
 
 With M = L Lᵀ, W = L⁻ᵀ and C = A W, the weighted pseudoinverse is
 
-    A⊕ = W C⁺                            the least change of acceleration in the mass metric that a residual asks for
+    A⊕ = W C⁺   the least change of acceleration in the mass metric that a residual asks for
 
 and everything else is one line:
 
@@ -14,7 +14,7 @@ and everything else is one line:
 Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
 counts as small; a row shorter than `zwang.algebra.judgement.ABSENT` times the longest one is
 round-off and is left out.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -15,13 +15,14 @@
 | `interval.py` | bounds of a JAX function over a box |
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
-| `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: where forces balance, at rest or in a steady motion |
-| `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter, folds, branch points |
-| `linearize.py`, `time_varying.py` | `linearize`: minimal linear equations about a state, or along a trajectory |
+| `equilibrium.py`, `balance_problem.py`, `balance_search.py` | where forces balance |
+| `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
+| `linearize.py`, `time_varying.py` | `linearize`: linear equations about a state or motion |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
 | `lqr.py` | `lqr`: gains on the full coordinates |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
-| `constrained_state.py`, `tangent_space.py`, `local_equations.py` | a state on its constraints, its tangent space, derivatives |
+| `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
+| `local_equations.py` | derivatives of the equations at a state |
 | `inputs.py` | inputs and outputs by name |
 | `tables.py`, `pictures.py`, `saving.py` | results as text, pictures and files |
-"""  # noqa: E501
+"""

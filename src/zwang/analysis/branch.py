@@ -10,7 +10,7 @@ from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.analysis.linear_system import ordered
 from zwang.analysis.linearize import generator_of_deviations, is_stable
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 
 CORRECTED = 1e-12
@@ -119,7 +119,7 @@ class Branch:
         if self.problem.symmetric is None:
             return np.zeros((0, width))
         dynamics, t = self.problem.dynamics, self.problem.t
-        state = State(*(np.asarray(x) for x in (at.q, at.v)), np.asarray(t))  # type: ignore
+        state = host_state(at.q, at.v, t)
         found = self.problem.symmetric.directions(dynamics, _on_device(state), 0 * at.v)
         along = (at.Y.T @ at.metric @ found[: len(at.metric)]).T
         return np.hstack([along, np.zeros((len(along), width - along.shape[1]))]) * (
@@ -211,8 +211,7 @@ class Branch:
     def state(self, at: Point) -> ConstrainedState:
         """The point as a state with its acceleration."""
         dynamics = self.problem.with_parameters(at.mu)
-        t = np.asarray(self.problem.t)
-        return solve(dynamics, _on_device(State(at.q, at.v, t)))  # type: ignore[arg-type]
+        return solve(dynamics, _on_device(host_state(at.q, at.v, self.problem.t)))
 
     def direction(self, place: Place, tangent: np.ndarray) -> tuple[np.ndarray, float]:
         """A tangent as (dq, change of the parameter), dq of length one unless it is zero."""

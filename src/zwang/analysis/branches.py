@@ -30,7 +30,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import PlacementError, consistent_state
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
@@ -188,7 +188,7 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
     for scale in (0.0, 0.3, 0.3):
         dv = scale * random.standard_normal(nv)
         near = _moved(dynamics, q, dv, t)
-        state = State(near, np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
+        state = host_state(near, np.zeros(nv), t)
         size = np.maximum(size, metric.lengths(np.asarray(evaluate(dynamics, state).A)))
     return np.where(size > 0, size, 1.0)
 
@@ -202,7 +202,7 @@ def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np
     k = kernel.shape[1]
 
     def form(u):
-        state = State(np.asarray(q), kernel @ u, np.float64(t))  # type: ignore[arg-type]
+        state = host_state(q, kernel @ u, t)
         return left.T @ np.asarray(evaluate(dynamics, state).b)
 
     e, rest = np.eye(k), form(np.zeros(k))

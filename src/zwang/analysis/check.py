@@ -5,6 +5,7 @@ each constraint.
 from __future__ import annotations
 
 import dataclasses
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ from zwang.analysis.redundancy import (
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.display import present
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift.metric import dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -41,7 +42,7 @@ from zwang.dynamics.initial_conditions import (
 )
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.mechanism.mechanism import Mechanism
@@ -188,7 +189,8 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    return dynamics.law.control(dynamics.passive, state)  # type: ignore
+    law = cast(AbstractControlLaw, dynamics.law)  # the caller has one
+    return law.control(dynamics.passive, state)
 
 
 def _diagnose(
@@ -293,7 +295,7 @@ def _nearby(dynamics: Dynamics, s: State) -> list[State]:
     """Three random states near s, always the same ones."""
     random, q = np.random.default_rng(1788), np.asarray(s.q)
     moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
-    return [State(x, s.v, s.t) for x in moved]  # type: ignore[arg-type]
+    return [host_state(x, s.v, s.t) for x in moved]
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

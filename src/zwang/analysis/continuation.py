@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.optimize
@@ -235,7 +235,9 @@ def _between(branch: Branch, before: Place, after: Place) -> SpecialPoint | None
 
     if np.sign(at_length(0.0)) == np.sign(at_length(1.0)):
         return None
-    root = float(scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=1e-14))  # type: ignore
+    root = cast(
+        float, scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=np.float64(1e-14))
+    )
     at = found.get(root, before)
     # where s turns and no eigenvalue passes, another branch goes through
     kind = "fold" if passes and turns else "branch point"

@@ -21,7 +21,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -196,7 +196,7 @@ class Curve:
 
 def independent_rows(unit: np.ndarray) -> np.ndarray:
     """Indices of rows that span all, by a QR factorization with pivoting."""
-    R, order = scipy.linalg.qr(unit.T, pivoting=True, mode="r")  # type: ignore[misc]
+    R, order = cast(tuple, scipy.linalg.qr(unit.T, pivoting=True, mode="r"))
     size = np.abs(np.diag(R))
     return np.sort(order[: int(np.sum(size > RANK_THRESHOLD * size[0]))])
 

@@ -20,7 +20,7 @@ from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
+from zwang.equations.state import host_state
 from zwang.errors import ModelError
 
 TIME = "time"
@@ -199,7 +199,7 @@ def _followed(
 def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     """Length of one unit of each direction of velocities: 1/√M_ii, 1 on average; of t 1."""
     nv = dynamics.system.nv
-    state = State(np.asarray(q), np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
+    state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
     heavy = mass > 1e-12 * np.max(mass, initial=0.0)
     if not np.any(heavy):
@@ -254,14 +254,14 @@ def _ended(path: Path) -> str:
 def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
     """q′ and q″ as velocities and accelerations per unit of t, shapes (nv,)."""
     still = np.zeros(dynamics.system.nv)
-    state = State(np.asarray(q), still, np.float64(t))  # type: ignore[arg-type]
+    state = host_state(q, still, t)
     at = evaluate(dynamics, state)
     A = np.asarray(at.A)
     length = np.linalg.norm(A, axis=1)
     unit = np.where(length > 1e-12 * np.max(length, initial=0.0), length, 1.0)
     solve = lambda r: np.linalg.lstsq(A / unit[:, None], r / unit, rcond=1e-9)[0]
     v = solve(-np.asarray(at.psi))
-    there = evaluate(dynamics, State(np.asarray(q), v, np.float64(t)))  # type: ignore[arg-type]
+    there = evaluate(dynamics, host_state(q, v, t))
     return v, solve(np.asarray(there.b))
 
 

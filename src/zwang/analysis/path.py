@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -241,8 +241,7 @@ def _passes(segment: Segment, first: Point, end: Point) -> bool:
 
 def _root(function: Callable, low: float, high: float) -> float:
     """A zero between two places of opposite sign."""
-    found: Any = brentq(function, low, high, xtol=1e-14, rtol=1e-14)  # type: ignore[arg-type]
-    return float(found)
+    return float(cast(float, brentq(function, low, high, xtol=1e-14, rtol=np.float64(1e-14))))
 
 
 # --- singular configurations

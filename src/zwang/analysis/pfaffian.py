@@ -26,6 +26,7 @@ import numpy as np
 from zwang.analysis.curve import quickly
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
+from zwang.equations.constraint.equation import Constraints
 from zwang.equations.state import State
 
 STEPS = 96
@@ -216,7 +217,7 @@ def integral(
 class Integral:
     """`(q, t, p)` → h(q), shape (rows,); see `integral`."""
 
-    constraints: object
+    constraints: Constraints
     rows: np.ndarray
     q0: np.ndarray
     across: np.ndarray
@@ -226,7 +227,7 @@ class Integral:
 
         def rate(tau, y):
             at = q + tau * (self.q0 - q) + self.across @ y
-            A = c.matrix(at, still, t, p)[self.rows]  # type: ignore[attr-defined]
+            A = c.matrix(at, still, t, p)[self.rows]
             return -jnp.linalg.solve(A @ self.across, A @ (self.q0 - q))
 
         h = 1 / SUBDIVISIONS

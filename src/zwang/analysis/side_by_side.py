@@ -8,7 +8,7 @@
 | Appell-Gibbs | n − r | `∂S/∂π̈ = 0`, `S = ½ v̇ᵀ M v̇ − Fᵀ v̇` | π that become dependent |
 | Maggi | n | `[Γᵀ M; A] v̇ = [Γᵀ F; b]` | the same |
 | Kane | n − r | `Γᵀ M Γ u̇ = Γᵀ (F − M c)`, `v̇ = Γ u̇ + c` | the same |
-| null space | n − r | `R Rᵀ (M v̇ − F) = 0` with orthonormal columns | nothing; a decision of rank |
+| null space | n − r | `R Rᵀ (M v̇ − F) = 0`, orthonormal R | nothing; a decision of rank |
 | Udwadia-Kalaba | none | `v̇ = a + A⊕ (b − A a)` | nothing; singular M needs its form |
 
 Γ follows from the choice of r dependent velocities, those that column pivoting takes first.
@@ -154,7 +154,9 @@ def _gauss(x: _Problem) -> np.ndarray:
     if not len(x.b):
         return x.free
     L = np.linalg.cholesky(x.M)
-    return scipy.linalg.lapack.dgglse(L.T, x.A, L.T @ x.free, x.b)[-2]  # type: ignore
+    (dgglse,) = scipy.linalg.get_lapack_funcs(("gglse",), (x.M,))
+    solution, _ = dgglse(L.T, x.A, L.T @ x.free, x.b)[-2:]
+    return solution
 
 
 def _appell(x: _Problem) -> np.ndarray:
@@ -191,20 +193,28 @@ def _null_space(x: _Problem) -> np.ndarray:
 METHODS: dict[str, tuple[Callable, Callable[[int, int, int], int], Callable]] = {
     "Newton-Euler": (_newton_euler, lambda n, m, r: n + m, lambda n, m, r: 2 * (n + m) ** 3 // 3),
     "Lagrange multipliers": (
-        _lagrange, lambda n, m, r: m, lambda n, m, r: n**3 // 3 + 4 * n * n * m + 2 * m**3 // 3,
+        _lagrange,
+        lambda n, m, r: m,
+        lambda n, m, r: n**3 // 3 + 4 * n * n * m + 2 * m**3 // 3,
     ),
     "Gauss": (_gauss, lambda n, m, r: n, lambda n, m, r: n**3 // 3 + 4 * n * n * (n + m) // 3),
     "Appell-Gibbs": (
-        _appell, lambda n, m, r: n - r, lambda n, m, r: 4 * n * n * (n - r) + 2 * r**3 // 3,
+        _appell,
+        lambda n, m, r: n - r,
+        lambda n, m, r: 4 * n * n * (n - r) + 2 * r**3 // 3,
     ),
     "Maggi": (
-        _maggi, lambda n, m, r: n, lambda n, m, r: 2 * n * n * (n - r) + 2 * (n**3 + r**3) // 3,
+        _maggi,
+        lambda n, m, r: n,
+        lambda n, m, r: 2 * n * n * (n - r) + 2 * (n**3 + r**3) // 3,
     ),
     "Kane": (_kane, lambda n, m, r: n - r, lambda n, m, r: 4 * n * n * (n - r) + 2 * r**3 // 3),
     "null space": (
-        _null_space, lambda n, m, r: n - r, lambda n, m, r: 12 * n**3 + 4 * n * n * (n - r),
+        _null_space,
+        lambda n, m, r: n - r,
+        lambda n, m, r: 12 * n**3 + 4 * n * n * (n - r),
     ),
-}  # fmt: skip
+}
 """Name → method, unknowns and operations from n, m and the rank."""
 
 

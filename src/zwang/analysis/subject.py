@@ -182,15 +182,15 @@ def subject_of(
         ModelError: for rows that are not holonomic, or a start that cannot be assembled.
     """
     instance(given, (Model, Mechanism), f"{where}: model", "a zw.Model or zw.Mechanism")
-    mechanism = given if isinstance(given, Mechanism) else None
-    if mechanism is not None:
+    mechanism = None
+    if isinstance(given, Mechanism):
         mechanism = dataclasses.replace(
-            mechanism, servo={}, actuators={}, **({} if keep_drives else {"drives": {}})
+            given, servo={}, actuators={}, **({} if keep_drives else {"drives": {}})
         )
         q = mechanism.start_state.q if q is None else q
         model = mechanism.model
     else:
-        model = given.passive  # type: ignore[union-attr]
+        model = given.passive
         if q is None:
             raise ModelError(
                 f"{where}: q is missing: give the coordinates of a configuration on the branch "

@@ -39,9 +39,11 @@ class PlanarBodies:
 
     Example:
         >>> bars = PlanarBodies([Body("crank", 1.0, 0.1), Body("coupler", 2.0, 0.2)])
-        >>> pin = zw.Holonomic(lambda q, t, p: bars.point(q, "crank", (0.5, 0.0)) - bars.point(q, "coupler", (-1.0, 0.0)))
+        >>> def gap(q, t, p):
+        ...     return bars.point(q, "crank", (0.5, 0.0)) - bars.point(q, "coupler", (-1.0, 0.0))
+        >>> pin = zw.Holonomic(gap)
         >>> model = zw.Model(bars.system, [pin], bars.params)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,

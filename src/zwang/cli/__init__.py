@@ -3,16 +3,16 @@ it.
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `sweep.py`, `view.py`, `check.py`, `equilibrium.py`, `modes.py`, `derive.py`, `export.py`, `kinematics.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `run.py`, `sweep.py`, `view.py`, `check.py`, `listing.py`, ... | one command each |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
 | `startup.py` | float64 and the compile cache |
-| `progress.py`, `timing.py`, `summary_table.py` | progress bar, where the time goes, closing table |
+| `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -141,8 +141,11 @@ def equations(model: Model) -> Equations:
             system.move(q, w, t, p),
             constraints.position_residual(q, t, p),
         ),
-        p, q, w, time,
-    )  # fmt: skip
+        p,
+        q,
+        w,
+        time,
+    )
     F, rate, psi, A, b = trace(
         lambda p, q, v, t: (
             jnp.asarray(system.force(q, v, t, p)),
@@ -151,18 +154,39 @@ def equations(model: Model) -> Equations:
             constraints.matrix(q, v, t, p),
             constraints.rhs(q, v, t, p),
         ),
-        p, q, v, time,
-    )  # fmt: skip
+        p,
+        q,
+        v,
+        time,
+    )
     ideal, nonideal = _nonideal(trace, p, q, v, time)
     potential = None
-    if system.potential is not None:
-        value = lambda p, q, t: jnp.asarray(system.potential(q, t, p))  # type: ignore
+    if (energy := system.potential) is not None:
+        value = lambda p, q, t: jnp.asarray(energy(q, t, p))
         potential = trace(value, p, q, time).item()
     return Equations(
-        model, graph, q, v, w, p, t, tuple(zip(names, _values(leaves), strict=True)),
-        M, F, rate, N, moved, phi, psi, A, b, ideal, nonideal, potential,
+        model,
+        graph,
+        q,
+        v,
+        w,
+        p,
+        t,
+        tuple(zip(names, _values(leaves), strict=True)),
+        M,
+        F,
+        rate,
+        N,
+        moved,
+        phi,
+        psi,
+        A,
+        b,
+        ideal,
+        nonideal,
+        potential,
         _servo(trace, p, q, v, time),
-    )  # fmt: skip
+    )
 
 
 class _Trace:

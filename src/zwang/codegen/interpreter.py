@@ -38,9 +38,13 @@ ELEMENTWISE: dict[str, str] = {
 }
 SAME = ("optimization_barrier", "copy", "copy_p", "reduce_precision", "stop_gradient")
 KNOWN = {
-    "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-    "and": np.logical_and, "or": np.logical_or,
-}  # fmt: skip
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
 """Reductions of arrays of numbers."""
 BODIES = ("jaxpr", "call_jaxpr", "call", "fun_jaxpr")
 """Parameters under which an operation carries the program that it stands for."""
@@ -287,7 +291,8 @@ class Interpreter:
             carry, row = out[:carried], out[carried:]
             rows.append(row)
         rows = rows[::-1] if params["reverse"] else rows
-        return [*carry, *(plain(np.stack([_objects(x) for x in column])) for column in zip(*rows))]  # noqa: B905
+        columns = zip(*rows, strict=True)
+        return [*carry, *(plain(np.stack([_objects(x) for x in column])) for column in columns)]
 
     def _while(self, params, *given):
         first, second = params["cond_nconsts"], params["body_nconsts"]

@@ -4,7 +4,7 @@ evaluate some of them differently.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -69,7 +69,7 @@ class JaxprInterpreter:
                 *map(self.shape, x.in_avals)
             )
         if isinstance(x, Jaxpr):  # how a scatter combines entries, which has no constants
-            return self._parameter(ClosedJaxpr(x, ())).jaxpr  # type: ignore[union-attr]
+            return cast(ClosedJaxpr, self._parameter(ClosedJaxpr(x, ()))).jaxpr
         if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
             return tuple(map(self._parameter, x))
         return self.parameter(x)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+import numpy as np
 from jaxtyping import Array, Float
 
 
@@ -19,3 +20,8 @@ class State(NamedTuple):
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     t: Float[Array, ""]
+
+
+def host_state(q, v, t) -> State:
+    """A state of NumPy arrays, which compiled programs and host code take as well as JAX's own."""
+    return State(*(cast(Array, np.asarray(x)) for x in (q, v, t)))

@@ -1,14 +1,16 @@
 """The acceleration of a hierarchy with the modules' own factors: block diagonal below, a factor of
 the joints' rows above.
 
-    modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i        one small factor per module, by `vmap`
-    joints    v̇ = a + T (J T)⁺ (b̃ − J a)                                                  one factor of the joints' rows alone
+    modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i
+    joints    v̇ = a + T (J T)⁺ (b̃ − J a)
+
+It takes one small factor per module, by `vmap`, and one factor of the joints' rows alone.
 
 To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16)
 with the levels within the modules taken first and the level that joins them last; the flat model
 factors all rows at once. Where few rows touch few modules each, J T has few entries per row and its
 factor is sparse (`zwang.algebra.elimination`).
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -3,9 +3,10 @@
 In coordinates weighted by the mass, a = W⁻¹v̇ and H̃ = Ã W with W Wᵀ = M⁻¹, and with the spread L
 of what is still free, P = L Lᵀ:
 
-    K = [L 0] [H̃L  R^½]⁺                       without clearance (H̃P)⁺ (4.16), with it P H̃ᵀ(H̃P H̃ᵀ + R)⁻¹ (4.17)
-    a ← a + K (b̃ − H̃ a)                        (4.14)
-    L ← [(I − K H̃) L   K R^½]                  P ← (I − K H̃) P (I − K H̃)ᵀ + K R Kᵀ (4.15), (4.18)
+    K = [L 0] [H̃L  R^½]⁺           without clearance (H̃P)⁺ (4.16),
+                                   with it P H̃ᵀ(H̃P H̃ᵀ + R)⁻¹ (4.17)
+    a ← a + K (b̃ − H̃ a)            (4.14)
+    L ← [(I − K H̃) L   K R^½]      P ← (I − K H̃) P (I − K H̃)ᵀ + K R Kᵀ (4.15), (4.18)
 
 It begins with a = M^½M⁻¹F and L = I. Without clearance L = P, the orthogonal projector onto what
 the constraints leave free. Because K lies in the range of P, a level leaves those below it
@@ -16,7 +17,7 @@ Where M may be singular, W = I, a = 0 to begin with, and each level ends with th
 is free, which is (3.4):
 
     v̇ = a + P (P M P)⁺ P (F − M a)
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
     writer = PillowWriter if path.suffix.lower() == ".gif" else FFMpegWriter
     with scratch_folder() as folder, matplotlib.rc_context(settings):
         figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
-        film = FuncAnimation(figure, draw, frames=count)  # type: ignore[arg-type]
+        film = FuncAnimation(figure, draw, frames=count)
         made = folder / path.name
         film.save(made, writer=writer(fps=RATE), dpi=100)
         write_bytes(path, read_bytes(made, "result_size"))
@@ -84,7 +85,7 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
     axes.set_aspect("equal")
     if space:
         azimuth, elevation = scene.view
-        axes.view_init(elevation, azimuth)  # type: ignore[attr-defined]
+        cast(Any, axes).view_init(elevation, azimuth)  # matplotlib types all axes as plane
     bodies = list(dict.fromkeys(part.body for part in (*scene.bars, *scene.plates)))
     color = {body: COLORS[i % len(COLORS)] for i, body in enumerate(bodies)}
     empty = ([],) * dimensions

@@ -63,8 +63,9 @@ class Loop(AbstractLoop):
     `delay`, noise and limits of the control's rate need a sample time.
 
     Example:
-        >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3))
-    """  # noqa: E501
+        >>> loop = zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3)
+        >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=loop)
+    """
 
     model: Model | None
     params: PyTree

@@ -67,8 +67,9 @@ class Servo(AbstractControlLaw):
 
     Example:
         >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
-        >>> servo = Servo([height], actuation=jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
-    """  # noqa: E501
+        >>> servo = Servo(
+        ...     [height], jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
+    """
 
     constraints: tuple[AbstractConstraint, ...]
     actuation: Callable

@@ -1,11 +1,12 @@
 """Constraints that are switched on and off along a run: when, and what happens to the velocity.
 
-    on:   v⁺ = v⁻ − A⊕ψ      ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on (plastic impact)
+    on:   v⁺ = v⁻ − A⊕ψ   ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on
+                          (plastic impact)
     off:  v⁺ = v⁻             nothing is lost
 
 A row that is off has A, b, φ and ψ zero (`zwang.equations.constraint.equation`), so that one
 compiled program serves all topologies.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -69,8 +70,11 @@ class Switch:
 
     Example:
         >>> rope = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rope")
-        >>> taut = zw.Switch("rope", on=lambda q, v, t, p: q @ q - p["length"] ** 2, off=lambda q, v, t, p, tension: tension[0])
-    """  # noqa: E501
+        >>> taut = zw.Switch(
+        ...     "rope",
+        ...     on=lambda q, v, t, p: q @ q - p["length"] ** 2,
+        ...     off=lambda q, v, t, p, tension: tension[0])
+    """
 
     constraint: str
     _: dataclasses.KW_ONLY

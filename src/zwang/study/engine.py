@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 
@@ -138,7 +138,7 @@ def _client(workers: int | None, address: str | None):
                 host="127.0.0.1",
                 n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=None,  # type: ignore[arg-type]
+                dashboard_address=cast(str, None),  # no dashboard; the signature forgets None
                 silence_logs=50,
             ) as cluster,
             Client(cluster) as client,

@@ -182,9 +182,17 @@ class Plan:
             steps[i], result[i] = run.attrs["steps_accepted"], run.result.value
         at = np.asarray(made, int)
         batch = Batch(
-            self.model, self.times, q[at], v[at], violation[at], violation[at, :1].ravel(),
-            steps[at], steps[at], result[at], 0,
-        )  # fmt: skip
+            self.model,
+            self.times,
+            q[at],
+            v[at],
+            violation[at],
+            violation[at, :1].ravel(),
+            steps[at],
+            steps[at],
+            result[at],
+            0,
+        )
         return self._part(cases, batch, at, sentences)
 
     def _part(self, cases, batch: Batch | None, made: np.ndarray, sentences) -> Part:
@@ -258,12 +266,16 @@ def _program(plan: Plan, q0, v0, params, cores: int | None):
     if key not in _PROGRAMS:
         _PROGRAMS.clear()  # studies follow one another; the last one's program is of no more use
         _PROGRAMS[key] = prepare(
-            plan.model, q0, v0, plan.times, params=params,
+            plan.model,
+            q0,
+            v0,
+            plan.times,
+            params=params,
             # at least a chunk for each core: the size of chunks decides the last digits
             chunk=CHUNK_OF_MEMBERS,
             cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)),
             **plan.options,
-        )  # fmt: skip
+        )
     return _PROGRAMS[key]
 
 

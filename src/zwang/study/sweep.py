@@ -109,8 +109,18 @@ def sweep(
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
     optional_function(progress, "progress", "(fraction)")
-    plan = _plan(model, over, start, _instants(duration, times, samples), sample, inputs,
-                 outputs, part, flag(trajectories, "trajectories"), options)  # fmt: skip
+    plan = _plan(
+        model,
+        over,
+        start,
+        _instants(duration, times, samples),
+        sample,
+        inputs,
+        outputs,
+        part,
+        flag(trajectories, "trajectories"),
+        options,
+    )
     if plan.trajectories and out is None:
         raise ModelError("trajectories=True needs out=, the folder that they are written to.")
     if workers is not None and cluster is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import numpy as np
 import sympy as sp
@@ -119,7 +120,7 @@ def namesakes(symbols: Iterable[sp.Symbol]) -> list[sp.Symbol]:
 def number(x) -> sp.Expr:
     """A number, as a fraction where it was written with few digits: 0.1 is 1/10."""
     if isinstance(x, (bool, np.bool_)):
-        return sp.true if x else sp.false  # type: ignore[return-value]
+        return cast(sp.Expr, sp.true if x else sp.false)  # SymPy keeps truth values apart
     x = float(x)
     if not math.isfinite(x):
         return sp.nan if math.isnan(x) else sp.oo if x > 0 else -sp.oo
@@ -131,21 +132,50 @@ def number(x) -> sp.Expr:
 
 
 WORDS = {
-    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y, "neg": lambda x: -x, "pow": lambda x, y: x**y,
-    "sin": sp.sin, "cos": sp.cos, "tan": sp.tan, "asin": sp.asin, "acos": sp.acos, "atan": sp.atan,
-    "atan2": sp.atan2, "sinh": sp.sinh, "cosh": sp.cosh, "tanh": sp.tanh, "asinh": sp.asinh,
-    "acosh": sp.acosh, "atanh": sp.atanh, "exp": sp.exp, "log": sp.log, "sqrt": sp.sqrt,
-    "log1p": lambda x: sp.log(1 + x), "expm1": lambda x: sp.exp(x) - 1,
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+    "neg": lambda x: -x,
+    "pow": lambda x, y: x**y,
+    "sin": sp.sin,
+    "cos": sp.cos,
+    "tan": sp.tan,
+    "asin": sp.asin,
+    "acos": sp.acos,
+    "atan": sp.atan,
+    "atan2": sp.atan2,
+    "sinh": sp.sinh,
+    "cosh": sp.cosh,
+    "tanh": sp.tanh,
+    "asinh": sp.asinh,
+    "acosh": sp.acosh,
+    "atanh": sp.atanh,
+    "exp": sp.exp,
+    "log": sp.log,
+    "sqrt": sp.sqrt,
+    "log1p": lambda x: sp.log(1 + x),
+    "expm1": lambda x: sp.exp(x) - 1,
     "cbrt": lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3),
-    "hypot": lambda x, y: sp.sqrt(x**2 + y**2), "abs": sp.Abs, "sign": sp.sign,
-    "floor": sp.floor, "ceil": sp.ceiling, "erf": sp.erf,
+    "hypot": lambda x, y: sp.sqrt(x**2 + y**2),
+    "abs": sp.Abs,
+    "sign": sp.sign,
+    "floor": sp.floor,
+    "ceil": sp.ceiling,
+    "erf": sp.erf,
     "max": lambda x, y: sp.Piecewise((x, sp.Ge(x, y)), (y, True)),
     "min": lambda x, y: sp.Piecewise((x, sp.Le(x, y)), (y, True)),
-    "lt": sp.Lt, "le": sp.Le, "gt": sp.Gt, "ge": sp.Ge, "eq": sp.Eq, "ne": sp.Ne,
-    "and": sp.And, "or": sp.Or, "not": sp.Not,
+    "lt": sp.Lt,
+    "le": sp.Le,
+    "gt": sp.Gt,
+    "ge": sp.Ge,
+    "eq": sp.Eq,
+    "ne": sp.Ne,
+    "and": sp.And,
+    "or": sp.Or,
+    "not": sp.Not,
     "select": lambda c, x, y: sp.Piecewise((x, c), (y, True)),
-}  # fmt: skip
+}
 """Each operation in SymPy's words."""
 
 LARGEST = 2000

@@ -191,11 +191,17 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
         )
     column = lambda x: sp.Matrix(len(x), 1, list(x))
     result = Derivation(
-        found, tuple(names.items), names.latex,
-        column(acceleration), column(force), column(multipliers),
-        None if control is None else column(control), tuple(rows),
-        tuple(_assumptions(found, hold, rows, given)), first_integrals(found),
-    )  # fmt: skip
+        found,
+        tuple(names.items),
+        names.latex,
+        column(acceleration),
+        column(force),
+        column(multipliers),
+        None if control is None else column(control),
+        tuple(rows),
+        tuple(_assumptions(found, hold, rows, given)),
+        first_integrals(found),
+    )
     return _simplified(result)
 
 
@@ -220,8 +226,8 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
 
 def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: Definitions):
     """u of the servo and the force `B u`."""
-    servo, choice = found.servo, found.source.servo.choice  # type: ignore[union-attr]
-    assert servo is not None
+    assert found.servo is not None and found.source.servo is not None
+    servo, choice = found.servo, found.source.servo.choice
     nu, k = servo.B.cols, servo.A.rows
     moved = [mass.solve(list(servo.B.col(j)), "B0", j) for j in range(nu)]
     seen = [hold.tangent(x, "B", j) for j, x in enumerate(moved)]
@@ -232,13 +238,13 @@ def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: D
     weight = Mass(sp.diag(*servo.weight), "W", names)
     if choice == "PaperLeastNorm":
         K = see(moved, "K")
-        blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)  # type: ignore[arg-type]
+        blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)
         for i in range(k):
             row = list(G.row(i))
             through = [x - y for x, y in zip(row, blind.tangent(row, "kt", i), strict=True)]
             G[i, :] = sp.Matrix([names.vector("Gk", through, i)])
     r = [servo.b[i] - _row(servo.A, i, passive) for i in range(k)]
-    reach = Rows(G, weight, ("gz", "gy", "gd", "gr"), names)  # type: ignore[arg-type]
+    reach = Rows(G, weight, ("gz", "gy", "gd", "gr"), names)
     u, _ = reach.correct(list(servo.preferred), r, "u")
     return u, list(servo.B * sp.Matrix(u))
 

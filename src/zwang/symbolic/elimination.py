@@ -107,7 +107,7 @@ class Rows:
         z, y, d: as in the module's docstring; U: `z = U A`, shape (r, r).
     """
 
-    def __init__(self, A: sp.Matrix, mass: Mass, letters: str, names: Definitions):
+    def __init__(self, A: sp.Matrix, mass: Mass, letters: Sequence[str], names: Definitions):
         self.A, self._names, self._r = A, names, letters[3]
         self.z: list[list[sp.Expr]] = []
         self.y: list[list[sp.Expr]] = []

@@ -100,9 +100,12 @@ def symbolic_equations(model: Model) -> SymbolicEquations:
     )
     shown = [convert.matrix(a) for a in (*arrays, *extra, *impressed)]
     return SymbolicEquations(
-        found, named, tuple(convert.definitions), *shown[:7],
+        found,
+        named,
+        tuple(convert.definitions),
+        *shown[:7],
         potential=convert(potential[0]) if potential else None,
         nonideal=shown[-1] if impressed else None,
         ideal=sp.Matrix(*found.ideal.shape, list(ideal.values())),
         servo=SymbolicServo(*shown[7:12]) if servo else None,
-    )  # fmt: skip
+    )

@@ -64,7 +64,8 @@ class Class(eqx.Module):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Chunks, neighbors of a node, nodes of a chunk."""
-        return self.neighbors.shape  # type: ignore
+        chunks, degree, width = self.neighbors.shape
+        return chunks, degree, width
 
 
 class Elimination(eqx.Module):

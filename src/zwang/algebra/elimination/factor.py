@@ -25,6 +25,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.elimination.elimination import Class, Elimination, Plan
 from zwang.algebra.elimination.gather import scattered, taken
+from zwang.arithmetic import total
 
 UNROLLED = 4
 """Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what
@@ -119,9 +120,9 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
             [sum(below[:, p] * inverse[j, p] for p in range(j + 1)) for j in range(size)], axis=1
         )
         P = jax.lax.optimization_barrier(P)
-        pushed = sum(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
+        pushed = total(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
         S = S.at[update.ravel()].add(
-            -pushed.ravel(),  # type: ignore
+            -pushed.ravel(),
             mode="promise_in_bounds",
             wrap_negative_indices=False,  # type: ignore
         )
@@ -151,7 +152,7 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         at, neighbors, inverse, panel = step
         pulled = taken(x, neighbors)
         y = jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1)
-        y = y - sum(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)  # type: ignore
+        y = y - total(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)
         return jax.lax.dynamic_update_slice_in_dim(
             x, _times(inverse.transpose(1, 0, 2), y), at, axis=1
         ), None
@@ -192,4 +193,4 @@ def _inverse_cholesky(D: Float[Array, "size size nodes"]) -> Float[Array, "size 
 def _times(
     matrix: Float[Array, "size size nodes"], x: Float[Array, "size nodes"]
 ) -> Float[Array, "size nodes"]:
-    return sum(matrix[:, a] * x[a] for a in range(len(x)))  # type: ignore
+    return total(matrix[:, a] * x[a] for a in range(len(x)))

@@ -34,6 +34,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.algebra.pseudoinverse.proximal import TINY
+from zwang.arithmetic import total
 
 RANK_DAMPING = 1e-13
 """μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others
@@ -155,7 +156,7 @@ class SparseWeighted(eqx.Module):
     def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`W y`, W = L⁻ᵀ."""
         parts = y.reshape(-1, len(self.roots)).T
-        return sum(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()  # type: ignore
+        return total(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()
 
 
 def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:

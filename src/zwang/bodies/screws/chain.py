@@ -1,16 +1,17 @@
 """Open chains of revolute and prismatic joints by the product of exponentials.
 
-    P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)                  the motion of link l since q = 0
-    S_j = Ad_(P_j) ξ_j                             column j of the spatial Jacobian; ∂S_j/∂q_k = [S_k, S_j] for k < j
-    𝓘_l = Ad_(P_l)⁻ᵀ 𝓜'_l Ad_(P_l)⁻¹                inertia of link l where it is now; 𝓘ᶜ_k = Σ_{l≥k} 𝓘_l
-    M_ij = S_iᵀ 𝓘ᶜ_max(i,j) S_j                      eq. (27), since A_li ξ_i = Ad_(P_l)⁻¹ S_i
+    P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)        the motion of link l since q = 0
+    S_j = Ad_(P_j) ξ_j                   column j of the spatial Jacobian;
+                                         ∂S_j/∂q_k = [S_k, S_j] for k < j
+    𝓘_l = Ad_(P_l)⁻ᵀ 𝓜'_l Ad_(P_l)⁻¹     inertia of link l where it is now; 𝓘ᶜ_k = Σ_{l≥k} 𝓘_l
+    M_ij = S_iᵀ 𝓘ᶜ_max(i,j) S_j          eq. (27), since A_li ξ_i = Ad_(P_l)⁻¹ S_i
     ∂M_ij/∂q_k = B_ikᵀ 𝓘ᶜ_max(j,k) S_j + (i ↔ j),    B_ik = [S_i, S_k] for i ≤ k, else 0; after (30)
     C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_kj/∂q_i) v_k      eq. (30); Ṁ − 2C is skew
 
 Everything is written in space and over all joints at once, so that a program has the same size for
 any number of them; M and `C v + G` are those of a tree without branches (`zwang.bodies.tree`).
 Equation numbers are those of the scara paper.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -84,14 +85,16 @@ class OpenChain:
             negative.
 
     Example:
-        >>> arm = OpenChain([Link("upper", revolute((0, 0, 1)), 1.0, (0.5, 0, 0), (0, 0.1, 0.1)),
-        ...                  Link("fore", revolute((0, 0, 1), (1, 0, 0)), 1.0, (1.5, 0, 0), (0, 0.1, 0.1))], tool=(2, 0, 0))
+        >>> shoulder, elbow = revolute((0, 0, 1)), revolute((0, 0, 1), (1, 0, 0))
+        >>> upper = Link("upper", shoulder, 1.0, (0.5, 0, 0), (0, 0.1, 0.1))
+        >>> fore = Link("fore", elbow, 1.0, (1.5, 0, 0), (0, 0.1, 0.1))
+        >>> arm = OpenChain([upper, fore], tool=(2, 0, 0))
         >>> line = zw.Holonomic(lambda q, t, p: arm.tool(q, p)[1, 3] - 0.5, name="line")
         >>> model = zw.Model(arm.system, [line], arm.params)
 
     Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
         section 4.3.
-    """  # noqa: E501
+    """
 
     def __init__(
         self,

@@ -94,12 +94,14 @@ class BodyTree:
         ModelError: for no bodies, a repeated name, an unknown parent, or parents in a circle.
 
     Example:
+        >>> shoulder, elbow = revolute([0, 1, 0]), revolute([0, 1, 0], [0.4, 0, 0])
+        >>> inertia = [0.01, 0.02, 0.02]
         >>> arm = BodyTree([
-        ...     Branch("upper", None, {"shoulder": revolute([0, 1, 0])}, 2.0, [0.2, 0, 0], [0.01, 0.02, 0.02]),
-        ...     Branch("lower", "upper", {"elbow": revolute([0, 1, 0], [0.4, 0, 0])}, 1.0, [0.6, 0, 0], [0.01, 0.02, 0.02]),
+        ...     Branch("upper", None, {"shoulder": shoulder}, 2.0, [0.2, 0, 0], inertia),
+        ...     Branch("lower", "upper", {"elbow": elbow}, 1.0, [0.6, 0, 0], inertia),
         ... ])
         >>> model = zw.Model(arm.system, params=arm.params)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,

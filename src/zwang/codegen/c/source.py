@@ -127,13 +127,20 @@ def macros(found: Equations) -> dict[str, int]:
     servo, nv, m = found.servo, len(found.v), found.m
     rows, nu = (len(servo.b), servo.nu) if servo else (0, 0)
     return {
-        "NQ": len(found.q), "NV": nv, "NM": m, "NP": len(found.p), "NU": nu, "NS": rows,
-        "NPHI": len(found.phi), "NPSI": len(found.psi),
+        "NQ": len(found.q),
+        "NV": nv,
+        "NM": m,
+        "NP": len(found.p),
+        "NU": nu,
+        "NS": rows,
+        "NPHI": len(found.phi),
+        "NPSI": len(found.psi),
         "PARTS": len(nonideal_rows(found.model)),
-        "ROWS": max(m, rows, 2), "COLS": max(nv, nu, 2),
+        "ROWS": max(m, rows, 2),
+        "COLS": max(nv, nu, 2),
         "DIAGONAL_MASS": int(found.diagonal),
         "LINEAR_RATES": int(_linear_in_v(found)),
-    }  # fmt: skip
+    }
 
 
 def _linear_in_v(found: Equations) -> bool:
@@ -154,15 +161,20 @@ def _header(found: Equations, name: str, q0, v0) -> str:
     )
     actuators = found.servo.actuators if found.servo else ()
     words = {
-        "NAME": upper, "name": name, "version": importlib.metadata.version("zwang"),
+        "NAME": upper,
+        "name": name,
+        "version": importlib.metadata.version("zwang"),
         "title": _comment(found.model.name),
         **{key: str(size[key]) for key in ("NQ", "NV", "NP", "NU", "NM")},
-        "COORDINATES": listed("q", names[0]), "VELOCITIES": listed("v", names[1]),
+        "COORDINATES": listed("q", names[0]),
+        "VELOCITIES": listed("v", names[1]),
         "PARAMETERS": listed("p", (f"{n} = {constant(x)}" for n, x in found.parameters)),
         "ACTUATORS": listed("u", actuators),
-        "P0": shown(x for _, x in found.parameters), "Q0": shown(q0), "V0": shown(v0),
+        "P0": shown(x for _, x in found.parameters),
+        "Q0": shown(q0),
+        "V0": shown(v0),
         "ENERGY": "" if found.potential is None else template("energy.h.in", {"name": name}),
-    }  # fmt: skip
+    }
     return template("header.h.in", words)
 
 
@@ -189,9 +201,18 @@ def _source(found: Equations, name: str) -> str:
     else:
         servo = ""
     impressed = nonideal_rows(model)
-    nonideal = template("nonideal.c.in", words | {
-        "FIRST": listed(s.start for s in impressed), "LAST": listed(s.stop for s in impressed),
-    }) if impressed else ""  # fmt: skip
+    nonideal = (
+        template(
+            "nonideal.c.in",
+            words
+            | {
+                "FIRST": listed(s.start for s in impressed),
+                "LAST": listed(s.stop for s in impressed),
+            },
+        )
+        if impressed
+        else ""
+    )
     motion = template(
         "motion.c.in",
         words
@@ -214,25 +235,39 @@ def _evaluations(found: Equations) -> list[str]:
     state = "const double *q, const double *v, double t, const double *p"
     moved = "const double *q, const double *w, double t, const double *p"
     functions = [
-        ("evaluate_rows", state, [
-            ("M", found.M, "double M[NV][NV]"), ("A", found.A, "double A[ROWS][NV]"),
-            ("phi", found.phi, "double *phi"), ("psi", found.psi, "double *psi"),
-        ]),
+        (
+            "evaluate_rows",
+            state,
+            [
+                ("M", found.M, "double M[NV][NV]"),
+                ("A", found.A, "double A[ROWS][NV]"),
+                ("phi", found.phi, "double *phi"),
+                ("psi", found.psi, "double *psi"),
+            ],
+        ),
         ("evaluate_forces", state, [("F", found.F, "double *F"), ("b", found.b, "double *b")]),
         ("evaluate_rate", state, [("qdot", found.rate, "double *qdot")]),
         ("evaluate_move", moved, [("out", found.moved, "double *out")]),
-    ]  # fmt: skip
+    ]
     if found.servo:
         s = found.servo
-        functions.append(("evaluate_servo", state, [
-            ("A", s.A, "double A[NS][NV]"), ("b", s.b, "double *b"), ("B", s.B, "double B[NV][NU]"),
-            ("weight", s.weight, "double *weight"),
-            ("preferred", s.preferred, "double *preferred"),
-        ]))  # fmt: skip
+        functions.append(
+            (
+                "evaluate_servo",
+                state,
+                [
+                    ("A", s.A, "double A[NS][NV]"),
+                    ("b", s.b, "double *b"),
+                    ("B", s.B, "double B[NV][NU]"),
+                    ("weight", s.weight, "double *weight"),
+                    ("preferred", s.preferred, "double *preferred"),
+                ],
+            )
+        )
     if found.nonideal is not None:
-        functions.append((
-            "evaluate_nonideal", state + ", const double *f", [("c", found.nonideal, "double *c")]
-        ))  # fmt: skip
+        functions.append(
+            ("evaluate_nonideal", state + ", const double *f", [("c", found.nonideal, "double *c")])
+        )
     if found.potential is not None:
         value = np.array([found.potential], object)
         functions.append(("evaluate_potential", state, [("V", value, "double *V")]))
@@ -243,8 +278,12 @@ def _function(found: Equations, name: str, arguments: str, outputs: Sequence) ->
     written = Statements(input_names(found))
     targets = [each for array, values, _ in outputs for each in entries(array, values)]
     unused = " ".join(f"(void){x.split('*')[-1].split(' ')[-1]};" for x in arguments.split(", "))
-    zeros = [f"zero({a}, {int(np.prod(values.shape))});" if values.ndim == 1 else
-             f"zero(&{a}[0][0], {_count(a, values)});" for a, values, _ in outputs]  # fmt: skip
+    zeros = [
+        f"zero({a}, {int(np.prod(values.shape))});"
+        if values.ndim == 1
+        else f"zero(&{a}[0][0], {_count(a, values)});"
+        for a, values, _ in outputs
+    ]
     lines = [unused, " ".join(f"(void){a};" for a, *_ in outputs), *zeros]
     lines += written.assignments(targets)
     declared = ", ".join([arguments, *(d for *_, d in outputs)])
@@ -269,8 +308,16 @@ def _driver(found: Equations, name: str, states: Samples) -> str:
         "{" + (", ".join(constant(x) for x in row) or "0") + "}" for row in values
     )
     reference = states.reference()
-    return template("driver.c.in", {
-        "NAME": name.upper(), "name": name, "COUNT": str(len(states.q)),
-        "Q": rows(states.q), "V": rows(states.v), "T": ", ".join(map(constant, states.t)),
-        "P": rows(states.p), "EXPECTED": rows(reference.acceleration),
-    })  # fmt: skip
+    return template(
+        "driver.c.in",
+        {
+            "NAME": name.upper(),
+            "name": name,
+            "COUNT": str(len(states.q)),
+            "Q": rows(states.q),
+            "V": rows(states.v),
+            "T": ", ".join(map(constant, states.t)),
+            "P": rows(states.p),
+            "EXPECTED": rows(reference.acceleration),
+        },
+    )

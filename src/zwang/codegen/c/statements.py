@@ -13,12 +13,27 @@ CALLS = {
     **{name: name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh")},
     **{name: name for name in ("cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log", "log1p")},
     **{name: name for name in ("expm1", "sqrt", "cbrt", "floor", "ceil", "trunc", "erf", "hypot")},
-    "pow": "pow", "rem": "fmod", "abs": "fabs", "max": "fmax", "min": "fmin", "sign": "SIGN",
-}  # fmt: skip
+    "pow": "pow",
+    "rem": "fmod",
+    "abs": "fabs",
+    "max": "fmax",
+    "min": "fmin",
+    "sign": "SIGN",
+}
 INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "eq": "==", "ne": "!=", "and": "&&", "or": "||",
-}  # fmt: skip
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "and": "&&",
+    "or": "||",
+}
 LONGEST = 90
 """Characters up to which a value that is used once stays inside the line that uses it."""
 

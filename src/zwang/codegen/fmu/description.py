@@ -53,26 +53,46 @@ def variables(code: CCode, step: float) -> list[Variable]:
         add(f"applied.{name}", "input", "continuous", start=0.0, meaning="force added to F")
     for name, value in code.equations.parameters:
         add(f"parameter.{name}", "parameter", "tunable", initial="exact", start=value)
-    add("step", "parameter", "tunable", initial="exact", start=step,
-        meaning="length of the steps inside a communication step")  # fmt: skip
+    add(
+        "step",
+        "parameter",
+        "tunable",
+        initial="exact",
+        start=step,
+        meaning="length of the steps inside a communication step",
+    )
     for name in system.velocities:
         add(f"constraint_force.{name}", "output", "continuous", initial="calculated")
     for name in servo.actuators if servo else ():
         add(f"control.{name}", "output", "continuous", initial="calculated")
-    add("violation", "output", "continuous", initial="calculated",
-        meaning="largest residual of the constraints")  # fmt: skip
+    add(
+        "violation",
+        "output",
+        "continuous",
+        initial="calculated",
+        meaning="largest residual of the constraints",
+    )
     return found
 
 
 def fmi2(code: CCode, token: str, listed: list[Variable], sources: list[str]) -> bytes:
     """The description for FMI 2.0."""
-    root = ET.Element("fmiModelDescription", {
-        "fmiVersion": "2.0", "modelName": code.name, "guid": token,
-        "generationTool": _tool(), "variableNamingConvention": "flat",
-        "numberOfEventIndicators": "0",
-    })  # fmt: skip
-    common = {"modelIdentifier": code.name, "canGetAndSetFMUstate": "true",
-              "canSerializeFMUstate": "true"}  # fmt: skip
+    root = ET.Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": "2.0",
+            "modelName": code.name,
+            "guid": token,
+            "generationTool": _tool(),
+            "variableNamingConvention": "flat",
+            "numberOfEventIndicators": "0",
+        },
+    )
+    common = {
+        "modelIdentifier": code.name,
+        "canGetAndSetFMUstate": "true",
+        "canSerializeFMUstate": "true",
+    }
     for kind, more in (
         ("ModelExchange", {}),
         ("CoSimulation", {"canHandleVariableCommunicationStepSize": "true"}),
@@ -100,15 +120,23 @@ def fmi2(code: CCode, token: str, listed: list[Variable], sources: list[str]) ->
 
 def fmi3(code: CCode, token: str, listed: list[Variable]) -> bytes:
     """The description for FMI 3.0."""
-    root = ET.Element("fmiModelDescription", {
-        "fmiVersion": "3.0", "modelName": code.name, "instantiationToken": token,
-        "generationTool": _tool(), "variableNamingConvention": "flat",
-    })  # fmt: skip
-    common = {"modelIdentifier": code.name, "canGetAndSetFMUState": "true",
-              "canSerializeFMUState": "true"}  # fmt: skip
+    root = ET.Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": "3.0",
+            "modelName": code.name,
+            "instantiationToken": token,
+            "generationTool": _tool(),
+            "variableNamingConvention": "flat",
+        },
+    )
+    common = {
+        "modelIdentifier": code.name,
+        "canGetAndSetFMUState": "true",
+        "canSerializeFMUState": "true",
+    }
     ET.SubElement(root, "ModelExchange", common)
-    ET.SubElement(root, "CoSimulation",
-                  common | {"canHandleVariableCommunicationStepSize": "true"})  # fmt: skip
+    ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
     ET.SubElement(root, "DefaultExperiment", {"startTime": "0", "stopTime": "1"})
     model = ET.SubElement(root, "ModelVariables")
     for v in listed:
@@ -119,8 +147,11 @@ def fmi3(code: CCode, token: str, listed: list[Variable]) -> bytes:
             attributes["derivative"] = str(v.derivative)
         ET.SubElement(model, "Float64", attributes)
     structure = ET.SubElement(root, "ModelStructure")
-    words = {"Outputs": "Output", "Derivatives": "ContinuousStateDerivative",
-             "InitialUnknowns": "InitialUnknown"}  # fmt: skip
+    words = {
+        "Outputs": "Output",
+        "Derivatives": "ContinuousStateDerivative",
+        "InitialUnknowns": "InitialUnknown",
+    }
     for part, chosen in _structure(listed).items():
         for v in chosen:
             ET.SubElement(structure, words[part], {"valueReference": str(v.reference)})
@@ -142,8 +173,12 @@ def _tool() -> str:
 
 
 def _attributes(v: Variable) -> dict[str, str]:
-    found = {"name": v.name, "valueReference": str(v.reference), "causality": v.causality,
-             "variability": v.variability}  # fmt: skip
+    found = {
+        "name": v.name,
+        "valueReference": str(v.reference),
+        "causality": v.causality,
+        "variability": v.variability,
+    }
     found |= {"initial": v.initial} if v.initial else {}
     return found | ({"description": v.meaning} if v.meaning else {})
 

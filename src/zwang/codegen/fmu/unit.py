@@ -24,14 +24,15 @@ VERSIONS = (2, 3)
 DRIFT = "1e-9"
 """Violation beyond which model exchange asks for a projection."""
 FOLDERS = {
-    ("Linux", "x86_64", 2): ("linux64", ".so"), ("Linux", "x86_64", 3): ("x86_64-linux", ".so"),
+    ("Linux", "x86_64", 2): ("linux64", ".so"),
+    ("Linux", "x86_64", 3): ("x86_64-linux", ".so"),
     ("Linux", "aarch64", 2): ("aarch64-linux", ".so"),
     ("Linux", "aarch64", 3): ("aarch64-linux", ".so"),
     ("Darwin", "x86_64", 2): ("darwin64", ".dylib"),
     ("Darwin", "x86_64", 3): ("x86_64-darwin", ".dylib"),
     ("Darwin", "arm64", 2): ("aarch64-darwin", ".dylib"),
     ("Darwin", "arm64", 3): ("aarch64-darwin", ".dylib"),
-}  # fmt: skip
+}
 """Folder and ending of a binary for each machine that it can be built on."""
 OLDEST = (1980, 1, 1, 0, 0, 0)
 """Date of every member, so that the same model gives the same file."""
@@ -123,8 +124,13 @@ def _adapter(code: CCode, version: int, step: float, token: str) -> str:
         (here / file).read_text(encoding="utf-8")
         for file in ("instance.c.in", f"fmi{version}.c.in")
     )
-    words = {"NAME": code.name.upper(), "name": code.name, "STEP": repr(step), "DRIFT": DRIFT,
-             "TOKEN": token}  # fmt: skip
+    words = {
+        "NAME": code.name.upper(),
+        "name": code.name,
+        "STEP": repr(step),
+        "DRIFT": DRIFT,
+        "TOKEN": token,
+    }
     for word, value in words.items():
         text = text.replace(f"@{word}@", value)
     return text

@@ -1,13 +1,13 @@
 """A scissor lift: equal stages of two crossed bars, one on top of the other, and a platform.
 
     level 1   each stage: two bars and the pin at their middle
-    level 2   stages stacked: the upper ends of one are the lower ends of the next; foot and platform
-    level 3   a rail that the left pins run in, which they do anyway: as many redundant rows as stages
+    level 2   stages stacked: the upper ends of one are the lower ends of the next; foot, platform
+    level 3   a rail that the left pins run in, which they do anyway: one redundant row per stage
 
 One degree of freedom, the angle θ of the bars: stage i has its middle at (½ l cos θ, (i + ½) l sin
 θ). A spring across the foot, which is l cos θ wide, carries the lift. Exact: one quadrature of
 energy; no closed form. Source: textbook. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -3,11 +3,12 @@ space.
 
     level 1   twelve bodies of the legs and the platform: 13 · 6 velocities
     level 2   leg = cylinder and piston on one axis, not turning against each other: 5 rows each
-    level 3   universal joint of each cylinder on the base, 4 rows; ball joint of each piston on the platform, 3 rows
+    level 3   universal joint of each cylinder on the base, 4 rows;
+              ball joint of each piston on the platform, 3 rows
 
 78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes.
 Source: textbook. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
 """The planar 3RRR parallel mechanism as a hierarchy: ten modules, three levels.
 
-    level 1   motors A-C, pivoted bars A-C, links A-C and the platform, each by itself      18 coordinates, no constraint
-    level 2   chain K = motor, bar and link: φ = θ; link's near end on the bar's tip          + 9 rows
-    level 3   mechanism = three chains and the platform: links' far ends on its vertices      + 6 rows, 3 degrees of freedom
+    level 1   motors A-C, pivoted bars A-C, links A-C and the platform, each by itself:
+              18 coordinates, no constraint
+    level 2   chain K = motor, bar and link: φ = θ; link's near end on the bar's tip: + 9 rows
+    level 3   mechanism = three chains and the platform: links' far ends on its vertices: + 6 rows,
+              3 degrees of freedom
 
 Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters stand in a
     supplement; those here are ours.
 Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,10 @@ given path.
 
     m_t s̈ = u_t + T n_x,   m_w ẅ = T − u_h,   m (Ẍ, Ÿ) = T n − (0, m g)
     T = k (ρ − w),   ρ n = (s − X, −Y):   rope from the load to the trolley, w of it unwound
-    load:   (X, Y) = path: at rest, along a straight line, at rest again         servo, relative degree 4
-    exact:  T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y,  w = ρ − T/k                  the load's place is a flat output
+    load:   (X, Y) = path: at rest, along a straight line, at rest again   servo, relative degree 4
+    exact:  T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y,  w = ρ − T/k
+
+The load's place is a flat output.
 
 Two actuators for four degrees of freedom, and nothing stays free: where the load goes, trolley and
 rope follow. Neither actuator reaches the load at once, for the rope's force depends on where things
@@ -14,7 +16,7 @@ load along the rope at degree 2 and nothing would reach it across.)
 Source: textbook; Fliess, Lévine, Martin and Rouchon (1995), Flatness and defect of nonlinear
     systems, Int. J. Control 61, 1327-1361.
 Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ nothing.
 | `page.py` | these numbers with `view.html`, `view.css` and `view.js` in one file |
 | `mode.py` | the same for a mode of a linearization |
 | `server.py` | the files of a run on 127.0.0.1, for `zwang view` |
-| `three.js` | three.js (MIT, `three.LICENSE`), the parts that `three.entry.js` names; made by `make three` |
-"""  # noqa: E501
+| `three.js` | the parts of three.js that `three.entry.js` names; from `make three` |
+"""
 
 from zwang.output.viewer.mode import write_mode as write_mode
 from zwang.output.viewer.page import write_view as write_view

@@ -98,10 +98,17 @@ def driver(name: str, routines: list[Routine], given: Samples, expected: dict) -
         + "};"
     )
     text = [
-        f'#include "{name}.h"', "", "#include <math.h>", "#include <stdio.h>", "",
-        table("Q", given.q[few]), table("V", given.v[few]), table("P", given.p[few]),
+        f'#include "{name}.h"',
+        "",
+        "#include <math.h>",
+        "#include <stdio.h>",
+        "",
+        table("Q", given.q[few]),
+        table("V", given.v[few]),
+        table("P", given.p[few]),
         table("T", given.t[few, None]),
-        *(table(f"EXPECTED_{r.name}", expected[r.name][few]) for r in routines), "",
+        *(table(f"EXPECTED_{r.name}", expected[r.name][few]) for r in routines),
+        "",
         "static double off(const double *x, const double *y, int n) {",
         "    double size = 0, error = 0;",
         "    for (int i = 0; i < n; i++) {",
@@ -109,11 +116,12 @@ def driver(name: str, routines: list[Routine], given: Samples, expected: dict) -
         "        error = fmax(error, fabs(x[i] - y[i]));",
         "    }",
         "    return error / (size > 1 ? size : 1);",
-        "}", "",
+        "}",
+        "",
         "int main(void) {",
         f"    double worst = 0, out[{max([1, *(len(r.result) for r in routines)])}];",
         f"    for (int i = 0; i < {len(given.q[few])}; i++) {{",
-    ]  # fmt: skip
+    ]
     for r in routines:
         text += [
             f"        {name}_{r.name}(Q[i], V[i], T[i][0], P[i], out);",

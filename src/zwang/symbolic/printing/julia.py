@@ -55,12 +55,22 @@ def results(
     first = nq + nv + 2
     state = f"x[i, 1:{nq}], x[i, {nq + 1}:{nq + nv}], x[i, {nq + nv + 1}], "
     state += f"x[i, {first}:{first + count - 1}]"
-    loop = [f'include("{name}{ENDING}")', "using DelimitedFiles", 'x = readdlm("states.txt")', *(
-        f'writedlm("{r.name}.txt", '
-        f"[{_module(name)}.{r.name}({state})[k] for i in axes(x, 1), k in 1:{len(r.result)}])"
-        for r in routines
-    )]  # fmt: skip
+    loop = [
+        f'include("{name}{ENDING}")',
+        "using DelimitedFiles",
+        'x = readdlm("states.txt")',
+        *(
+            f'writedlm("{r.name}.txt", '
+            f"[{_module(name)}.{r.name}({state})[k] for i in axes(x, 1), k in 1:{len(r.result)}])"
+            for r in routines
+        ),
+    ]
     return run_elsewhere(
-        [program, "--startup-file=no", "run_states.jl"], sources[f"{name}{ENDING}"],
-        f"{name}{ENDING}", "run_states.jl", "\n".join(loop), routines, given,
-    )  # fmt: skip
+        [program, "--startup-file=no", "run_states.jl"],
+        sources[f"{name}{ENDING}"],
+        f"{name}{ENDING}",
+        "run_states.jl",
+        "\n".join(loop),
+        routines,
+        given,
+    )

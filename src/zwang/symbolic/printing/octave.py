@@ -68,19 +68,29 @@ def results(
     program = shutil.which("octave-cli") or shutil.which("octave")
     if program is None:
         return None
-    loop = [f"f = {name}(); x = load('states.txt');", *(
-        line for r in routines for line in (
-            f"n = zeros(rows(x), {len(r.result)});",
-            "for i = 1:rows(x)",
-            f"  s = x(i, :)'; n(i, :) = f.{r.name}({_parts(given)});",
-            "end",
-            f"save('-ascii', '-double', '{r.name}.txt', 'n');",
-        )
-    )]  # fmt: skip
+    loop = [
+        f"f = {name}(); x = load('states.txt');",
+        *(
+            line
+            for r in routines
+            for line in (
+                f"n = zeros(rows(x), {len(r.result)});",
+                "for i = 1:rows(x)",
+                f"  s = x(i, :)'; n(i, :) = f.{r.name}({_parts(given)});",
+                "end",
+                f"save('-ascii', '-double', '{r.name}.txt', 'n');",
+            )
+        ),
+    ]
     return run_elsewhere(
-        [program, "--norc", "--quiet", "run_states.m"], sources[f"{name}{ENDING}"],
-        f"{name}{ENDING}", "run_states.m", "\n".join(loop), routines, given,
-    )  # fmt: skip
+        [program, "--norc", "--quiet", "run_states.m"],
+        sources[f"{name}{ENDING}"],
+        f"{name}{ENDING}",
+        "run_states.m",
+        "\n".join(loop),
+        routines,
+        given,
+    )
 
 
 def _parts(given: Samples) -> str:

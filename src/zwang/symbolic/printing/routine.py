@@ -49,9 +49,11 @@ def _routine(found: Derivation, name: str, result: list[sp.Expr]) -> Routine:
     )
     used = set().union(*(e.free_symbols for _, e in lines), *(e.free_symbols for e in short))
     return Routine(
-        name, tuple(_unpacked(found.equations.symbols, used)), tuple(lines),
+        name,
+        tuple(_unpacked(found.equations.symbols, used)),
+        tuple(lines),
         tuple(short[len(needed) :]),
-    )  # fmt: skip
+    )
 
 
 def needed_definitions(definitions, result: Iterable[sp.Expr]) -> list[tuple[sp.Symbol, sp.Expr]]:
