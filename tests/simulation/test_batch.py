@@ -172,3 +172,16 @@ def test_single_precision_of_sums_over_lists():
 def test_what_single_precision_cannot_do_is_refused(wrong):
     with pytest.raises(zw.ModelError, match="step=|expected 'double'"):
         zw.batch(pendulum(), STARTS, np.zeros(2), TIMES, **wrong)
+
+
+def test_members_stop_each_at_its_own_instant():
+    stop = [zw.Stop(lambda q, v, t, p: q[1] + 0.5 * p["length"], "low")]
+    lengths, times = np.array([0.5, 1.0, 2.0]), np.linspace(0.0, 2.0, 21)
+    q0 = np.stack([lengths, 0 * lengths], axis=1)
+    many = zw.batch(pendulum(), q0, np.zeros(2), times, params={"length": lengths}, stop=stop)
+    assert np.all(many.result == zw.Result.STOPPED) and not many.failures
+    # twice the length takes √2 times as long
+    assert np.allclose(np.diff(np.log(many.end.t)), 0.5 * np.log(2), atol=1e-6)
+    assert np.allclose(many.end.q[:, 1], -0.5 * lengths, atol=1e-9)
+    assert np.all(np.isnan(many.q[:, :, 0]) == (times > many.end.t[:, None]))
+    assert np.all(many.dataset.end_time.values == many.end.t)

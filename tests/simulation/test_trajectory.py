@@ -186,3 +186,92 @@ def test_a_start_off_linear_constraints_is_refused():
     assert off.result == zw.Result.OFF_CONSTRAINTS and 0.01 < off.start_violation < 0.1
     with pytest.raises(zw.ModelError, match="off"):
         zw.simulate(slope, [1.0, 1.1], [0.0, 0.0], times=[0.1])
+
+
+ROD = zw.Model(
+    zw.System(nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=lambda q, v, t, p: -9.81 * v**0),
+    [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")],
+)
+
+
+def test_a_step_that_cannot_be_solved_ends_both_ways_alike():
+    """A force that is undefined beyond x = 2: Newton's iteration of the stages finds no root."""
+    wall = zw.Model(
+        zw.System(
+            nq=1,
+            mass_matrix=lambda q, t, p: jnp.ones(1),
+            force=lambda q, v, t, p: jnp.sqrt(2.0 - q) * 0 + 1.0,
+        )
+    )
+    options = dict(integrator=zw.Kvaerno5(), rtol=1e-6)
+    here = zw.trajectory(wall, [0.0], [1.0], np.linspace(0.0, 4.0, 5), **options)
+    run = zw.simulate(wall, [0.0], [1.0], duration=4.0, samples=5, throw=False, **options)
+    assert int(here.result) == run.result != zw.Result.SUCCESS
+    assert abs(float(here.end.t) - run.steps.t[-1]) < 1e-6 and run.steps.t[-1] > 1.0
+
+
+def test_the_same_steps_as_simulate_by_every_tolerance():
+    """Per-coordinate `atol` and `longest_step` mean the same; so does the number of steps."""
+    tight = np.array([1e-6, 1e-9, 1e-6, 1e-9])
+    for options in ({"atol": tight}, {"longest_step": 0.01}, {"drift": zw.Baumgarte(5.0, 5.0)}):
+        here = zw.trajectory(ROD, [1.0, 0.0], np.zeros(2), TIMES, rtol=1e-6, **options)
+        run = zw.simulate(ROD, [1.0, 0.0], np.zeros(2), times=TIMES[1:], rtol=1e-6, **options)
+        assert int(here.result) == run.result == zw.Result.SUCCESS
+        assert abs(int(here.steps) - run.attrs["steps_accepted"]) <= 2  # the first step is another
+        assert np.max(np.abs(np.asarray(here.q)[1:] - run.dataset.q.values)) < 1e-8
+    assert int(here.steps) < 60
+    fine = zw.trajectory(ROD, [1.0, 0.0], np.zeros(2), TIMES, rtol=1e-6, longest_step=0.01)
+    assert int(fine.steps) >= 100
+
+
+def test_it_stops_where_a_condition_is_met():
+    stop = [zw.Stop(lambda q, v, t, p: q[1] + 0.5, "low")]
+    here = zw.trajectory(ROD, [1.0, 0.0], np.zeros(2), TIMES, rtol=1e-10, stop=stop)
+    run = zw.simulate(ROD, [1.0, 0.0], np.zeros(2), times=TIMES[1:], rtol=1e-10, stop=stop)
+    assert int(here.result) == run.result == zw.Result.STOPPED
+    assert abs(float(here.end.t) - run.steps.t[-1]) < 1e-9
+    assert abs(float(here.end.q[1]) + 0.5) < 1e-9
+    late = TIMES > float(here.end.t)
+    assert late.any() and np.all(np.isnan(here.q[late])) and np.all(np.isfinite(here.q[~late]))
+
+
+def test_derivative_before_a_stop():
+    """Where the motion is the same, a condition that ends it later changes no derivative."""
+
+    def first(length, **options):
+        run = zw.trajectory(
+            pendulum(),
+            jnp.array([1.0, 0.0]) * jax.lax.stop_gradient(length),
+            np.zeros(2),
+            np.array([0.0, 0.2, 2.0]),
+            params={"length": length},
+            rtol=1e-9,
+            gradient="forward",
+            **options,
+        )
+        return run.q[1]
+
+    stop = [zw.Stop(lambda q, v, t, p: q[1] + 0.9 * p["length"], "low")]
+    free, ended = (
+        jax.jit(jax.jacfwd(lambda x, o=o: first(x, **o)))(1.0) for o in ({}, {"stop": stop})
+    )
+    assert np.allclose(free, ended, rtol=1e-7) and np.all(np.isfinite(ended))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"switches": []}, "takes no switches=: .* zw.simulate does"),
+        ({"loop": None}, "takes no loop=: .* zw.simulate does"),
+        ({"stp": 1}, "no argument 'stp'"),
+        ({"stop": [zw.Stop(lambda q, v, t, p: q[0])], "step": 0.1}, "stop= and step="),
+        ({"stop": [zw.Stop(lambda q, v, t, p: q[0] > 0)]}, "True or False"),
+        ({"atol": np.ones(3)}, "atol"),
+    ],
+)
+def test_what_it_cannot_take_is_refused(options, reason):
+    with pytest.raises(zw.ModelError, match=reason):
+        zw.trajectory(ROD, [1.0, 0.0], np.zeros(2), TIMES, **options)
+    if "stp" not in options:
+        with pytest.raises(zw.ModelError, match=reason):
+            zw.batch(ROD, np.ones((2, 2)), np.zeros(2), TIMES, **options)

@@ -22,7 +22,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
-from zwang.stepping.step_loop import Landing
+from zwang.stepping.manifold import Landing
 
 MOST_ENTRIES = 1_000_000
 """Largest m · nv of a constraint matrix that is stepped on the host, as a dense array; at 1000 by

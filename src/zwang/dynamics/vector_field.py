@@ -17,12 +17,12 @@ from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.stepping.step_loop import Landing
+from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
 
 
 class ConstrainedVectorField(eqx.Module):
-    """`ẏ = f(t, y)` with its constraint manifold (`zwang.stepping.step_loop.ManifoldFlow`).
+    """`ẏ = f(t, y)` with its constraint manifold (`zwang.stepping.manifold.ManifoldFlow`).
 
     Attributes:
         dynamics: the equation of motion, with its scales measured.

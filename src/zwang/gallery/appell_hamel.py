@@ -23,7 +23,7 @@ from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.scene import particles_scene
-from zwang.simulation.simulate import Stop
+from zwang.simulation.stop import Stop
 
 ENTRY = Entry(
     "appell-hamel",

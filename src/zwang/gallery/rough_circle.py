@@ -26,7 +26,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
 from zwang.plots import Curve
 from zwang.scene import particles_scene
-from zwang.simulation.simulate import Stop
+from zwang.simulation.stop import Stop
 
 ENTRY = Entry(
     "rough-circle",

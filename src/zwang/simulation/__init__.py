@@ -14,5 +14,5 @@
 | `results/` | what a run computed: steps, dataset, crossings |
 """
 
-from zwang.simulation.simulate import Stop as Stop
 from zwang.simulation.simulate import simulate as simulate
+from zwang.simulation.stop import Stop as Stop

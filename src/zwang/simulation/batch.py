@@ -20,7 +20,6 @@ from zwang.arguments import (
     count,
     host_only,
     instance,
-    known,
     optional_function,
     real_array,
 )
@@ -28,11 +27,18 @@ from zwang.arrays import require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
 from zwang.display import present
 from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.parameter_names import place_of, read_of, unit_of, write
 from zwang.simulation.results.saving import save
 from zwang.simulation.single_precision import narrowed
-from zwang.simulation.trajectory import Trajectory, trajectory, violations
+from zwang.simulation.trajectory import (
+    OPTIONS,
+    Trajectory,
+    refuse_others,
+    trajectory,
+    violations,
+)
 
 if TYPE_CHECKING:
     import xarray
@@ -61,6 +67,8 @@ class Batch:
         result: a `Result` code per member.
         memory_per_member: bytes that the compiled program holds for each member of a chunk, results
             included.
+        end: where each motion ended, at the last sample or before: times [s], shape (members,),
+            coordinates, (members, nq), and velocities, (members, nv).
         varied: parameters that differ between members, by name, with a leading axis of members.
     """
 
@@ -74,12 +82,14 @@ class Batch:
     rejected: Int[np.ndarray, " members"]
     result: Int[np.ndarray, " members"]
     memory_per_member: int
+    end: State
     varied: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @property
     def failures(self) -> dict[int, str]:
-        """Why a member stopped early, by its index; empty if all reached the end."""
-        return {int(i): Result(int(self.result[i])).sentence for i in np.flatnonzero(self.result)}
+        """Why a member failed, by its index; empty if all reached the end or a stop condition."""
+        results = {int(i): Result(int(self.result[i])) for i in np.flatnonzero(self.result)}
+        return {i: result.sentence for i, result in results.items() if result.is_failure}
 
     @property
     def dataset(self) -> xarray.Dataset:
@@ -99,6 +109,9 @@ class Batch:
                     {"long_name": "position violation (dimensionless)"},
                 ),
                 "start_violation": ("member", self.start_violation),
+                "end_time": ("member", self.end.t, {"units": "s"}),
+                "end_q": (("member", "coordinate"), self.end.q),
+                "end_v": (("member", "velocity"), self.end.v),
                 "steps": ("member", self.steps),
                 "rejected": ("member", self.rejected),
                 "result": (
@@ -135,17 +148,6 @@ class Batch:
         return save(self.dataset, path, formats=(".nc",))
 
 
-OPTIONS = (
-    "rtol",
-    "atol",
-    "step",
-    "integrator",
-    "drift",
-    "pseudoinverse",
-    "start_tolerance",
-    "max_steps",
-)
-"""Options of `zw.trajectory` that a batch passes on."""
 Precision = Literal["double", "single"]
 IN_SINGLE = Proximal(damping=1e-4, sweeps=6)
 """How A⊕ is computed in single precision: the damping lies as far above its round-off, 1e-7 for
@@ -254,6 +256,7 @@ class Program:
             x.rejected,
             x.result,
             self.memory_per_member,
+            x.end,
             self._varied(),
         )
 
@@ -299,8 +302,8 @@ def batch(
             processor all members of a chunk run in one kernel, in half the time (docs/performance),
             if the model fits into one. Otherwise as in `zw.program`.
         often: replaced by `compiler=zw.Fused()`.
-        options: `rtol`, `atol`, `step`, `integrator`, `drift`, `pseudoinverse`, `start_tolerance`,
-            `max_steps` of `zw.trajectory`.
+        options: `rtol`, `atol`, `step`, `longest_step`, `stop`, `integrator`, `drift`,
+            `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
 
     Returns:
         A `Batch`; a member that fails keeps what it reached and says why in `.failures`, the others
@@ -342,8 +345,7 @@ def prepare(
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
     require_float64()
     instance(model, Model, "batch: model", "a zw.Model")
-    for name in options:
-        known(name, OPTIONS, "batch has no option")
+    refuse_others("zw.batch", (name for name in options if name not in OPTIONS))
     choice(precision, "precision", ("double", "single"))
     q0, v0 = (np.asarray(real_array(x, name)) for x, name in ((q0, "q0"), (v0, "v0")))
     params = {} if params is None else params

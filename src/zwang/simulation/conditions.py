@@ -11,7 +11,7 @@ import numpy as np
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.constraint.equation import first_line
 from zwang.errors import ModelError
-from zwang.stepping.step_loop import Progress
+from zwang.stepping.step import Progress
 
 EXPECTED = "expected one real number that passes zero where the condition is met"
 

@@ -37,7 +37,9 @@ from zwang.simulation.watch import (
     rescaled,
 )
 from zwang.stepping.base import AbstractIntegrator
-from zwang.stepping.step_loop import CHUNK, Progress, Tolerances
+from zwang.stepping.step import Progress
+from zwang.stepping.step_control import Tolerances
+from zwang.stepping.step_loop import CHUNK
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""

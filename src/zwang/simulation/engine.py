@@ -16,7 +16,9 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.simulation.switching import event_values
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.explicit import AbstractExplicit
-from zwang.stepping.step_loop import History, Progress, Tolerances, advance, advance_on_host
+from zwang.stepping.step import Progress
+from zwang.stepping.step_control import Tolerances
+from zwang.stepping.step_loop import History, advance, advance_on_host
 
 Execution = Literal["auto", "host", "compiled"]
 VARIABLE = "ZWANG_EXECUTION"

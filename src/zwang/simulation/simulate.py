@@ -15,18 +15,14 @@ from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import (
     count,
     flag,
-    function,
     host_only,
     instance,
     items,
-    label,
     number,
     optional_function,
     real_array,
-    shown,
     strategy,
 )
-from zwang.arrays import vector
 from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -45,10 +41,12 @@ from zwang.simulation.conditions import check_conditions, conditions_of, refuse_
 from zwang.simulation.driver import RunDriver
 from zwang.simulation.engine import Execution, execution_of
 from zwang.simulation.results import Run, Steps
+from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, Switching, check_condition, event_values
+from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Dopri8
-from zwang.stepping.step_loop import FIXED_STEP_ACCEPT, GROW, SHRINK, Progress, Tolerances
+from zwang.stepping.step import Progress
 
 MOST_SAMPLES = 100_000_000
 """Sample times of one run; their states alone would fill the memory beyond it."""
@@ -58,23 +56,6 @@ ROUND_OFF_TARGET = 1e-15
 """Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near
 its origin.
 """
-
-
-class Stop(eqx.Module):
-    """A condition that ends a run where a function crosses zero.
-
-    Attributes:
-        function: `(q, v, t, p)` → a number that changes sign; the crossing is found to 1e-12 of the
-            run's duration.
-        name: name in messages.
-    """
-
-    function: Callable
-    name: str = "stop"
-
-    def __check_init__(self):
-        label(self.name, "Stop: name")
-        function(self.function, f"Stop {self.name!r}: function", "(q, v, t, p) → number")
 
 
 @host_only("zw.trajectory(..., gradient='reverse' or 'forward') can")
@@ -171,7 +152,7 @@ def simulate(
     integrator = Dopri8() if integrator is None else integrator
     state = model.state(q0, v0, t0)
     dynamics = model.dynamics(params, pseudoinverse, formulation, implicit=integrator.implicit)
-    tolerances = _tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
+    tolerances = step_tolerances(model, rtol, atol, step, longest_step, instants[-1] - t0)
     for s in stop:
         check_condition(s.function, f"Stop {s.name!r}: function(q, v, t, p)", model, dynamics.p)
     switching = _switching(switches, model, loop, formulation)
@@ -265,13 +246,10 @@ def _flow(
 
 def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:
     """The largest violation that a step may leave."""
-    if not isinstance(flow.drift, Projection):
-        return np.inf
-    least = 100 * float(flow.target)
-    accept = max(FIXED_STEP_ACCEPT if step is not None else 0.01 * rtol, least)
+    accept = accepted_violation(np, flow, rtol, step)
     # what nearly parallel rows hold moves by 1/σ of what is left of φ
     sigma = start.verdict.nearly_parallel
-    return accept if sigma is None else max(accept * sigma, least)
+    return accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
 
 
 def _begun(
@@ -290,21 +268,7 @@ def _begun(
     values = np.zeros(0)
     if len(events.rising):
         values = event_values(events, flow, controller_state, state.t, y0)
-    return Progress(
-        state.t,
-        y0,
-        _number(first),
-        _number(1.0),
-        _number(np.inf),
-        _number(values),
-        _number(np.abs(values)),
-        _count(0),
-        _count(0),
-        _count(0),
-        _count(Result.SUCCESS),
-        cast(Array, np.zeros(len(values), bool)),
-        controller_state,
-    )
+    return Progress.begun(state.t, y0, _number(first), _number(values), controller_state)
 
 
 def _failure(run: Run) -> SimulationError:
@@ -389,29 +353,6 @@ def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
             f"{RESOLVED * farthest:.1g} s; count time from an instant nearer to the start."
         )
     return instants
-
-
-def _tolerances(model: Model, rtol, atol, step, longest_step, duration) -> Tolerances:
-    nq, nv = model.system.nq, model.system.nv
-    rtol = number(rtol, "rtol", above=0)
-    if step is not None:
-        number(step, "step", above=0, unit="s")
-    number(longest_step, "longest_step", above=0, infinite=True, unit="s")
-    if atol is not None and np.ndim(atol := real_array(atol, "atol")) == 0:
-        atol = number(atol, "atol", above=0)
-    if atol is None or np.ndim(atol) == 0:
-        atol = _number(np.full(nq + nv, rtol if atol is None else atol))
-    elif np.shape(atol) == (nq,) and nq == nv:
-        atol = _number(np.tile(vector(atol, nq, "atol"), 2))
-    else:
-        atol = vector(atol, nq + nv, "atol (q and v together)")
-    if not np.all(np.asarray(atol) > 0):
-        raise ModelError(f"atol is {shown(np.asarray(atol))}, expected positive numbers.")
-    growth = (1.0, 1.0) if step is not None else (SHRINK, GROW)
-    limits = (_number(growth[0]), _number(growth[1]))
-    return Tolerances(
-        _number(rtol), atol, _number(0.0), limits, _number(longest_step), _number(duration)
-    )
 
 
 def _number(x) -> Array:

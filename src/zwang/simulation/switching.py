@@ -29,7 +29,7 @@ from zwang.dynamics.model import Model, contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCondition
 from zwang.errors import ModelError, Result
 from zwang.simulation.results import Switched
-from zwang.stepping.step_loop import Progress
+from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
 from zwang.tracing import outcome, returned
 

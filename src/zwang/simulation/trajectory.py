@@ -3,49 +3,47 @@
 
 `zwang.simulate` runs one motion from the host, shows progress and keeps every step; here nothing
 leaves the compiled program, so that a thousand motions can run side by side (`zwang.batch`) and a
-motion can be differentiated (`zwang.fit`).
+motion can be differentiated (`zwang.fit`). Both take the same steps
+(`zwang.stepping.step.attempt`).
 
-A step is differentiated as it was taken, its length held fixed. Its projection, an iteration, is
-differentiated as what it converges to: one more correction at the state found, `q ⊖ A⊕φ`, `v −
-A⊕ψ`, moves nothing and carries the derivative, because φ and ψ are zero there and only their change
-counts.
+A step is differentiated as it was taken, its length held fixed, and its projection as what it
+converges to (`zwang.simulation.differentiable`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
-from zwang.arguments import choice, count, instance, number, strategy
+from zwang.arguments import choice, count, instance, items, known, number, strategy
+from zwang.arithmetic import without_derivative
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.compile.hints import set_row, while_loop
 from zwang.dynamics.drift import AbstractDrift, Projection
-from zwang.dynamics.drift.base import corrections
-from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
-from zwang.dynamics.placement import directions_of, extent_of, scales_of, size_of
-from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.simulation.conditions import check_conditions, conditions_of
+from zwang.simulation.differentiable import differentiable, position_violation
+from zwang.simulation.placed_start import placed, scales_at
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
+from zwang.simulation.stop import Stop
+from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.stepping import AbstractIntegrator, Dopri8
-from zwang.stepping.step_loop import (
-    FIXED_STEP_ACCEPT,
-    SMALLEST,
-    Landing,
-    acceptable,
-    error_ratio,
-    step_growth,
-)
+from zwang.stepping.step import Progress, attempt
+from zwang.stepping.step_control import Tolerances
 
 Gradient = Literal["forward", "reverse"]
 CONTRADICTED = 1e-5
@@ -53,15 +51,35 @@ CONTRADICTED = 1e-5
 trajectory: the damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
 5e-6, and nothing above. `zw.simulate` looks closer, on the host."""
 FIXED_CORRECTIONS = 2
-"""Projections after a step of fixed length; the second leaves round-off, as Newton's iteration
+"""Corrections after a step of fixed length; the second leaves round-off, as Newton's iteration
 squares the violation.
 """
-
-
 TARGET = 1e-14
 """Violation [dimensionless] at which a projection stops early; it also stops where round-off keeps
 it from improving.
 """
+ON_HOST = {
+    "switches": "which rows there are is decided on the host",
+    "loop": "a sampled controller is asked on the host",
+    "formulation": "other equations of motion are for comparisons",
+    "progress": "nothing leaves a compiled program",
+    "execution": "all of it is one compiled program",
+}
+"""Arguments of `zw.simulate` that a trajectory, and with it a batch, cannot take, and why."""
+OPTIONS = (
+    "rtol",
+    "atol",
+    "step",
+    "longest_step",
+    "stop",
+    "integrator",
+    "drift",
+    "pseudoinverse",
+    "start_tolerance",
+    "max_steps",
+)
+"""Options of a trajectory that are those of each member of a batch, too."""
+ARGUMENTS = ("params", "gradient", *OPTIONS)
 
 
 class Trajectory(eqx.Module):
@@ -78,6 +96,7 @@ class Trajectory(eqx.Module):
             accelerations in it.
         steps, rejected: number of steps, and of those repeated.
         result: a `Result` code.
+        end: the state at the last sample, or where the motion stopped before.
     """
 
     t: Float[Array, " samples"]
@@ -89,22 +108,15 @@ class Trajectory(eqx.Module):
     steps: Int[Array, ""]
     rejected: Int[Array, ""]
     result: Int[Array, ""]
+    end: State
 
 
-class _Progress(eqx.Module):
-    """Where the loop is: state, next step, ratio of the last error, counts, next sample, and the
-    samples so far.
-    """
+class _Recorded(NamedTuple):
+    """Where the loop is: the run, the next sample, the largest residual and the samples so far."""
 
-    t: Float[Array, ""]
-    y: Float[Array, " n"]
-    h: Float[Array, ""]
-    ratio: Float[Array, ""]
-    residual: Float[Array, ""]
-    steps: Int[Array, ""]
-    rejected: Int[Array, ""]
+    progress: Progress
     k: Int[Array, ""]
-    result: Int[Array, ""]
+    residual: Float[Array, ""]
     saved: Float[Array, "samples n1"]
 
 
@@ -116,14 +128,17 @@ def trajectory(
     *,
     params: PyTree = None,
     rtol: float = 1e-8,
-    atol: float | None = None,
+    atol=None,
     step: float | None = None,
+    longest_step: float = np.inf,
+    stop: Sequence[Stop] = (),
     gradient: Gradient | None = None,
     integrator: AbstractIntegrator | None = None,
     drift: AbstractDrift | None = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
     start_tolerance: float = START_TOLERANCE,
     max_steps: int = 4096,
+    **others,
 ) -> Trajectory:
     """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
@@ -136,16 +151,19 @@ def trajectory(
         q0, v0: start, shapes (nq,) and (nv,), at the first of `times`.
         times: increasing sample times [s]; the first is the start.
         params: parameters that differ from the model's.
-        rtol, atol: error of one step, as in `zw.simulate`; `atol` is `rtol` unless given.
+        rtol, atol, longest_step: error and length of one step, as in `zw.simulate`.
         step: a step of fixed length [s], shortened to end on samples, in place of error control:
             then the program has no data-dependent control flow, as accelerators like it, and
             `times` must be known when it is compiled.
+        stop: conditions that end the motion early, as in `zw.simulate`; samples after that are NaN,
+            and `end` is the state there. Not with `step`.
         gradient: "reverse" to differentiate a number by many parameters (`jax.grad`), with memory
             for `√max_steps` steps and the rest computed again; "forward" for few (`jax.jacfwd`).
             Not needed with `step`, which allows both.
         integrator, drift, pseudoinverse: as in `zw.simulate`.
         start_tolerance: largest violation of the start [dimensionless]; beyond it `result` says so.
         max_steps: limit of attempted steps.
+        others: arguments of `zw.simulate` that need the host (`ON_HOST`) are refused by name.
 
     Returns:
         A `Trajectory`. Nothing is raised inside compiled programs: read `.result`.
@@ -158,8 +176,8 @@ def trajectory(
     choice(gradient, "gradient", ("forward", "reverse", None))
     strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
     strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
-    rtol = number(rtol, "rtol", above=0)
-    atol = rtol if atol is None else number(atol, "atol", above=0)
+    refuse_others("zw.trajectory", others)
+    stop = items(stop, Stop, "stop", "zw.Stop(function)")
     start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)
     max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     if integrator is not None and not integrator.estimates:
@@ -178,11 +196,30 @@ def trajectory(
         drift,
         jnp.asarray(TARGET),
     )
-    tolerances = tuple(jnp.asarray(x, jnp.float64) for x in (rtol, atol, start_tolerance))
+    if stop and step is not None:
+        raise ModelError(
+            "zw.trajectory got stop= and step=: a fixed step cannot be shortened to end where a "
+            "condition is met; leave step= out, or use zw.simulate."
+        )
+    events = Events(tuple(s.function for s in stop), ())
+    check_conditions(events, flow, conditions_of(events, [s.name for s in stop], []))
+    duration = instants[-1] - instants[0]
+    tolerances = step_tolerances(model, rtol, atol, step, longest_step, duration, CONTRADICTED)
+    accept = accepted_violation(jnp, flow, tolerances.rtol, step)
+    tolerances = dataclasses.replace(tolerances, accept=jnp.asarray(accept))
     grid = None if step is None else step_grid(instants, step)
+    options = gradient, max_steps
     try:
         answer = _trajectory(
-            flow, integrator, given, jnp.asarray(instants), grid, tolerances, gradient, max_steps
+            flow,
+            integrator,
+            events,
+            given,
+            jnp.asarray(instants),
+            grid,
+            tolerances,
+            jnp.asarray(start_tolerance, jnp.float64),
+            *options,
         )
     except TypeError as error:
         if gradient == "reverse" and "custom_vjp" in str(error):
@@ -193,190 +230,117 @@ def trajectory(
     return answer if backward else forward_only(answer)
 
 
+def refuse_others(function: str, options: Iterable[str]) -> None:
+    """Refuse arguments that `zw.simulate` takes and a compiled motion cannot, each with its reason.
+
+    Raises:
+        ModelError: if there are any; for an unknown name with the nearest one that is known.
+    """
+    for name in options:
+        if name in ON_HOST:
+            raise ModelError(f"{function} takes no {name}=: {ON_HOST[name]}; zw.simulate does.")
+        known(name, ARGUMENTS, f"{function} has no argument")
+
+
 @program
 def _trajectory(
     flow: ConstrainedVectorField,
-    integrator,
+    integrator: AbstractIntegrator,
+    events: Events,
     given: State,
     times,
     grid,
-    tolerances,
-    gradient,
-    max_steps,
+    tolerances: Tolerances,
+    start_tolerance,
+    gradient: Gradient | None,
+    limit,
 ) -> Trajectory:
-    dynamics = dataclasses.replace(
-        flow.dynamics,
-        scales=jax.lax.stop_gradient(_scales(flow.dynamics, given, times[-1] - times[0])),
-    )
-    flow = dataclasses.replace(flow, dynamics=dynamics)
-    start, before = _placed(dynamics, given)
-    if grid is not None:
-        return _fixed(flow, integrator, start, before, times, grid, tolerances)
-    return _adaptive(flow, integrator, start, before, times, tolerances, gradient, max_steps)
-
-
-def _adaptive(
-    flow, integrator, start, before, times, tolerances, gradient, max_steps
-) -> Trajectory:
-    dynamics, n = flow.dynamics, len(times)
-    rtol, atol, start_tolerance = tolerances
-    duration = times[-1] - times[0]
-    accept = jnp.maximum(0.01 * rtol, 100 * flow.target)
-
-    def running(p: _Progress):
-        return (p.result == Result.SUCCESS) & (p.k < n)
-
-    def attempt(p: _Progress) -> _Progress:
-        target = times[jnp.minimum(p.k, n - 1)]
-        hit = p.t + p.h * (1 + 1e-9) >= target
-        h = jnp.where(hit, target - p.t, p.h)
-        t = jnp.where(hit, target, p.t + h)
-        trial = integrator.step(flow, p.t, p.y, h, _held(atol + rtol * jnp.abs(p.y)))
-        y, landing = _settled(flow, t, trial.y, _held(trial.error), gradient)
-        ratio = error_ratio(landing.error, _held(p.y), _held(y), rtol, atol)
-        finite = jnp.all(jnp.isfinite(y)) & jnp.isfinite(ratio) & landing.converged
-        kept = finite & trial.solved & acceptable(landing, accept)
-        ok = kept & (ratio <= 1)
-        growth = step_growth(integrator.order, ratio, p.ratio, kept, ratio <= 1)
-        h_next = jnp.where(ok & hit, jnp.maximum(p.h, h * growth), h * growth)
-        stuck = ~ok & (h_next <= SMALLEST * (jnp.abs(p.t) + duration))
-        residual = _held(trial.residual)
-        contradicted = residual > CONTRADICTED
-        reason = jnp.where(
-            finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
-        )
-        result = jnp.where(stuck, reason, Result.SUCCESS)
-        result = jnp.where(contradicted, Result.INCONSISTENT, result)
-        ok = ok & ~contradicted
-        full = p.steps + p.rejected + 1 >= max_steps
-        sampled = ok & hit
-        result = jnp.where(
-            full & ~(sampled & (p.k + 1 >= n)) & ~stuck, Result.TOO_MANY_STEPS, result
-        )
-        row = jnp.append(y, _held(landing.violation))
-        return _Progress(
-            jnp.where(ok, t, p.t),
-            jnp.where(ok, y, p.y),
-            _held(h_next),
-            jnp.where(ok, jnp.maximum(ratio, 1e-10), p.ratio),
-            jnp.maximum(p.residual, residual),
-            p.steps + ok,
-            p.rejected + ~ok,
-            p.k + sampled,
-            jnp.asarray(result, p.result.dtype),
-            set_row(p.saved, p.k, row, sampled),
-        )
-
+    scales = without_derivative(scales_at(flow.dynamics, given, times[-1] - times[0]))
+    flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, scales=scales))
+    start, before = placed(flow.dynamics, given, flow.target)
     y0 = jnp.concatenate([start.q, start.v])
-    first = 1e-4 * duration / max(n - 1, 100)
-    result = jnp.where(before <= start_tolerance, Result.SUCCESS, Result.OFF_CONSTRAINTS)
-    zero = jnp.asarray(0)
-    saved = (
-        jnp.full((n, len(y0) + 1), jnp.nan).at[0].set(jnp.append(y0, _violation(dynamics, start)))
-    )
-    one, still = jnp.ones(()), jnp.zeros(())
-    p = _Progress(
-        times[0], y0, first, one, still, zero, zero, jnp.asarray(1), jnp.asarray(result), saved
-    )
-    kind = "checkpointed" if gradient == "reverse" else "lax"
-    p = while_loop(running, attempt, p, max_steps=max_steps, buffer=lambda p: p.saved, kind=kind)
-    q, v = flow.split(p.saved[:, :-1].T)
-    return Trajectory(
-        times, q.T, v.T, p.saved[:, -1], before, p.residual, p.steps, p.rejected, p.result
-    )
-
-
-def _fixed(flow, integrator, start, before, times, grid, tolerances) -> Trajectory:
-    """Steps of one length, `FIXED_CORRECTIONS` projections after each, and no decision that depends
-    on data.
-    """
-    weight = jnp.ones(len(start.q) + len(start.v))
-
-    def one(y, at):
-        t, h = at
-        trial = integrator.step(flow, t, y, h, weight)
-        s = flow.state(t + h, trial.y)
-        for _ in range(FIXED_CORRECTIONS):
-            s = corrected(flow.dynamics, s)
-        return jnp.concatenate([s.q, s.v]), _held(trial.residual)
-
-    def sample(y, at):
-        t, h = at
-        y, residuals = jax.lax.scan(jax.checkpoint(one), y, (t, h))
-        s = flow.state(t[-1] + h[-1], y)
-        return y, (jnp.append(y, _violation(flow.dynamics, s)), jnp.max(residuals))
-
-    y0 = jnp.concatenate([start.q, start.v])
-    _, (rows, residuals) = jax.lax.scan(sample, y0, grid)
-    rows = jnp.concatenate([jnp.append(y0, _violation(flow.dynamics, start))[None], rows])
+    result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
+    first = 1e-4 * tolerances.duration / max(len(times) - 1, 100)
+    values = without_derivative(events(flow, (), times[0], y0))
+    p = Progress.begun(times[0], y0, jnp.asarray(first), values, result=result)
+    row = jnp.append(y0, position_violation(flow.dynamics, start))
+    fixed = None if grid is None else FIXED_CORRECTIONS
+    if gradient is not None or fixed is not None:
+        flow = dataclasses.replace(flow, drift=differentiable(flow.drift, fixed))
+    run = _Run(flow, integrator, events, tolerances, limit)
+    if grid is None:
+        p, rows, residual = _adaptive(run, p, times, row, gradient)
+        steps = p.accepted
+    else:
+        p, rows, residual = _fixed(run, p, grid, row)
+        steps = jnp.sum(grid[1] > 0)
     q, v = flow.split(rows[:, :-1].T)
-    residual = jnp.max(residuals)
-    kept = jnp.max(rows[:, -1]) <= FIXED_STEP_ACCEPT
-    kept = kept | (not isinstance(flow.drift, Projection))
-    result = jnp.where(kept, Result.SUCCESS, Result.NOT_CONVERGED)
-    result = jnp.where(residual <= CONTRADICTED, result, Result.INCONSISTENT)
-    result = jnp.where(jnp.all(jnp.isfinite(rows)), result, Result.NON_FINITE)
-    result = jnp.where(before <= tolerances[2], result, Result.OFF_CONSTRAINTS)
+    end = flow.state(p.t, p.y)
     return Trajectory(
-        times,
-        q.T,
-        v.T,
-        rows[:, -1],
-        before,
-        residual,
-        jnp.sum(grid[1] > 0),
-        jnp.asarray(0),
-        result,
+        times, q.T, v.T, rows[:, -1], before, residual, steps, p.rejected, p.result, end
     )
 
 
-def _settled(flow: ConstrainedVectorField, t, y, error, gradient) -> tuple[Array, Landing]:
-    """The step after its projection, which carries the derivative, and how it landed."""
-    if gradient is None:
-        landing = flow.project_step(t, y, error)
-        return landing.y, landing
-    landing = _held(flow).project_step(t, _held(y), error)
-    y = y + _held(landing.y - y)
-    s = flow.state(t, y)
-    s = corrected(flow.dynamics, s) if isinstance(flow.drift, Projection) else s
-    return jnp.concatenate([s.q, s.v]), landing
+class _Run(NamedTuple):
+    """What every step is taken with."""
+
+    flow: ConstrainedVectorField
+    integrator: AbstractIntegrator
+    events: Any
+    tolerances: Tolerances
+    limit: int
+
+    def attempt(self, p: Progress, sample):
+        flow, limit = cast(tuple[Any, Any], (self.flow, self.limit))
+        return attempt(flow, self.integrator, self.events, p, sample, self.tolerances, limit)
 
 
-def corrected(dynamics: Dynamics, s: State) -> State:
-    """One correction of a state, `q ← q ⊖ A⊕φ`, `v ← v − A⊕ψ`, both with A at the state as it
-    is.
-    """
-    if not dynamics.constraints.m:
-        return s
-    A = dynamics.matrix(s)
-    moving = dynamics.weighted(dynamics.mass(s, A), A, dynamics.constraints.velocity_rows)
-    (dv,), (dq,) = corrections(
-        dynamics, moving, A, [dynamics.velocity_residual(s)], [dynamics.position_residual(s)]
+def _adaptive(run: _Run, p: Progress, times, row, gradient) -> tuple[Progress, Array, Array]:
+    """Steps of chosen length; where the run ends, its samples, and the largest residual."""
+    n = len(times)
+
+    def running(r: _Recorded):
+        return (r.progress.result == Result.SUCCESS) & (r.k < n)
+
+    def once(r: _Recorded) -> _Recorded:
+        tried = run.attempt(r.progress, times[jnp.minimum(r.k, n - 1)])
+        p, k = tried.progress, r.k + tried.on_sample
+        # the last sample may be reached by the last step that is allowed
+        in_time = (p.result == Result.TOO_MANY_STEPS) & (k >= n)
+        p = p._replace(result=jnp.where(in_time, int(Result.SUCCESS), p.result))
+        row = jnp.append(p.y, tried.violation)
+        saved = set_row(r.saved, r.k, row, tried.on_sample)
+        return _Recorded(p, k, jnp.maximum(r.residual, tried.residual), saved)
+
+    saved = jnp.full((n, len(row)), jnp.nan).at[0].set(row)
+    r = while_loop(
+        running,
+        once,
+        _Recorded(p, jnp.asarray(1), jnp.zeros(()), saved),
+        max_steps=run.limit,
+        buffer=lambda r: r.saved,
+        kind="checkpointed" if gradient == "reverse" else "lax",
     )
-    return State(dynamics.system.move(s.q, -dq, s.t, dynamics.p), s.v - dv, s.t)
+    return r.progress, r.saved, r.residual
 
 
-def _placed(dynamics: Dynamics, given: State) -> tuple[State, Float[Array, ""]]:
-    """The start on its constraints, and the violation that it had: of position, or of velocity
-    relative to the speed.
-    """
-    if not dynamics.constraints.m:
-        return given, jnp.zeros(())
-    fixed, at = _held(dynamics), _held(given)
-    A = fixed.matrix(at)
-    moving = fixed.weighted(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
-    slip, speed = (
-        jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)),
-        jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v))),
-    )
-    before = jnp.maximum(
-        _violation(fixed, at),
-        jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0),
-    )
-    nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
-    found = Projection().project_step(fixed, at, nothing, jnp.asarray(TARGET)).state
-    s = State(given.q + _held(found.q - given.q), given.v + _held(found.v - given.v), given.t)
-    return corrected(dynamics, s), before
+def _fixed(run: _Run, p: Progress, grid, row) -> tuple[Progress, Array, Array]:
+    """Steps of one length; no decision depends on data, so that a run that fails goes on as NaN."""
+
+    def one(p: Progress, at):
+        t, h = at
+        tried = run.attempt(p._replace(t=t, h=h), t + h)
+        result = jnp.where(p.result == Result.SUCCESS, tried.progress.result, p.result)
+        y = jnp.where(result == Result.SUCCESS, tried.progress.y, jnp.nan)
+        p = tried.progress._replace(t=t + h, y=y, result=result, rejected=p.rejected)
+        return p, (tried.violation, tried.residual)
+
+    def sample(p: Progress, at):
+        p, (violation, residual) = jax.lax.scan(jax.checkpoint(one), p, at)
+        return p, (jnp.append(p.y, violation[-1]), jnp.max(residual))
+
+    p, (rows, residual) = jax.lax.scan(sample, p, grid)
+    return p, jnp.concatenate([row[None], rows]), jnp.max(residual)
 
 
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:
@@ -386,39 +350,7 @@ def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float
     dynamics = model.dynamics(params)
     start = State(jnp.asarray(q0), jnp.asarray(v0), found.t[0])
     scaled = dataclasses.replace(
-        dynamics, scales=_scales(dynamics, start, found.t[-1] - found.t[0])
+        dynamics, scales=scales_at(dynamics, start, found.t[-1] - found.t[0])
     )
-    return jax.vmap(lambda q, v, t: _violation(scaled, State(q, v, t)))(found.q, found.v, found.t)
-
-
-def _violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
-    """Position violation [dimensionless]; without a derivative, which it has not where it is
-    zero.
-    """
-    return _held(dynamics.violation(dynamics.position_residual(s)))
-
-
-def _scales(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
-    """`zwang.dynamics.drift.measure` inside a program."""
-    A = dynamics.matrix(s)
-    mass = dynamics.mass(s, A)
-    length = dynamics.row_lengths(mass, A)
-    speed = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
-    unit = jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
-    place = speed(s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
-    free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
-    extent = extent_of(jnp, place, speed(s.v), speed(free), unit, span)
-    directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
-    still = 0 * directions[:1]
-    b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(
-        jnp.concatenate([directions, -directions, still])
-    )
-    half = len(directions)
-    return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent)
-
-
-def _held(tree):
-    """The same without a derivative."""
-    return jax.tree_util.tree_map(
-        lambda x: jax.lax.stop_gradient(x) if eqx.is_array(x) else x, tree
-    )
+    of_sample = lambda q, v, t: position_violation(scaled, State(q, v, t))
+    return jax.vmap(of_sample)(found.q, found.v, found.t)

@@ -1,4 +1,4 @@
-"""Integrators: one step with an error estimate; `step_loop.py` steps along the constraint manifold.
+"""Integrators: one step with an error estimate; `step.py` steps along the constraint manifold.
 
 One method is one file of this folder, found by `zwang.families.INTEGRATORS`, whose `table()` lists
 all of them with their orders and settings. `Dopri8` is the default and serves smooth motion at

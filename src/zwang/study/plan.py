@@ -11,11 +11,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from zwang.dynamics.model import Model
+from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, Batch, prepare
 from zwang.simulation.parameter_names import unit_of, written
@@ -164,7 +165,8 @@ class Plan:
         count, system = len(self.times), self.model.system
         q = np.full((len(cases), count, system.nq), np.nan)
         v = np.full((len(cases), count, system.nv), np.nan)
-        steps, result = np.zeros(len(cases), int), np.zeros(len(cases), int)
+        steps, rejected, result = np.zeros((3, len(cases)), int)
+        ends: list[tuple] = []
         violation, sentences, made = np.full((len(cases), count), np.nan), {}, []
         for i, case in enumerate(cases):
             try:
@@ -180,18 +182,21 @@ class Plan:
                 run.steps.violation[run.saved][:n],
             )
             steps[i], result[i] = run.attrs["steps_accepted"], run.result.value
+            rejected[i] = run.attrs["steps_rejected"]
+            ends.append((run.q[-1], run.v[-1], run.t[-1]))
         at = np.asarray(made, int)
         batch = Batch(
-            self.model,
-            self.times,
-            q[at],
-            v[at],
-            violation[at],
-            violation[at, :1].ravel(),
-            steps[at],
-            steps[at],
-            result[at],
-            0,
+            model=self.model,
+            t=self.times,
+            q=q[at],
+            v=v[at],
+            violation=violation[at],
+            start_violation=violation[at, :1].ravel(),
+            steps=steps[at],
+            rejected=rejected[at],
+            result=result[at],
+            memory_per_member=0,
+            end=State(*cast(Any, [np.array([end[k] for end in ends]) for k in range(3)])),
         )
         return self._part(cases, batch, at, sentences)
 

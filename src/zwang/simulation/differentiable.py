@@ -1,0 +1,89 @@
+"""Steps that carry a derivative through their projection."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.arithmetic import without_derivative
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.drift.base import (
+    AbstractStabilization,
+    ProjectedStep,
+    corrections,
+    renormalized,
+)
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+
+
+class Differentiable(eqx.Module):
+    """Another treatment of drift, whose result has the derivative of what it converges to.
+
+    A projection is an iteration, which is not differentiated: one more correction at the state
+    found, `q ⊖ A⊕φ`, `v − A⊕ψ`, moves nothing and carries the derivative, because φ and ψ are zero
+    there and only their change counts.
+
+    Attributes:
+        stabilization: that of the treatment.
+        drift: the treatment.
+        corrections: number of corrections in place of the iteration, or None. Then no control flow
+            depends on data, so that derivatives pass both ways and accelerators run it well.
+    """
+
+    stabilization: AbstractStabilization | None
+    drift: AbstractDrift
+    corrections: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def projects(self):
+        return self.drift.projects
+
+    def rate(self, dynamics: Dynamics, state: State, treated=True):
+        return self.drift.rate(dynamics, state, treated)
+
+    def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
+        if self.corrections is None or not self.projects:
+            constant = without_derivative
+            found = self.drift.project_step(constant(dynamics), constant(state), error, target)
+            change = lambda name: constant(getattr(found.state, name) - getattr(state, name))
+            s = State(state.q + change("q"), state.v + change("v"), state.t)
+            return found._replace(state=corrected(dynamics, s) if self.projects else s)
+        s = renormalized(dynamics, state)
+        for _ in range(self.corrections):
+            s = corrected(dynamics, s)
+        none = jnp.zeros(())
+        return ProjectedStep(
+            s, error, position_violation(dynamics, s), none, jnp.asarray(True), none
+        )
+
+
+def differentiable(drift: AbstractDrift, corrections: int | None) -> AbstractDrift:
+    """`Differentiable` of a treatment: it has the methods of one, but is no member of the family
+    that a user chooses from.
+    """
+    return cast(AbstractDrift, Differentiable(drift.stabilization, drift, corrections))
+
+
+def corrected(dynamics: Dynamics, s: State) -> State:
+    """One correction of a state, `q ← q ⊖ A⊕φ`, `v ← v − A⊕ψ`, both with A at the state as it
+    is.
+    """
+    if not dynamics.constraints.m:
+        return s
+    A = dynamics.matrix(s)
+    moving = dynamics.weighted(dynamics.mass(s, A), A, dynamics.constraints.velocity_rows)
+    (dv,), (dq,) = corrections(
+        dynamics, moving, A, [dynamics.velocity_residual(s)], [dynamics.position_residual(s)]
+    )
+    return State(dynamics.system.move(s.q, -dq, s.t, dynamics.p), s.v - dv, s.t)
+
+
+def position_violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
+    """Position violation [dimensionless]; without a derivative, which it has not where it is
+    zero.
+    """
+    return without_derivative(dynamics.violation(dynamics.position_residual(s)))

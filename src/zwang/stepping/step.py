@@ -1,0 +1,261 @@
+"""One step of a motion, from where a run is towards its next sample: the only text of it.
+
+The compiled loop and the host, `zw.trajectory` with its derivatives and batches of it all take
+their steps by `attempt`. The state carries a derivative through a step; the step's length, being
+chosen by what happened, does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from zwang.arithmetic import choose, without_derivative, xp
+from zwang.errors import Result
+from zwang.stepping.base import AbstractIntegrator, Step
+from zwang.stepping.events import Crossed, EventFunctions, crossed_events
+from zwang.stepping.manifold import Landing, ManifoldFlow
+from zwang.stepping.step_control import (
+    SMALLEST,
+    Tolerances,
+    acceptable,
+    error_ratio,
+    step_growth,
+)
+
+LEAST_RATIO = 1e-10
+"""Error ratio that the step controller remembers at least: a step without error has no power of
+it."""
+
+
+class Progress(NamedTuple):
+    """Where a run is between two chunks; `controller_state` is the flow's own.
+
+    `events` are the values of the event functions, inf for one that is spent: it has had its
+    effect, which keeps it at zero up to round-off, and counts again once it has been below a band
+    about zero; `largest` are the largest of them so far.
+    """
+
+    t: Float[Array, ""]
+    y: Float[Array, " n"]
+    h: Float[Array, ""]
+    ratio: Float[Array, ""]
+    ceiling: Float[Array, ""]
+    events: Float[Array, " e"]
+    largest: Float[Array, " e"]
+    accepted: Int[Array, ""]
+    rejected: Int[Array, ""]
+    refused: Int[Array, ""]
+    result: Int[Array, ""]
+    fired: Bool[Array, " e"]
+    controller_state: PyTree = ()
+
+    @classmethod
+    def begun(
+        cls, t, y, h, events, controller_state=(), result: Array | Result = Result.SUCCESS
+    ) -> Progress:
+        """Before the first step, of which h is the length to try; `events` are the values there.
+
+        Numbers are NumPy's: they are traced like JAX's, each of which would compile a program of
+        its own.
+        """
+        one, zero = np.asarray(1.0), cast(Any, np.asarray(0))
+        return cls(
+            t=t,
+            y=y,
+            h=h,
+            ratio=cast(Array, one),
+            ceiling=cast(Array, one * np.inf),
+            events=events,
+            largest=abs(events),
+            accepted=zero,
+            rejected=zero,
+            refused=zero,
+            result=result if isinstance(result, jax.Array) else zero + int(result),
+            fired=events > np.inf,
+            controller_state=controller_state,
+        )
+
+
+class Attempt(NamedTuple):
+    """One attempted step: where the run is after it, and what there is to keep of it.
+
+    Attributes:
+        progress: where the run is.
+        kept: whether the step was accepted.
+        on_sample: whether it ended on the sample that was aimed at.
+        violation, volume, residual, applied: as in `History`.
+    """
+
+    progress: Progress
+    kept: Bool[Array, ""]
+    on_sample: Bool[Array, ""]
+    violation: Float[Array, ""]
+    volume: Float[Array, ""]
+    residual: Float[Array, ""]
+    applied: Float[Array, " k"]
+
+
+def attempt(
+    flow: ManifoldFlow,
+    integrator: AbstractIntegrator,
+    events: EventFunctions,
+    p: Progress,
+    sample: Float[Array, ""],
+    tolerances: Tolerances,
+    limit: Int[Array, ""],
+) -> Attempt:
+    """Try one step from where a run is towards the time `sample`.
+
+    It is kept if its error is close enough, its equations were solved, it is finite, what the
+    projection left is acceptable, the constraints agree, and no event lies within it; an event is
+    approached by shorter steps until it lies at the end of one.
+    """
+    due = flow.next_sample_time(p.controller_state) <= p.t
+    controller_state = flow.update_sample(due, p.t, p.y, p.controller_state)
+    target = xp.minimum(sample, flow.next_sample_time(controller_state))
+    h, t, hit = _aimed(p, target, tolerances)
+
+    applied = flow.held_input(controller_state)
+    held = flow.with_input(applied)
+    weight = tolerances.atol + tolerances.rtol * xp.abs(without_derivative(p.y))
+    step = integrator.step(held, p.t, p.y, h, weight)
+    landing = held.project_step(t, step.y, without_derivative(step.error))
+
+    judged = _judged(p, step, landing, tolerances)
+    y = without_derivative(landing.y)
+    found = crossed_events(events, flow, controller_state, t, y, p.events, p.largest)
+    decided = _decided(p, h, judged, found, tolerances)
+    h_next, ceiling = _ahead(integrator.order, p, h, hit, judged, found, decided, tolerances)
+    stuck = decided.refused & ((h_next <= _resolution(p, tolerances)) | _is_fixed(tolerances))
+    result = _result(p, stuck, step, judged, decided, limit)
+
+    keep = lambda new, old: choose(decided.kept, new, old)
+    progress = Progress(
+        t=keep(t, p.t),
+        y=keep(landing.y, p.y),
+        h=h_next,
+        ratio=keep(xp.maximum(judged.ratio, LEAST_RATIO), p.ratio),
+        ceiling=ceiling,
+        events=keep(found.values, p.events),
+        largest=keep(found.largest, p.largest),
+        accepted=p.accepted + decided.kept,
+        rejected=p.rejected + decided.refused,
+        refused=xp.where(decided.refused, p.refused + 1, 0),
+        result=xp.asarray(result, p.result.dtype),
+        fired=xp.where(decided.at_event, found.crossed, p.fired),
+        controller_state=controller_state,
+    )
+    on_sample = decided.kept & hit & (target == sample)
+    violation, residual = without_derivative((landing.violation, step.residual))
+    return Attempt(progress, decided.kept, on_sample, violation, landing.volume, residual, applied)
+
+
+def _aimed(p: Progress, target, tolerances: Tolerances) -> tuple:
+    """Length and end of the step that is tried, and whether it ends on the target.
+
+    A step that would end within a billionth of its length before the target is lengthened, so that
+    no sliver is left.
+    """
+    wanted = xp.minimum(xp.minimum(p.h, tolerances.longest), p.ceiling)
+    hit = p.t + wanted * (1 + 1e-9) >= target
+    return xp.where(hit, target - p.t, wanted), xp.where(hit, target, p.t + wanted), hit
+
+
+class _Judged(NamedTuple):
+    """What a step is worth.
+
+    Attributes:
+        ratio: its error over the one that it may have.
+        finite: whether it is finite and its equations were solved.
+        acceptable: whether it is, and what it leaves of φ and ψ is small enough to go on from.
+        close: whether its error is small enough; always, for a fixed step.
+        contradicted: whether the constraints contradict each other at its start.
+    """
+
+    ratio: Float[Array, ""]
+    finite: Bool[Array, ""]
+    acceptable: Bool[Array, ""]
+    close: Bool[Array, ""]
+    contradicted: Bool[Array, ""]
+
+
+def _judged(p: Progress, step: Step, landing: Landing, tolerances: Tolerances) -> _Judged:
+    before, after, error = without_derivative((p.y, landing.y, landing.error))
+    ratio = error_ratio(error, before, after, tolerances.rtol, tolerances.atol)
+    finite = xp.all(xp.isfinite(after)) & xp.isfinite(ratio) & step.solved & landing.converged
+    return _Judged(
+        ratio,
+        finite,
+        finite & acceptable(landing, tolerances.accept),
+        (ratio <= 1) | _is_fixed(tolerances),
+        step.residual > tolerances.residual,  # NaN is no contradiction: it is not finite either
+    )
+
+
+class _Decided(NamedTuple):
+    """What becomes of a step: kept, shortened towards an event, or refused; `at_event` is a step
+    that is kept because its event lies at its end.
+    """
+
+    kept: Bool[Array, ""]
+    approach: Bool[Array, ""]
+    refused: Bool[Array, ""]
+    at_event: Bool[Array, ""]
+
+
+def _decided(p: Progress, h, judged: _Judged, found: Crossed, tolerances: Tolerances) -> _Decided:
+    crossed = xp.any(found.crossed)
+    good = judged.acceptable & judged.close & ~judged.contradicted
+    at_event = crossed & good & (h <= 10 * _resolution(p, tolerances))
+    kept = good & (~crossed | at_event)
+    approach = crossed & good & ~at_event
+    return _Decided(kept, approach, ~kept & ~approach, at_event)
+
+
+def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Decided, tolerances):
+    """The next step to try, and the ceiling that an event within this one sets to it.
+
+    A step that was shortened to end on a sample says nothing about the length of the next one, but
+    that it may be at least as long as the one that was wanted.
+    """
+    resolution, fixed = _resolution(p, tolerances), _is_fixed(tolerances)
+    kept, approach = decided.kept, decided.approach
+    limits = tolerances.growth
+    growth = step_growth(order, judged.ratio, p.ratio, judged.acceptable, judged.close, limits)
+    h_next = xp.where(approach, h * found.secant + resolution, h * growth)
+    h_next = xp.where(hit & kept, xp.maximum(p.h, h * growth), h_next)
+    h_next = xp.where(fixed & kept, p.h, h_next)
+    # an event lies within the step that was tried last, less what has been stepped since
+    ceiling = xp.where(approach, h, xp.where(kept, p.ceiling - h, p.ceiling))
+    ceiling = xp.where(ceiling <= resolution, xp.where(approach, h, 10 * resolution), ceiling)
+    return without_derivative((h_next, ceiling))
+
+
+def _result(p: Progress, stuck, step: Step, judged: _Judged, decided: _Decided, limit):
+    """Whether the run goes on, and otherwise why not."""
+    result = xp.where(decided.at_event, Result.STOPPED, Result.SUCCESS)
+    result = xp.where(stuck, _reason(judged.finite, judged.acceptable, step.solved, p.y), result)
+    result = xp.where(judged.contradicted, Result.INCONSISTENT, result)
+    spent = (p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS)
+    return xp.where(spent, Result.TOO_MANY_STEPS, result)
+
+
+def _reason(finite, kept, solved, y):
+    """Why no smaller step can be tried."""
+    reason = xp.where(
+        finite, xp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
+    )
+    return xp.where(solved | ~xp.all(xp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
+
+
+def _resolution(p: Progress, tolerances: Tolerances):
+    """The shortest step that time can resolve here."""
+    return SMALLEST * (xp.abs(p.t) + tolerances.duration)
+
+
+def _is_fixed(tolerances: Tolerances):
+    return tolerances.growth[1] == 1

@@ -1,0 +1,67 @@
+"""How exactly a step is taken: its tolerances, the judgement of its error and the next length."""
+
+from __future__ import annotations
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
+
+from zwang.arithmetic import xp
+from zwang.stepping.manifold import Landing
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
+"""Step controller: fraction of the step that would just be acceptable, and the limits of one
+change.
+"""
+FIXED_STEP_ACCEPT = 1e-6
+"""Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
+LEAST_SLIP = 1e-9
+"""Velocity residual that a step may always leave, relative to the velocities in it: damping near a
+rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their own
+disagreement."""
+SMALLEST = 1e-13
+"""A step below this times |t| + duration cannot be resolved by time in float64."""
+
+
+class Tolerances(eqx.Module):
+    """What a step may leave, and how long it may be.
+
+    Attributes:
+        rtol, atol: error of one step, relative, and absolute of each entry of y, shape (n,).
+        accept: violation [dimensionless] that a step may leave.
+        residual: residual of `A v̇ = b` at the start of a step, relative to the accelerations in it,
+            beyond which the constraints count as contradictory and the motion ends; inf where the
+            host looks closer at the steps (`zwang.simulation.watch`).
+        growth: limits of a step over the one before; (1, 1) for a fixed step.
+        longest: the longest step [s].
+        duration: of the run [s].
+    """
+
+    rtol: Float[Array, ""]
+    atol: Float[Array, " n"]
+    accept: Float[Array, ""]
+    residual: Float[Array, ""]
+    growth: tuple[Float[Array, ""], Float[Array, ""]]
+    longest: Float[Array, ""]
+    duration: Float[Array, ""]
+
+
+def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
+    """Root mean square of the entries' errors, each over the one it may have; a step is close
+    enough up to 1.
+    """
+    weight = atol + rtol * xp.maximum(xp.abs(after), xp.abs(before))
+    return xp.sqrt(xp.mean((error / weight) ** 2)) + 1e-30
+
+
+def acceptable(landing: Landing, accept) -> Bool[Array, ""]:
+    """Whether what a step leaves of φ and ψ is small enough to go on from."""
+    return (landing.violation <= accept) & (landing.slip <= xp.maximum(accept, LEAST_SLIP))
+
+
+def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -> Float[Array, ""]:
+    """Next step over this one: PI control on the error ratios of this step and the last, no growth
+    where the error is too large, a quarter where the step cannot be kept.
+    """
+    low, high = limits
+    growth = xp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
+    return xp.where(kept, xp.where(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))
