@@ -85,17 +85,16 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
-<<<<<<< HEAD
 def total(parts: Iterable[Any]) -> Any:
     """The sum of at least one array, in order. Unlike `sum` it does not start from the number 0,
     so that it has the type of its parts.
     """
     return functools.reduce(operator.add, parts)
-=======
+
+
 def without_derivative(tree: Any) -> Any:
     """The same numbers, which a derivative takes as constants; on the host nothing has one."""
     if _HOME.host:
         return tree
     constant = lambda x: jax.lax.stop_gradient(x) if isinstance(x, jax.Array) else x
     return jax.tree_util.tree_map(constant, tree)
->>>>>>> main
