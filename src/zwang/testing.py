@@ -79,9 +79,8 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
 
 def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
     """Check a pseudoinverse: the four Penrose conditions on wide, square, tall, rank-deficient and
-    zero matrices (1e-9
-    relative), `solve` and `solve_transpose` against the matrix, its derivative against central
-    differences, and finite derivatives at rank loss.
+    zero matrices (1e-9 relative), `solve` and `solve_transpose` against the matrix, its derivative
+    against central differences, and finite derivatives at rank loss.
     """
     random = np.random.default_rng(4)
     full = [random.standard_normal(shape) for shape in ((3, 5), (4, 4), (5, 3))]
@@ -142,8 +141,7 @@ def check_formulation(formulation: AbstractFormulation, method: AbstractPseudoin
 
 def check_integrator(integrator: AbstractIntegrator) -> None:
     """Check an integrator's order on a pendulum on its rod: halving a fixed step divides the error
-    by 2^order, within half an
-    order over several halvings.
+    by 2^order, within half an order over several halvings.
     """
     model = _pendulum()
     exact = simulate(model, [1.0, 0.0], [0.0, 0.0], times=[1.0], rtol=1e-13).q[-1]

@@ -18,8 +18,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of no rotation."""
 SERIES = 1e-4
 """Squared half angle [rad²] below which sine and cosine are summed as series: exact to round-off,
-and so are their derivatives,
-also at zero.
+and so are their derivatives, also at zero.
 """
 
 

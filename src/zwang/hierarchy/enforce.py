@@ -158,8 +158,7 @@ class Enforced(eqx.Module):
 
 class _Whole:
     """The model and its names as one thing that is hashed by identity: a system's names alone are
-    thousands of leaves, and
-    taking these apart would cost more than a level.
+    thousands of leaves, and taking these apart would cost more than a level.
     """
 
     def __init__(self, model: Model):

@@ -43,8 +43,7 @@ from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
-correction leaves the round-off of a, and
-the second one that of v̇.
+correction leaves the round-off of a, and the second one that of v̇.
 """
 
 

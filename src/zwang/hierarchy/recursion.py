@@ -175,9 +175,8 @@ def _rank(seen):
 
 class _Absolute(AbstractPseudoinverse):
     """Truncated singular values with an absolute threshold: rows have unit length before what is
-    enforced already is taken off them,
-    so that a level that depends on others altogether is all round-off, which a relative threshold
-    would blow up.
+    enforced already is taken off them, so that a level that depends on others altogether is all
+    round-off, which a relative threshold would blow up.
     """
 
     threshold: Float[Array, ""] | float = DEPENDENT_ROW

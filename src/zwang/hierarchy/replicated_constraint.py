@@ -15,8 +15,7 @@ from zwang.hierarchy.instances import Instances, below, taken
 
 class ReplicatedConstraint(AbstractConstraint):
     """A constraint of a module, written for the module alone, at all places of modules of its kind,
-    in one evaluation by `vmap`. Each
-    place has its own name, rows and force.
+    in one evaluation by `vmap`. Each place has its own name, rows and force.
 
     Args:
         constraint: as the module has it.

@@ -193,8 +193,8 @@ def _lines(
     geometry: Geometry, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]
 ) -> list[Bar | Plate]:
     """The outline of a body through its points; those of a wheel's or an own shape's are left out.
-    One without points of its own
-    has its center, and a body with one point a bar from the center to it.
+    One without points of its own has its center, and a body with one point a bar from the center to
+    it.
     """
     points = geometry.points_of(i)
     if link.shapes or (link.radius is not None and (link.length is None or geometry.d == 3)):

@@ -13,8 +13,7 @@ from zwang.plots.data import Panel, Picture
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
 """Room beside, above and below the data areas, between two of them, for a row of a legend and for
-the title [point]; fixed, so that
-the time axes of all pictures are aligned.
+the title [point]; fixed, so that the time axes of all pictures are aligned.
 """
 TEXT, SMALL_TEXT, TINY_TEXT = 8.5, 8.0, 7.0
 """Letters of axes and title, of ticks and legends, of marks [point]."""
@@ -39,8 +38,7 @@ ACROSS = 44.0
 @dataclasses.dataclass(frozen=True)
 class Place:
     """A panel on the page: its axes, the upper left corner of its data area, the height of its
-    head, the places of its legend's
-    entries from there, and their columns.
+    head, the places of its legend's entries from there, and their columns.
     """
 
     panel: Panel

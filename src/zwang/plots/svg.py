@@ -128,8 +128,7 @@ def across(at: Place, name: str) -> list[str]:
 
 def curves(at: Place, key: str) -> list[str]:
     """Marks and curves, cut off where the data area ends; the area is known by its place, so that
-    it does no harm where another
-    picture on the page has the same.
+    it does no harm where another picture on the page has the same.
     """
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
     drawn = [part for mark in at.panel.marks for part in marked(at, mark)]

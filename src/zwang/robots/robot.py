@@ -280,8 +280,7 @@ class Robot:
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
-        and the body's angular velocity [rad/s],
-        both in space.
+        and the body's angular velocity [rad/s], both in space.
         """
         return self.tree.frame_jacobian(jnp.asarray(q), body, self.params, offset)
 

@@ -41,8 +41,7 @@ AT_LIMIT = 1e-12
 """Relative distance from a limit [1] up to which a control counts as being at it."""
 MOST_STEPS = 10
 """Changes of the active set at most, per actuator; one is usually enough. Beyond it the control
-reached so far is taken: it is
-within its limits, and its residual is reported as always.
+reached so far is taken: it is within its limits, and its residual is reported as always.
 """
 MULTIPLIER_ROUND_OFF = 1e-14
 """A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its

@@ -40,8 +40,7 @@ from zwang.equations.state import State
 
 AUTHORITY_THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the
-smallest cosine between a row
-and what an actuator can accelerate that counts as authority.
+smallest cosine between a row and what an actuator can accelerate that counts as authority.
 """
 
 

@@ -45,8 +45,8 @@ RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
 SOON = 0.1
 """Part of the time since the turn before that the first step after a turn takes at most: the next
-turn may come as soon, or sooner,
-and a condition that has come back to zero within that step would be missed.
+turn may come as soon, or sooner, and a condition that has come back to zero within that step would
+be missed.
 """
 
 

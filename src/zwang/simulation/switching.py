@@ -36,8 +36,7 @@ from zwang.tracing import outcome, returned
 Condition = float | Callable
 ACCUMULATING, STEADY = 8, 0.05
 """This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
-go on for ever in a finite time
-(Zeno): a ball that bounces ever lower.
+go on for ever in a finite time (Zeno): a ball that bounces ever lower.
 """
 CHATTER = 100
 """More turns than this within `SAME_INSTANT` of the run's duration are chattering, which no step

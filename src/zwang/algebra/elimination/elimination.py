@@ -36,9 +36,9 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.compile.fusion`),
-where a turn is a few short loops and the
-rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops).
+"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.compile.fusion`), where
+a turn is a few short loops and the rest is factored without LAPACK; operation by operation it takes
+no longer (40 four-bar loops).
 """
 BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
 """Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
@@ -70,8 +70,8 @@ class Class(eqx.Module):
 
 class Elimination(eqx.Module):
     """The whole elimination. Positions number the nodes in the order in which they go, chunk by
-    chunk with padding, those of the
-    dense rest last; S is one flat array of all blocks that come into being.
+    chunk with padding, those of the dense rest last; S is one flat array of all blocks that come
+    into being.
 
     Rows are kept in the order of elimination all the way: an array (row in node, position), flat,
     which has one position more for padding. Places of padding hold a 1 on the diagonal of S.

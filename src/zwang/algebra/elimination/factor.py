@@ -1,6 +1,5 @@
 """Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`, or of any
-symmetric matrix in the
-order of an `Elimination`.
+symmetric matrix in the order of an `Elimination`.
 
 Of the nodes of a chunk, with the blocks D on the diagonal, B below them and S among the others,
 
@@ -29,8 +28,8 @@ from zwang.arithmetic import total
 
 UNROLLED = 4
 """Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what
-it takes and gives (measured: one
-acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285; of 80, 4 chunks, 306 against 380).
+it takes and gives (measured: one acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285;
+of 80, 4 chunks, 306 against 380).
 """
 
 
@@ -86,8 +85,7 @@ def factor_entries(
     order: Elimination, outer: Float[Array, " entries"], diagonal: Float[Array, " places"]
 ) -> Factor:
     """Factor a symmetric matrix from its entries below the diagonal and on it, the latter in the
-    order of elimination with a 1 at
-    padding; NaN where it is not positive definite.
+    order of elimination with a 1 at padding; NaN where it is not positive definite.
     """
     S = scattered(outer, order.outer, order.places + 1)
     length = diagonal.reshape(order.size, -1)[:, :-1].ravel()

@@ -149,8 +149,7 @@ class SparseNewton(eqx.Module):
 
 def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.ndarray]:
     """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but
-    need not be neighbors of the same
-    ones (no row of a pin joint has both x and y).
+    need not be neighbors of the same ones (no row of a pin joint has both x and y).
     """
     from scipy.sparse import coo_array, csr_array
 

@@ -122,8 +122,7 @@ def independent(blocks: Blocks) -> np.ndarray:
 
 def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, np.ndarray]:
     """Neighbors of the nodes that go, by their place after the round and padded by one past the
-    end; the blocks that are left; the
-    nodes that stay.
+    end; the blocks that are left; the nodes that stay.
     """
     gone = np.zeros(blocks.nodes, bool)
     gone[chosen] = True

@@ -42,13 +42,11 @@ has the pivot (k + 1) μ at most.
 """
 LEFT = 1e-15
 """Part of a residual that sweeps may leave: its own round-off. Away from singular configurations
-two sweeps leave that (40 four-bar
-loops: 2.5e-10 after one, 2.5e-16 after two).
+two sweeps leave that (40 four-bar loops: 2.5e-10 after one, 2.5e-16 after two).
 """
 BESIDE = 1e-14
 """Residual, rows at unit length, that sweeps may leave beside the length of the velocity or
-acceleration that they correct: its
-round-off in a few tens of rows.
+acceleration that they correct: its round-off in a few tens of rows.
 """
 MOST_SWEEPS = 12
 """Most sweeps of the second correction, which end by their residual: a long lift, whose smallest
@@ -56,8 +54,7 @@ singular value is 2e-5 at 300 stages, takes eight; three left an error of 1e-4 i
 acceleration."""
 PIVOT = 1e-9
 """Pivots above this count in the rank: a row is independent if it is farther than the root of this,
-3e-5 of its length, from
-those eliminated before it.
+3e-5 of its length, from those eliminated before it.
 """
 
 

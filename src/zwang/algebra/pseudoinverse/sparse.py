@@ -9,8 +9,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 
 FEW_ROWS = 1000
 """Above so many rows damping falls like 1/m²: the smallest singular value of a chain of m rows
-falls like 1/m without any row
-depending on others, and damping must stay below its square.
+falls like 1/m without any row depending on others, and damping must stay below its square.
 """
 LEAST_PART = 1e-3
 """Damping is not made smaller than this part of that of few rows: 1e-13, a thousand times

@@ -290,8 +290,7 @@ class BodyTree:
         self, q: Float[Array, " nq"], body, p, offset=(0.0, 0.0, 0.0)
     ) -> Float[Array, "6 nv"]:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
-        and the angular velocity [rad/s] of the
-        body, both in space.
+        and the angular velocity [rad/s] of the body, both in space.
         """
         b = entry(self._index, body)
         S = (

@@ -25,8 +25,7 @@ WIDE_PICTURE = 1.9
 
 def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
     """What a model draws of a run; a figure of matplotlib in the style of ours, and in the size in
-    which it is shown, so that its
-    letters are as large as all others.
+    which it is shown, so that its letters are as large as all others.
 
     Raises:
         TypeError: if it is neither a picture nor a figure.

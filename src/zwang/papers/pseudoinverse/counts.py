@@ -69,8 +69,7 @@ or zero.
 """
 AGREE = 1e-11
 """Accelerations that differ by at most this [m/s², rad/s²] are equal: round-off of values of order
-ten, through a condition number
-of order ten in (35), squared.
+ten, through a condition number of order ten in (35), squared.
 """
 REPEATS, TRIES = 200, 5
 """Evaluations in one compiled loop, and loops of which the fastest counts."""
@@ -281,8 +280,7 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
 
 def _repeated(function: Callable) -> Callable:
     """`function` evaluated again and again in one program, `(r, times) → function(r)`; all it
-    factors must depend on r, or the compiler
-    takes it out of the loop.
+    factors must depend on r, or the compiler takes it out of the loop.
     """
 
     def again(_, carry):

@@ -35,8 +35,8 @@ from zwang.stepping import Dopri8
 
 ANGLE = -50.0
 """Start angle of the cranks [deg], which the paper does not give. From rest 45 to 50° below the
-horizontal the linkage never becomes
-collinear, and truncated singular values fail when they do in the paper.
+horizontal the linkage never becomes collinear, and truncated singular values fail when they do in
+the paper.
 """
 DURATION, FIRST_STEP = 20.0, 0.66e-2
 """Length and first step of the paper's runs [s]."""
@@ -46,9 +46,8 @@ WRONG = 1e-2
 """Angle error [rad] from which a run counts as wrong: it shows in a drawing."""
 MOST_CALLS = {False: 25_000, True: 400_000}
 """Function calls after which a run is given up, without and with stabilization: about four times
-what most runs take that reach
-the end; at the limit of stability the step size decides by round-off, and single runs take twice
-what others do.
+what most runs take that reach the end; at the limit of stability the step size decides by
+round-off, and single runs take twice what others do.
 """
 SPACING = 0.05
 """Distance [s] of the states that are kept."""

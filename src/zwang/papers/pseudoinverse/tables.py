@@ -18,8 +18,8 @@ from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, adams
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 SAME_TIME = 1.2
 """Times of failure count as the printed ones if their ratio, geometric mean over the three
-tolerances, is within this factor. They are
-logarithms of round-off, which other machines round otherwise: single ones scatter by 10 %.
+tolerances, is within this factor. They are logarithms of round-off, which other machines round
+otherwise: single ones scatter by 10 %.
 """
 SAME_SIZE = 10.0
 """The same for sums of squares, calls and steps: within a factor of ten."""

@@ -17,8 +17,7 @@ from zwang.simulation.results.singular import AbstractRows
 
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
-log(distance), e.g. 5 at a step's
-distance of 0.1.
+log(distance), e.g. 5 at a step's distance of 0.1.
 """
 PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
@@ -137,8 +136,7 @@ def _bottoms(
     low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, precision: float
 ) -> np.ndarray:
     """Where between `low` and `high` the last singular value σ of each dip is least; all dips are
-    narrowed down together, each time to
-    the neighbors of the least of a few instants.
+    narrowed down together, each time to the neighbors of the least of a few instants.
 
     Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
     crowd around where that has its own.

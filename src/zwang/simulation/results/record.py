@@ -318,8 +318,8 @@ class Run:
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and
-        (times, nv): a polynomial of
-        degree 7 through four steps, projected onto the constraints; where a switch turns, after it.
+        (times, nv): a polynomial of degree 7 through four steps, projected onto the constraints;
+        where a switch turns, after it.
         """
         times, ts = np.asarray(t, float), self.steps.t
         inside = (times >= ts[0]) & (times <= ts[-1])

@@ -12,8 +12,7 @@ from zwang.algebra.elimination.matrix import Layout
 
 CROSSING_THRESHOLD = 1e-5
 """A direction counts as lost where its singular value, rows at unit length, falls below this; the
-minimum over time is found to
-about 1e-7.
+minimum over time is found to about 1e-7.
 """
 ROW_DAMPING = 1e-13
 """Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its

@@ -7,8 +7,8 @@ import numpy as np
 
 def work_of(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
     """∫ P dt by a cubic spline over the samples, and how far it is at most from that over every
-    other sample, which says how well the
-    samples resolve the power; NaN where they are too few to tell.
+    other sample, which says how well the samples resolve the power; NaN where they are too few to
+    tell.
     """
     work, coarse = spline_integral(t, power), spline_integral(t[::2], power[::2])
     return work, float(np.max(np.abs(work[::2] - coarse))) if len(t) > 4 or not np.any(
