@@ -51,9 +51,8 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
     _check_mass(model, s)
     _check_retraction(model.system, s, model.params)
     _check_rates(model, s)
-    answer = motion(
-        model, q, v, t, pseudoinverse=Proximal()
-    )  # A whole: its null space is looked at
+    # A whole: its null space is looked at
+    answer = motion(model, q, v, t, pseudoinverse=Proximal())
     dynamics = model.dynamics(pseudoinverse=Proximal())
     F = dynamics.applied_force(s)
     M = dynamics.mass(s, jnp.asarray(answer.matrix))

@@ -67,6 +67,7 @@ class Branch:
     def begin(problem: Problem, at: Point, over: str, limits, step: float, tangent) -> Branch:
         low, high = limits
         value = at.mu[-1]
+        # unknowns of different units are compared by their typical sizes
         size = (1 + np.max(np.abs(at.q))) * np.sqrt(np.max(np.diag(at.metric)))
         scale = (size, 1 + np.max(np.abs(at.gamma), initial=0.0), max(high - low, 1e-12))
         if tangent is None:
@@ -107,6 +108,7 @@ class Branch:
         """Derivative of the residual in scaled unknowns, with the rows that keep the place along
         symmetries.
         """
+        # in scaled unknowns, so that a step of the branch has one length
         J = self.problem.jacobian(at) * self.sizes(at)
         kept = np.zeros((0, J.shape[1]))
         if self.problem.driven is None:  # rates of symmetries stay while a parameter changes
@@ -158,6 +160,8 @@ class Branch:
             new = self.corrected(place, length)
             if new is not None and self._turn(place, new) < CLOSE:
                 return new
+            # Newton’s method failed or the tangent turned too far: a shorter step is likelier to
+            # stay on this branch
             length *= 0.5
         return None
 
@@ -180,6 +184,7 @@ class Branch:
             J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
             right = np.concatenate([-r, np.zeros(len(J) - len(r))])
             step = np.linalg.lstsq(J, right, rcond=1e-12)[0]
+            # a correction longer than the step itself leads to another branch
             if np.linalg.norm(step) > 2 * self.step:
                 return None
             new = self.problem.moved(at, step * self.sizes(at))
@@ -205,6 +210,8 @@ class Branch:
             directions = self.problem.symmetric.directions(here.dynamics, here.state, here.w)
             U, sigma, _ = np.linalg.svd(tangent.project @ directions, full_matrices=True)
             rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
+            # along symmetries eigenvalues are zero by themselves and would hide those that pass
+            # through it
             A = U[:, rank:].T @ A @ U[:, rank:]
         return ordered(np.linalg.eigvals(A)), is_stable(A)
 
@@ -235,6 +242,8 @@ class Branch:
         forms = np.zeros((len(lefts), 2, 2))
         for i in range(2):
             slopes = []
+            # central differences of the Jacobian, as its derivative is needed at one point of the
+            # branch only
             for sign in (1.0, -1.0):
                 moved = self.problem.moved(at, sign * h * plane[i] * self.sizes(at))
                 if moved is None:

@@ -170,17 +170,19 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     if q is None:
         raise ModelError("check: q is missing: give the coordinates to check the model at.")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = model.dynamics(
-        params, Proximal()
-    )  # all singular values are looked at: no use for a sparse A
+    # all singular values are looked at: no use for a sparse A
+    dynamics = model.dynamics(params, Proximal())
+    # a singular M is found here, before anything is solved with it
     dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
+    # an asymmetric M may look symmetric at one special state
     for s in _nearby(dynamics, state):
         M = np.asarray(evaluate(dynamics, s).M)
         refuse_asymmetric_mass(model, M, f"at q = {np.array2string(np.asarray(s.q), threshold=6)}")
     found = _diagnose(model, dynamics, state, start, mechanism)
+    # the diagnosis of the passive model is the same with and without a servo
     if model.servo is None:
         return found
     control = jax.tree_util.tree_map(np.asarray, _control(dynamics, state))
@@ -199,6 +201,8 @@ def _diagnose(
     c, metric = model.constraints, metric_of(dynamics, start.at.M, start.at.A)
     C = np.asarray(start.at.A) @ metric.W
     C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
+    # in the mass metric and with rows at unit length, so that thresholds mean the same for all
+    # units
     U, sigma, Vt = np.linalg.svd(C)
     rank = _rank(sigma)
     null = U[:, rank:]
@@ -208,6 +212,7 @@ def _diagnose(
     kinds, known = _kinds(dynamics, state), unique_rows(null)
     linear = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("linear")}
     scale = 1 / np.sqrt(np.diag(dense_mass(metric.M)))
+    # of geometric mean one, so that lengths keep the magnitude of the model’s units
     scale = scale / np.exp(np.mean(np.log(scale)))
     reached = reach(dynamics, state, linear, scale) if linear else None
     integrals = {}
@@ -215,6 +220,8 @@ def _diagnose(
         kinds[name] = kinds[name].replace("linear nonholonomic", INTEGRABLE)
         integrals[name] = integral(dynamics, state, name, linear[name], scale)
     for name, rows in c.row_slices.items():
+        # in the order of the constraints: the later of two equal rows is the one that counts as
+        # redundant
         new = _directions(C[rows], span)
         span, share = np.concatenate([span, new]), null[rows]
         reports.append(
@@ -274,6 +281,8 @@ def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
     chosen, left = [], basis.copy()
     for _ in range(len(basis)):
         size = np.linalg.norm(left, axis=0)
+        # Gram-Schmidt with pivoting: the velocity that the free motions change most, then what it
+        # leaves
         chosen.append(int(np.argmax(size)))
         unit = left[:, chosen[-1]] / size[chosen[-1]]
         left = left - np.outer(unit, unit @ left)
@@ -313,11 +322,13 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     ]
     for q in [s.q, *nearby]:
         here = at(q).phi
+        # two times without a simple ratio, lest a periodic constraint agree with itself
         for later in (0.37, 0.74):
             moving[c.position_rows] |= differ(here, at(q, t=s.t + later).phi)
     rows = [
         np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)
     ]
+    # A that changes with v means ψ that is not linear in v
     nonlinear |= np.any(differ(rows[0], rows[1]) | differ(rows[1], rows[2]), axis=1)
     kinds = {}
     for name, own in c.row_slices.items():

@@ -190,6 +190,7 @@ def continuation(
     low, high = sorted(number(x, "an entry of to") for x in limits)
     number(step, "step", above=0)
     count(points, "points", least=2)
+    # the start is balanced at its own value of the parameter first
     problem, at = balanced_start(model, q, v, t, params, hold, over)
     branch = Branch.begin(problem, at, over, (low, high), step, tangent)
     places, special = [branch.place(at)], []
@@ -198,11 +199,14 @@ def continuation(
         if new is None:
             break
         places.append(new)
+        # what is constant along the branch is known from two points on, and is then left out of the
+        # test
         if len(places) == 2:
             branch = branch.knowing(places)
         found = _between(branch, places[-2], new)
         if found is not None:
             special.append(found)
+        # the point beyond the range is kept, so that a special point just before it is found
         if not low <= new.value <= high:
             break
     made = [as_equilibrium(model, problem, x.point, params) for x in places]
@@ -223,6 +227,8 @@ def _between(branch: Branch, before: Place, after: Place) -> SpecialPoint | None
     turns = np.sign(before.tangent_value) != np.sign(after.tangent_value)
     if not (passes or turns):
         return None
+    # where an eigenvalue passes zero this is the sharper function: a fold is only where the
+    # parameter turns
     measure = branch.test if passes else (lambda place: place.tangent_value)
     found: dict[float, Place] = {}
 

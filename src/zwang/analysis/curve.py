@@ -152,8 +152,10 @@ class Curve:
             try:
                 low, high = (np.asarray(x) for x in quickly(_bounds)(self.dynamics, q0, lo, hi))
                 finite = np.isfinite(low) & np.isfinite(high)
+                # an infinite bound refuses the box without spoiling others by NaN
                 low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
                 return (low + high) / 2 * unit, (high - low) / 2 * unit
+            # from here on bounds are estimates, and the path is reported as not certified
             except NoIntervalRuleError:
                 self.bounded = False
         random = np.random.default_rng(1994)
@@ -183,9 +185,12 @@ class Curve:
         rows = independent_rows(unit)
         if len(rows) != n:
             _, _, Vt = np.linalg.svd(J[rows])
+            # fewer independent rows than unknowns less one: the solutions are a surface, not a
+            # curve
             raise FreedomError(n + 1 - len(rows), Vt[len(rows) :])
         sigma = np.linalg.svd(unit, compute_uv=False)
         U, S, Vt = np.linalg.svd(J[rows])
+        # the null direction of J, and its complement in which corrections are made
         tangent, normal = Vt[-1], Vt[:-1].T
         forward = tangent[-1] if along is None else tangent @ along
         if forward < 0:
@@ -249,6 +254,7 @@ class Frame:
         error = bounds(line)[2]
         # every normal direction at least as wide as round-off, and none much narrower than others
         width = 2.2 * np.maximum(error, 0.02 * np.max(error)) + 1e-13
+        # the box is widened by what the correction may add, and bounded once more
         fat = np.abs(normal) @ width
         middle, radius, error = bounds(line + scale * fat)
         across, reach = middle @ normal, h * np.abs(tangent) + fat  # Y H N, shape (nv, n, nv)
@@ -300,9 +306,12 @@ class Segment:
                 np.vstack([gradient, J @ basis]), np.append(equation(x), phi[frame.rows])
             )
             x = x - step
+            # relative to x as well, since a long segment has no smaller round-off
             if np.max(np.abs(step)) <= CORRECTED * (1 + np.max(np.abs(x))):
                 break
         inside = -1e-9 <= x[0] <= self.length + 1e-9 and np.all(np.abs(x[1:]) <= self.width + 1e-12)
+        # the certificate says that the box holds one point: a solution outside of it belongs to
+        # another branch
         if not inside:
             raise LostError(f"the corrector left its box at {x}")
         y = frame.y(x[0], x[1:])

@@ -95,6 +95,7 @@ def kinematics(
     rate = number(rate, "kinematics: rate")
     if rate == 0:
         raise ModelError("kinematics: rate is 0, expected the rate of an input that moves.")
+    # before the model is touched, so that a mistake in the call costs no compilation
     wanted = _values(over, samples)
     own = isinstance(input, str) and input == TIME
     subject = subject_of(
@@ -104,6 +105,7 @@ def kinematics(
     held = with_inputs(subject.model, inputs) if inputs else subject.model
     dynamics = held.dynamics(params, Proximal())
     outputs = [subject.quantity(x, "kinematics: output") for x in _several(output, "output")]
+    # intervals need the chart in closed form; a retraction is bounded by samples only
     plain = held.system.velocity_map is None and held.system.retract is None
     bounded = bounds == "interval" or (bounds == "auto" and plain)
     ways = {"at_limit": at_limit, "at_singular": at_singular}
@@ -181,12 +183,15 @@ def _followed(
     _refuse_off(subject, dynamics, inputs, q, t)
     try:
         # a unit of t is as long as what it moves
+        # the first frame is only for the scale of t; steps are long or short in scaled directions
         speed = np.linalg.norm((frame := curve.frame(q, t)).point.tangent[:-1])
         slope = abs(frame.point.tangent[-1])
         scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
         curve = Curve(dynamics, scale, bounded)
         watch = tuple(Watched(x, curve) for x in outputs)
         if t != wanted[0]:
+            # from where the mechanism stands to the first value wanted, so that the branch is the
+            # given one
             approach = follow(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
             if not approach.q:
                 return approach
@@ -201,6 +206,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     nv = dynamics.system.nv
     state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
+    # massless directions would get infinite lengths; they count as average ones
     heavy = mass > 1e-12 * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
@@ -259,6 +265,7 @@ def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
     A = np.asarray(at.A)
     length = np.linalg.norm(A, axis=1)
     unit = np.where(length > 1e-12 * np.max(length, initial=0.0), length, 1.0)
+    # least squares: redundant rows agree with each other to round-off only
     solve = lambda r: np.linalg.lstsq(A / unit[:, None], r / unit, rcond=1e-9)[0]
     v = solve(-np.asarray(at.psi))
     there = evaluate(dynamics, host_state(q, v, t))
@@ -318,6 +325,7 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
     angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
     ends = zip(path.q, path.t, strict=True)
     apart = np.array([[_value(x, dynamics, q, t) for x in angles] for q, t in ends])
+    # the angle between lines, not vectors: folded into [0, π/2] whatever their direction
     return np.abs(np.arcsin(np.abs(np.sin(apart[:, 0] - apart[:, 1]))))
 
 

@@ -262,6 +262,8 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     system, s = model.system, here.state
     function, names = chosen_outputs(model, outputs)
     rest = (np.max(np.abs(here.w), initial=0.0), np.max(np.abs(s.v), initial=0.0))
+    # whether a state is at rest is judged beside the acceleration that it would have without
+    # constraints
     free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
     found, field, kind = None, None, "equilibrium"
     if rest[0] > AT_REST * (free + 1e-6) or rest[1] > AT_REST:
@@ -274,7 +276,9 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     T, back = tangent.basis, tangent.project
     moved = L @ T
     A = back @ moved
+    # what leaves the tangent space: zero where the flow maps it onto itself
     defect = np.linalg.norm(moved - T @ A) / max(np.linalg.norm(moved), 1e-300) if A.size else 0.0
+    # the basis turns with the motion, which a constant one does not show
     if kind == "moving state":
         A = A + moving_frame(here, tangent)
     B = back[:, system.nv :] @ input_accelerations(here, varied, acting)
@@ -362,6 +366,7 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
     )
     A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
     A[2 * nv + rows.rows_at("velocity"), : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
+    # constraints at the level of accelerations have no residual of their own to differentiate
     E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
     A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
     B = np.zeros((2 * nv + m, len(acting.names)))

@@ -108,6 +108,7 @@ def follow(
         FreedomError: where the configurations are no curve.
     """
     wanted = np.asarray(wanted, float)
+    # a path of one value may run in either direction; increasing t is taken
     ahead = np.sign(wanted[-1] - t) or 1.0
     along = np.append(np.zeros(curve.dynamics.system.nv), ahead)
     frame = curve.frame(q, t, along)
@@ -118,9 +119,12 @@ def follow(
     first, widest, tried, h = frame.point, frame.point.smallest, np.inf, FIRST
     for _ in range(MOST_STEPS):
         segment, h = _next(path, frame, h)
+        # looking ahead costs a search, so that it is done only where rank is being lost
         near = frame.point.smallest < NEAR * widest or h < SHORT
         if segment is None or (near and frame.point.smallest < 0.5 * tried):
             tried = frame.point.smallest
+            # at a singular configuration no step can be certified: it is jumped over along the
+            # tangent
             landed = _beyond(curve, path, frame, at_singular)
             if landed is not None:
                 if path.ended != "singular" and _sampled(path, frame, landed, wanted):
@@ -146,6 +150,7 @@ def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
     """The longest certified step near h, and the length to try after it."""
     while h > SHORTEST:
         segment, ratio = frame.attempt(h)
+        # a certificate without a point that Newton’s method reaches is of no use to the caller
         if segment is not None and _reached(segment):
             path.steps += 1
             # what is mapped to what may be: 1/2 + contraction, which grows with h
@@ -170,6 +175,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     """Record what lies on a segment; whether the path ends on it."""
     start, stop = segment.frame.point, segment.length
     turn = None
+    # the parameter turns back inside the segment
     if start.tangent[-1] * end.tangent[-1] < 0:
         place = _root(lambda s: segment.at(s).tangent[-1], 0.0, stop)
         turn = place, segment.at(place)
@@ -186,6 +192,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     last, done = wanted[-1], False
     for a, before, b, after in pieces:
         grid = np.unique(wanted)
+        # values at the start of a segment were recorded by the one before
         low, high = min(before.t, after.t), max(before.t, after.t)
         inside = (
             grid[(grid > low) & (grid <= high)]
@@ -202,6 +209,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         if done:
             break
     for function, found in zip(watch, path.zeros, strict=True):
+        # a zero of a watched function, such as a dead point of the output
         if function(start) * function(end) < 0 and stop > 0:
             most = stop if not done else _place(segment, end)
             place = _root(lambda s, f=function: f(segment.at(s)), 0.0, most)
@@ -213,6 +221,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         if at_limit == "stop":
             path.ended = "limit"
             return True
+    # only after a limit can the path come back to its start
     if path.limits and _passes(segment, first, end):
         path.ended = "closed"
         return True
@@ -255,6 +264,7 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
             landed = _straight(frame, distance)
         except (FreedomError, LostError, np.linalg.LinAlgError):
             continue
+        # far enough behind the singular configuration for steps to be certified again
         if landed.point.smallest > 2 * point.smallest:
             break
     else:
@@ -305,6 +315,7 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
         n = n - step
         if np.max(np.abs(step)) < 1e-13:
             break
+    # a correction that is not small beside the stride means that the curve bends or ends
     if not np.max(np.abs(n)) <= 0.2 * distance + 1e-9 or not np.all(np.isfinite(tangent)):
         raise LostError("no branch goes straight on")
     y = frame.y(distance, n)

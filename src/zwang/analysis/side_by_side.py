@@ -113,6 +113,8 @@ class _Problem:
         """Γ and c with `v̇ = Γ s + c` for any s, by the rows and columns that pivoting takes."""
         n, r = len(self.F), self.rank
         dependent, chosen = self.order[:r], self.order[r:]
+        # independent rows by pivoting as well, as redundant ones would make the block below
+        # singular
         rows = _pivoted(self.A.T)[1][:r] if r else np.zeros(0, int)
         A = self.A[rows]
         G, c = np.zeros((n, n - r)), np.zeros(n)
@@ -238,6 +240,7 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
         >>> print(side_by_side(model, q=[1.0, 0.0], v=[0.0, 2.0]))
     """
     instance(model, Model, "side_by_side: model", "a zw.Model")
+    # textbook principles are stated for ideal constraints
     if model.servo is not None or any(c.nonideal for c in model.constraints.members):
         raise ModelError(
             f"{model.name}: side_by_side compares ideal constraints without a servo; take "

@@ -99,6 +99,7 @@ class Subject:
             joint, _, coordinate = (
                 (given, "", "") if given in made.joints else given.rpartition(".")
             )
+            # "joint" or "joint.coordinate", for joints that have several
             if joint in made.joints:
                 ends = made.compiled.joints.of(joint, coordinate or None, ())
                 value = made.compiled.joints.coordinate(ends)
@@ -196,6 +197,7 @@ def subject_of(
                 f"{where}: q is missing: give the coordinates of a configuration on the branch "
                 "meant, q=..."
             )
+    # velocity constraints make the configuration depend on the way there
     for name, constraint in model.constraints.owners.items():
         if constraint.level != "position":
             raise ModelError(

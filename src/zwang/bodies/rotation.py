@@ -53,13 +53,14 @@ def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
         ..., None
     ]
     spatial = R + jnp.swapaxes(R, -1, -2) + (1 - trace) * jnp.eye(3)
+    # 4 q qᵀ
     square = jnp.concatenate(
         [
             jnp.concatenate([1 + trace, axis], axis=-2),
             jnp.concatenate([jnp.swapaxes(axis, -1, -2), spatial], axis=-2),
         ],
         axis=-1,
-    )  # 4 q qᵀ
+    )
     longest = jnp.argmax(jnp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
     return normalized(jnp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
 

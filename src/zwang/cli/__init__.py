@@ -112,9 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # threads of OpenBLAS wait for each other at matrices of a few hundred rows: on a busy machine a
     # report took four times as long
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    atexit.register(
-        gc.freeze
-    )  # or Python looks through all that JAX has made before it ends, which takes a second
+    # or Python looks through all that JAX has made before it ends, which takes a second
+    atexit.register(gc.freeze)
     ready()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words

@@ -52,8 +52,10 @@ def refusal() -> str:
 
 def _tried() -> str:
     """`WORKS`, or how the trial ended."""
+    # the trial must import this zwang, not one that happens to be installed
     home = str(Path(__file__).resolve().parents[2])
     search = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
+    # a process of its own: what XLA’s emitter does not expect ends the process, not the trial
     command = [sys.executable, "-c", "from zwang.compile.canary import main; main()"]
     environment = {**os.environ, "PYTHONPATH": search, "JAX_PLATFORMS": "cpu"}
     try:
@@ -95,6 +97,7 @@ def main() -> None:
         kernel = jax.jit(fusion.one_kernel(closed)).lower(*arrays)
         return kernel.compile(compiler_options() | options)(*arrays)[:-1]
 
+    # a batch as well, whose kernel is made with other options
     members, of_one, axes = np.stack([x, -x, 2 * x]), lambda x: program(x, k, unused), (0,)
     trials = [
         (compiled(program, fusion.KERNEL_OPTIONS, x, k, unused), jax.jit(program)(x, k, unused)),

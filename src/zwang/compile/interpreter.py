@@ -32,6 +32,8 @@ class JaxprInterpreter:
         }
         read = lambda v: self.literal(v) if isinstance(v, Literal) else values[v]
         for eqn in jaxpr.eqns:
+            # programs that are called are evaluated here as well, so that a subclass sees their
+            # operations
             inputs, inner = [read(v) for v in eqn.invars], inner_program(eqn)
             if eqn.primitive.name in self.inlined and inner is not None:
                 out = self(inner.jaxpr, inner.consts, inputs)

@@ -63,9 +63,8 @@ class ReplicatedConstraint(AbstractConstraint):
 
         def placed(q, v, t, p, ideal_force):
             at = jnp.asarray(self.instances.v(self.home))
-            whole = jnp.reshape(
-                ideal_force, (len(at), -1, len(v))
-            )  # by place, and by part of the module's constraint
+            # by place, and by part of the module's constraint
+            whole = jnp.reshape(ideal_force, (len(at), -1, len(v)))
             own = jax.vmap(lambda forces, at: forces[:, at])(whole, at)
             impressed = lambda q, v, ideal, p: self.constraint.impressed(q, v, t, p, ideal)
             c = self.instances.each(impressed, p, *self._own(q, v), own)
@@ -89,6 +88,7 @@ class ReplicatedConstraint(AbstractConstraint):
     def acceleration_rows(self, system, q, v, t, p):
         rows = lambda q, v, p: self.constraint.acceleration_rows(self.home, q, v, t, p)
         A, b = self.instances.each(rows, p, *self._own(q, v))
+        # the module knows its own columns only; they are put where its velocities are in the whole
         spread = lambda A, at: jnp.zeros((len(A), system.nv)).at[:, at].set(A)
         return jax.vmap(spread)(A, jnp.asarray(self.instances.v(self.home))).reshape(
             -1, system.nv

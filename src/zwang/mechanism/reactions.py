@@ -65,6 +65,7 @@ def reactions(mechanism: Mechanism, run: Run) -> dict[str, Reaction]:
     """
     seen = run.observation
     control = None if seen.control is None else seen.control.u
+    # a coupling of two joints exerts no force of its own between two bodies
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
     joints = [
         name for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
@@ -102,6 +103,7 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         )
     geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)
+    # a joint that also constrains rates (rolling) has a second constraint
     names = [n for n in (joint, joint + RATES) if n in by_constraint]
     share = sum(np.asarray(by_constraint[n], float) for n in names)
     q = np.asarray(q, float)
@@ -123,6 +125,7 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
         torque = own[:, 2] - (arm[:, 0] * own[:, 1] - arm[:, 1] * own[:, 0])
         return Reaction(force.reshape(*shape, 2), torque.reshape(shape))
     turned = np.asarray(_rotations(jnp.asarray(q.reshape(len(q), -1, 7)[:, body, 3:])))
+    # from the center of the body to the point of the joint
     torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, own[:, :3])
     back = np.swapaxes(attitude, 1, 2)
     force, torque = (
@@ -169,6 +172,7 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     m, p, tree = mechanism.maximal, mechanism.maximal.model.params, mechanism.compiled.tree
     assert tree is not None
     rate = mechanism.model.system.rate(q, v, t, mechanism.model.params)
+    # positions, velocities and accelerations of the bodies in one pass through the tree
     (Q, V), (_, a) = jax.jvp(
         lambda q, v: tree.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration)
     )
@@ -178,15 +182,17 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     M = system.mass_matrix(Q, t, p)
     # M of bodies is diagonal, or has a block for each body
     inertial = M * a if M.ndim == 1 else jnp.einsum("bij,bj->bi", M, a.reshape(len(M), -1)).ravel()
+    # what no loop joint, drive or actuator provides must come from the joints that carry the bodies
     missing = inertial - system.force(Q, V, t, p) - sum(made.values())
     if m.compiled.servo is not None:
         missing -= m.compiled.servo.actuation_matrix(Q, t, p) @ control
     place, turned, force, torque = _in_space(Q, missing, m.d)
     carried, meets = jnp.asarray(tree.carried, float), jnp.asarray(tree.meets)[:, :, None]
+    # about the origin
     force, torque = (
         carried @ force,
         carried @ (torque + jnp.cross(place, force)),
-    )  # about the origin
+    )
     forces, torques = (
         meets * force[:, None],
         meets * (torque[:, None] - jnp.cross(place, force[:, None])),

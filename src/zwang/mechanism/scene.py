@@ -169,9 +169,8 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
         if m.d == 2
         else np.cross(attitude[:, ends[0].a, :, 2], u)
     )
-    cosine = np.clip(
-        (radii[0] - radii[1]) / apart, -1.0, 1.0
-    )  # a wheel inside the other has no strands to draw
+    # a wheel inside the other has no strands to draw
+    cosine = np.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)
     normals = [u * cosine + side * across * np.sqrt(1 - cosine**2) for side in (1, -1)]
     return np.stack(
         [c + r * n for n in normals for c, r in zip(centers, radii, strict=True)], axis=1

@@ -106,6 +106,7 @@ def zero_dynamics(
     residual, D, J, rate = (np.asarray(x) for x in _linearized(bound, model.state(q, v, t)))
     _, sigma, Vt = np.linalg.svd(D, full_matrices=True)
     rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
+    # a basis of the tangent space of Z, on which the closed loop’s linearization is restricted
     T = Vt[rank:].T
     eigenvalues = np.linalg.eigvals(T.T @ J @ T) if T.shape[1] else np.zeros(0, complex)
     order = np.argsort(-np.real(eigenvalues))
@@ -124,6 +125,8 @@ def _linearized(bound: Controller, s: State):
     dynamics, servo = bound.dynamics, bound.servo
     system, p = dynamics.system, dynamics.p
     N = jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(s.q, s.t, p)
+    # changes of q are expressed as velocities, so that a quaternion counts three directions and not
+    # four
     out, nv = jnp.linalg.pinv(N), system.nv
 
     def here(step):

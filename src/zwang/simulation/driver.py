@@ -123,9 +123,8 @@ class RunDriver:
                 )
                 window = np.full(CHUNK, np.inf)
                 ahead = instants[done : done + CHUNK]
-                ahead = np.minimum(
-                    ahead[: np.searchsorted(ahead, until) + 1], until
-                )  # the last one may be a switch's, not a sample's
+                # the last one may be a switch's, not a sample's
+                ahead = np.minimum(ahead[: np.searchsorted(ahead, until) + 1], until)
                 window[: len(ahead)] = ahead
                 before = here
                 here, history = self.engine.advance(self.flow, here, window)

@@ -234,9 +234,8 @@ class Problem:
         known = np.isfinite(self.data)
 
         def residual(x):
-            y, _, _ = self.at(
-                x
-            )  # NaN where a trial stopped early: the search then takes a shorter step
+            # NaN where a trial stopped early: the search then takes a shorter step
+            y, _, _ = self.at(x)
             r = ((y - self.data) / sigma)[known]
             if progress is not None:
                 progress(self.evaluations, float(np.sqrt(np.mean(r**2))))
@@ -246,9 +245,8 @@ class Problem:
             return (self.at(x)[1] / sigma[:, None])[known]
 
         bounds = (self.unknowns.lower, self.unknowns.upper)
-        search: Callable = (
-            scipy.optimize.least_squares
-        )  # its stub takes no function for the derivative
+        # its stub takes no function for the derivative
+        search: Callable = scipy.optimize.least_squares
         return search(residual, x, slope, bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
 
     def estimated_noise(self, x) -> np.ndarray:

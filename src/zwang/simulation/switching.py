@@ -285,9 +285,8 @@ class Switching:
         )
         gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
         curved = 1 / float(scales.curvature) if float(scales.curvature) > 0 else 0.0
-        reach = max(
-            curved, metric.speed(np.asarray(state.v)) * duration
-        )  # a length in the mass metric
+        # a length in the mass metric
+        reach = max(curved, metric.speed(np.asarray(state.v)) * duration)
         worst = lambda x: max(
             turning, key=lambda i: float(np.abs(x[self.rows == i]).max(initial=0.0))
         )

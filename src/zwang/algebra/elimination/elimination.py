@@ -171,6 +171,8 @@ def eliminated(
     """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
+    # inside one kernel a turn is cheap and chunks may be narrow; called operation by operation,
+    # wide chunks save turns
     cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
     rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
     grouped = _classes(rounds)
@@ -182,6 +184,8 @@ def eliminated(
         starts.append(at)
         for r in group:
             position[r.nodes] = at + np.arange(len(r.nodes))
+            # each round ends on a full chunk: its nodes must not be eliminated together with those
+            # of the next one, which depend on them
             at += -(-len(r.nodes) // width) * width
     position[rest] = at + np.arange(len(rest))
     root, positions = at, at + len(rest)
@@ -194,9 +198,11 @@ def eliminated(
         neighbors = np.full((degree, count * width), positions)
         for r in group:
             neighbors[: len(r.neighbors), position[r.nodes] - start] = position[r.neighbors]
+        # in ascending position, so that the pairs of the update below come out as (later, earlier)
         neighbors = np.sort(neighbors, axis=0)  # padding last
         tables.append((neighbors.reshape(degree, count, width).transpose(1, 0, 2), start, offset))
         chunk, lane = np.divmod(np.arange(count * width), width)
+        # blocks of a chunk stand lane by lane: one read takes the same entry of all its nodes
         own = offset + chunk * (1 + degree) * size**2 * width + lane
         at = start + np.arange(count * width)
         known.append((at, at, own, np.full(len(at), width)))
@@ -207,6 +213,7 @@ def eliminated(
         offset += count * (1 + degree) * size**2 * width
     places = _Places(known, root, positions, size, offset)
 
+    # the inverse of `place`, to find the places that no row has
     row_of = np.full((size, positions + 1), -1)
     row_of[within, position[node]] = np.arange(m)
     place = within * (positions + 1) + position[node]
@@ -263,6 +270,7 @@ class _Places:
         self.root, self.positions, self.size, self.offset = root, positions, size, offset
         self.side = (positions - root) * size
         self.total = offset + self.side**2
+        # one sorted key per block makes the look-up of millions of entries a binary search
         key = high * np.int64(positions + 1) + low
         order = np.argsort(key, kind="stable")
         self.key, self.begin, self.stride = key[order], self.begin[order], self.stride[order]

@@ -56,6 +56,7 @@ class Factor(eqx.Module):
         for group, inverse, panel in parts:
             x = _forward(group, inverse, panel, x)
         end = order.positions - order.rest
+        # the dense rest is kept row by row within a position, x the other way round
         root = self.root.solve(x[:, end:-1].T.ravel()).reshape(-1, order.size).T
         x = x.at[:, end:-1].set(root)
         for group, inverse, panel in reversed(parts):
@@ -109,6 +110,7 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
     def chunk(S, step):
         i, update = step
         own = (1 + degree) * size**2 * width
+        # one read takes all blocks of the chunk, as they stand one after the other
         front = jax.lax.dynamic_slice(S, (group.offset + i * own,), (own,)).reshape(
             1 + degree, size, size, width
         )
@@ -119,6 +121,8 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
         )
         P = jax.lax.optimization_barrier(P)
         pushed = total(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
+        # two nodes of a chunk may share a neighbor, so that places repeat and their terms must add
+        # up
         S = S.at[update.ravel()].add(
             -pushed.ravel(),
             mode="promise_in_bounds",
@@ -150,6 +154,7 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         at, neighbors, inverse, panel = step
         pulled = taken(x, neighbors)
         y = jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1)
+        # the neighbors were eliminated later, so that their entries of the solution are final
         y = y - total(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)
         return jax.lax.dynamic_update_slice_in_dim(
             x, _times(inverse.transpose(1, 0, 2), y), at, axis=1

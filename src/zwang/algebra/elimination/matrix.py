@@ -116,6 +116,8 @@ class SparseMatrix(eqx.Module):
         return Transposed(self)
 
     def __getitem__(self, rows) -> SparseMatrix:
+        # entries of other rows are kept: dropping them would need a layout, and a program, of its
+        # own
         own = jnp.arange(self.layout.shape[0]) if self.rows is None else self.rows
         return SparseMatrix(self.data, self.layout, own[rows])
 

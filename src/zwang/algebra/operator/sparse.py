@@ -83,6 +83,7 @@ class SparseWeighted(eqx.Module):
         self.mass, self.A, self.roots = mass, A, inverse_roots(mass)
         C = weighed(self.roots, A)
         length = row_lengths(C)
+        # C has a row for every constraint, but only those of `A.rows` are constraints of the caller
         length = length if A.rows is None else length[A.rows]
         self.scale = row_scale(length if row_length is None else row_length)
         self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
@@ -102,6 +103,7 @@ class SparseWeighted(eqx.Module):
 
     def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`A⊕ r` of what x has left, by as many sweeps as leave `BESIDE` of x."""
+        # in the mass metric, in which the residual of rows at unit length is measured
         enough = BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))
         return self._corrected(
             r, dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=enough)
@@ -112,6 +114,8 @@ class SparseWeighted(eqx.Module):
         C, fixed = self.C, jax.lax.stop_gradient
         precondition = lambda y: self.sweeps.precondition(y)
         r = self.scale * r
+        # the iteration is held fixed: differentiating through conjugate gradients would cost a
+        # derivative of every step and lose accuracy where they stagnate
         found = certified_gradients(fixed(C), fixed(r), fixed(self.scale * terms), precondition)
         multipliers, x = _solve(self.sweeps, C, r)  # carries the derivative
         x = x + fixed(found.solution - x)
@@ -139,9 +143,8 @@ class SparseWeighted(eqx.Module):
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
         pivots = factor(self.sweeps.plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
-        return self.C.layout.shape[0] - jnp.sum(
-            ~(pivots > PIVOT)
-        )  # rows that are not meant have no pivot, padding has 1
+        # rows that are not meant have no pivot, padding has 1
+        return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))
 
     def log_det(self) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
@@ -218,9 +221,8 @@ class _Sweeps(eqx.Module):
 
         def unfinished(carry):
             missing, k = carry[2:]
-            return (k == 0) | (
-                (k < self.count) & ~(jnp.sum(missing**2) <= small)
-            )  # NaN goes on, and shows
+            # NaN goes on, and shows
+            return (k == 0) | ((k < self.count) & ~(jnp.sum(missing**2) <= small))
 
         start = (jnp.zeros_like(r), jnp.zeros(self.C.shape[1]), r, 0)
         x, y, _, _ = jax.lax.while_loop(unfinished, sweep, start)
@@ -269,6 +271,7 @@ def _solve_jvp(primals, tangents):
 
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
+    # projected on both sides, as neither dr nor dQ λ alone need be in the range of Q
     inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r))[0])
     return jax.lax.custom_linear_solve(
         lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True

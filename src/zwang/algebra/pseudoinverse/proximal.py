@@ -42,9 +42,8 @@ class ProximalFactor(AbstractFactor):
 
     def drop_null(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        return x - self.mu * self.damped.solve(
-            self.mu * self.damped.solve(x)
-        )  # 1/μ² would overflow for C = 0
+        # 1/μ² would overflow for C = 0
+        return x - self.mu * self.damped.solve(self.mu * self.damped.solve(x))
 
     def solve(self, r):
         return self.C.T @ self.sweep(r)
@@ -127,9 +126,8 @@ class Proximal(AbstractPseudoinverse):
         return dataclasses.replace(self, pairs=pairs(pattern))
 
     def factor(self, C):
-        C = jax.lax.optimization_barrier(
-            C
-        )  # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
+        # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
+        C = jax.lax.optimization_barrier(C)
         G = gram(C, self.pairs)
         mu = self.damping * jnp.max(jnp.diag(G), initial=TINY)
         damped = Inverse(G + mu * jnp.eye(len(G)))

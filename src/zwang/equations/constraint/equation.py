@@ -243,9 +243,8 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
     else that reverse mode does not take, goes by columns.
     """
     rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
-    if (
-        3 * rows <= 2 * groups
-    ):  # a row costs about half as much again as a column, and longer to compile
+    # a row costs about half as much again as a column, and longer to compile
+    if 3 * rows <= 2 * groups:
         try:
             _, pull = jax.vjp(f, v)
             (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))

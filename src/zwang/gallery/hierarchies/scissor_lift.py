@@ -74,9 +74,8 @@ def build(
     names = [f"stage {i + 1}" for i in range(stages)]
     joints = _joints(bars, top, names, length)
     rest = np.radians(rest_angle)
-    load = (
-        gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
-    )  # force across the foot at rest
+    # force across the foot at rest
+    load = gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
     spring = stiffness * load / (length * np.cos(rest))
     relaxed = length * np.cos(rest) - load / spring
 
@@ -119,9 +118,8 @@ def build(
 
 def _joints(bars: PlanarBodies, top: PlanarBodies, names: list[str], length: float) -> list[list]:
     """The joints between stages, and as a level of its own the rail that guides their pins."""
-    place = lambda q, bar, side: bars.point(
-        q.reshape(-1, 3), slice(bar, None, 2), side * length
-    )  # of several stages
+    # of several stages
+    place = lambda q, bar, side: bars.point(q.reshape(-1, 3), slice(bar, None, 2), side * length)
 
     def stacked(q, t, p):
         below, above = q[names[:-1]], q[names[1:]]

@@ -68,9 +68,8 @@ def build(
         for r, a in ((base, LOWER), (top, UPPER))
     )
     axes = upper + height * Z - lower
-    crossed = (
-        np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]
-    )  # first axis of each universal joint
+    # first axis of each universal joint
+    crossed = np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]
     length = np.linalg.norm(axes, axis=1)
 
     leg = _leg(part, stiffness)
@@ -85,9 +84,8 @@ def build(
             point(q[[f"{n}.piston" for n in LEGS]], HALF_GAP * Z) - point(q["platform"], upper)
         ).ravel()
 
-    weight = (
-        gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
-    )  # a leg's force, roughly
+    # a leg's force, roughly
+    weight = gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
     plate = module(bodies, platform_mass, (disk / 4, disk / 4, disk / 2), "platform")
     legs = [
         Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness})
@@ -219,8 +217,7 @@ def _leg_velocity(axis, crossed, u) -> np.ndarray:
     length = np.linalg.norm(axis)
     n, R = axis / length, frame(axis, crossed)
     omega = np.cross(n, u) / length
-    omega = omega + n * (
-        crossed @ np.cross(omega, R[:, 1])
-    )  # the spin that keeps the second axis of the joint across the first
+    # the spin that keeps the second axis of the joint across the first
+    omega = omega + n * (crossed @ np.cross(omega, R[:, 1]))
     swing = HALF_GAP * np.cross(omega, n)
     return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]

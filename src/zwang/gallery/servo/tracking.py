@@ -47,6 +47,5 @@ def along(place: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
     """
     found = np.asarray(place(np.asarray(t + 1j * COMPLEX_STEP)))
     rate = np.imag(found)
-    return np.real(found), np.where(
-        np.abs(rate) > COMPLEX_STEP**1.5, rate, 0.0
-    ) / COMPLEX_STEP  # what is smaller is COMPLEX_STEP squared
+    # what is smaller is COMPLEX_STEP squared
+    return np.real(found), np.where(np.abs(rate) > COMPLEX_STEP**1.5, rate, 0.0) / COMPLEX_STEP

@@ -71,9 +71,8 @@ def violation(run: Run) -> Chart:
     """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
     constraints, data = run.model.constraints, run.variables
     names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
-    names = [
-        n for n in names if n == "violation" or data[n].values.any()
-    ]  # linear constraints have no size to relate to
+    # linear constraints have no size to relate to
+    names = [n for n in names if n == "violation" or data[n].values.any()]
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
     labels = {
         "violation": "|φ| [own unit]",

@@ -34,9 +34,8 @@ def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure
     figure = _styled(draw, run) if loaded else draw(run)
     if isinstance(figure, Picture):
         return figure
-    return _sized(
-        figure if loaded else _styled(draw, run)
-    )  # drawing has imported it: once more, in style
+    # drawing has imported it: once more, in style
+    return _sized(figure if loaded else _styled(draw, run))
 
 
 def _styled(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:

@@ -44,9 +44,10 @@ def turning(angle: float, t: np.ndarray) -> np.ndarray:
     assert exact is not None
     theta = exact(t)["crank 1.angle"]
     u = np.linalg.svd(matrices(configurations(theta)))[0][:, :, -1]
+    # its sign is arbitrary
     steps = np.minimum(
         np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1)
-    )  # its sign is arbitrary
+    )
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 

@@ -182,9 +182,8 @@ def adams(
 def default(tolerance: float) -> Outcome:
     """The same motion by zwang's defaults: projection, Dopri8."""
     example = linkage()
-    simulate(
-        example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance
-    )  # compiles
+    # compiles
+    simulate(example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance)
     began = time.thread_time()
     run = simulate(
         example.model, example.q0, example.v0, duration=DURATION, samples=2, rtol=tolerance

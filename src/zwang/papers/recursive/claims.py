@@ -119,9 +119,8 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
     )
     K = np.linalg.pinv(dependent.H[:, : ROWS[0]])
     I_KH = np.eye(N) - K @ dependent.H[:, : ROWS[0]] * 1.0
-    tilted = (
-        I_KH + 0.1 * np.eye(N)[:, ::-1] @ I_KH
-    )  # any K that is not orthogonal shows what the star does
+    # any K that is not orthogonal shows what the star does
+    tilted = I_KH + 0.1 * np.eye(N)[:, ::-1] @ I_KH
     symmetric = _deviation(tilted @ _transposed(tilted), _transposed(tilted @ _transposed(tilted)))
     literal = _deviation(tilted @ tilted, _transposed(tilted @ tilted))
     made.append(

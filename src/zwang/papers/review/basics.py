@@ -73,9 +73,8 @@ def reproduced() -> Part:
     claims = []
     for place, (form, holonomic, timeless, second, b) in EXAMPLES.items():
         claims += [kind_of(place, form, holonomic, timeless), _standard(place, form, second, b)]
-    methods = [
-        kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal
-    ]  # which is exact only where r is in the range of C
+    # which is exact only where r is in the range of C
+    methods = [kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal]
     return Part([*claims, value_of_lemma_1(), *propositions(methods)])
 
 

@@ -73,9 +73,8 @@ def _histories(example: Example) -> dict[str, History]:
         )
         found[name] = History(run.t, run.y.T, run.nfev)
     run = example.run()
-    calls = 12 * (
-        int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"])
-    )  # Dopri8 has 12 stages
+    # Dopri8 has 12 stages
+    calls = 12 * (int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"]))
     return {**found, PROJECTED: History(np.asarray(run.steps.t), np.asarray(run.steps.y), calls)}
 
 

@@ -109,9 +109,8 @@ def _dips(volume: np.ndarray) -> np.ndarray:
     low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     if not len(low):
         return low
-    between = np.fmax.reduceat(
-        level, np.concatenate([[0], low])
-    )  # before the first minimum, between two, after the last
+    # before the first minimum, between two, after the last
+    between = np.fmax.reduceat(level, np.concatenate([[0], low]))
     climb = np.minimum(
         _climbs(level[low], between[:-1]), _climbs(level[low][::-1], between[:0:-1])[::-1]
     )

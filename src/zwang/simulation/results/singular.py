@@ -117,8 +117,7 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     for _ in range(INVERSE_ITERATIONS):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
-    U, sigma, _ = np.linalg.svd(
-        rows, full_matrices=rows.shape[0] > rows.shape[1]
-    )  # all of U, but no more of the right vectors
+    # all of U, but no more of the right vectors
+    U, sigma, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]

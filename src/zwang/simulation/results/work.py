@@ -30,9 +30,10 @@ def _cubics(h: np.ndarray, rise: np.ndarray, both: np.ndarray) -> np.ndarray:
     """Integrals over the intervals from their lengths, and differences and sums of the values at
     their ends.
     """
+    # a third of a second, which an import of zwang need not take
     from scipy.linalg import (
         solve_banded,
-    )  # a third of a second, which an import of zwang need not take
+    )
 
     n, slope = len(h), rise / h
     if n < 3:  # a line, or a parabola
