@@ -18,6 +18,7 @@ from benchmarks.timing import accelerations, interleaved
 from zwang import gallery
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
+from zwang.dynamics.sparse_structure import sparsity_of
 
 SIZES = (1_000, 10_000, 100_000)
 DENSE = (10, 20, 40, 80, 160, 320)
@@ -62,7 +63,7 @@ def chain() -> list[dict]:
     for N in SIZES:
         model, q = plain_chain(N)
         start = time.perf_counter()
-        structure = model.sparsity.structure
+        structure = sparsity_of(model).structure
         found = time.perf_counter() - start
         start = time.perf_counter()
         calls[N] = acceleration(model, q, Sparse())

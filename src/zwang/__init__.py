@@ -22,8 +22,8 @@ _HOME = {
     "Nonholonomic": "equations.constraint",
     "AccelerationConstraint": "equations.constraint",
     "Model": "dynamics.model",
-    "Motion": "dynamics.model",
-    "motion": "dynamics.model",
+    "Motion": "dynamics.motion",
+    "motion": "dynamics.motion",
     "simulate": "simulation",
     "Stop": "simulation",
     "Switch": "simulation.switching",
@@ -224,8 +224,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.dynamics.higher_order import Relation as Relation
     from zwang.dynamics.initial_conditions import consistent_state as consistent_state
     from zwang.dynamics.model import Model as Model
-    from zwang.dynamics.model import Motion as Motion
-    from zwang.dynamics.model import motion as motion
+    from zwang.dynamics.motion import Motion as Motion
+    from zwang.dynamics.motion import motion as motion
     from zwang.equations.constraint import AccelerationConstraint as AccelerationConstraint
     from zwang.equations.constraint import Holonomic as Holonomic
     from zwang.equations.constraint import Nonholonomic as Nonholonomic

@@ -43,7 +43,7 @@ MODULES = {
     "lagrangian": "equations.lagrangian",
     "law": "dynamics.control_law",
     "mass": "algebra.mass_matrix",
-    "model": "dynamics.model",
+    "model": "dynamics.motion",  # which knows `Model`, too
     "orders": "dynamics.higher_order",
     "picture": "plots",
     "programs": "compile",

@@ -20,7 +20,8 @@ from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.formulation import AbstractFormulation
-from zwang.dynamics.model import Model, motion
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import motion
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.servo.gains import AbstractGain

@@ -20,7 +20,7 @@ from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.prefetch import Prefetch
 from zwang.compile.program_cache.source_digest import source_digest
 from zwang.compile.program_cache.store import MOST_FILES, Store
-from zwang.dynamics.model import motion_of
+from zwang.dynamics.motion import motion_of
 
 RUN = """
 import os, jax, zwang as zw

@@ -70,7 +70,7 @@ STATE = (
 def test_moving_and_rolling_constraints_hold_at_every_level():
     """The recursion and NumPy, to round-off."""
     model = machine(False)
-    assert [len(level) for level in model.assembly.levels] == [2, 1, 1]
+    assert [len(level) for level in model.layout.levels] == [2, 1, 1]
     right = by_hand(model, *STATE)
     assert np.allclose(zw.enforce(model, *STATE).acceleration, right, rtol=0, atol=1e-12)
 

@@ -188,17 +188,16 @@ def test_random_trees_differ():
     """What the property is tried on: shapes that differ, copies, dependent rows, several levels."""
     trees = [tree(seed) for seed in range(6)]
     shapes = {
-        (m.system.nq, m.constraints.m, len(m.assembly.levels), len(m.assembly.leaves))
-        for m in trees
+        (m.system.nq, m.constraints.m, len(m.layout.levels), len(m.layout.leaves)) for m in trees
     }
     assert len(shapes) > 4
-    assert len({len(m.assembly.levels) for m in trees}) > 2
+    assert len({len(m.layout.levels) for m in trees}) > 2
 
 
 def test_names_and_parameters_carry_their_module():
     model = small()
     assert model.system.coordinates[:3] == ("left.a.x", "left.a.y", "left.b.x")
-    assert "left.a.own" in model.constraints.names and set(model.assembly.levels[0]) == {
+    assert "left.a.own" in model.constraints.names and set(model.layout.levels[0]) == {
         "left.a.own",
         "right.a.own",
     }

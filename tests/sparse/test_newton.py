@@ -11,6 +11,7 @@ from benchmarks.long import stiff_chain
 
 import zwang as zw
 from tests.algebra.pseudoinverse.matrices import QUICK
+from zwang.dynamics.sparse_structure import sparsity_of
 from zwang.dynamics.vector_field import ConstrainedVectorField
 
 RODS, STEP = 30, 1e-2
@@ -101,7 +102,7 @@ def test_forces_between_all_bodies_leave_the_newton_step_dense():
     n = 160
     system = zw.System(n, lambda q, t, p: jnp.ones(n), lambda q, v, t, p: -(q - jnp.mean(q)))
     model = zw.Model(system, [zw.Holonomic(lambda q, t, p: jnp.diff(q), name="held")])
-    assert model.sparsity.structure is not None and model.sparsity.newton is None
+    assert sparsity_of(model).structure is not None and sparsity_of(model).newton is None
 
 
 @pytest.mark.slow

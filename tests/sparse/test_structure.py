@@ -8,6 +8,7 @@ import zwang as zw
 from zwang.algebra.elimination.order import Blocks, eliminate, independent
 from zwang.algebra.elimination.pattern import detect
 from zwang.algebra.sparsity_pattern import colors
+from zwang.dynamics.sparse_structure import sparsity_of
 
 from .models import bars
 
@@ -60,14 +61,14 @@ def test_rounds_eliminate_nodes_that_do_not_touch_and_keep_the_schur_complements
 
 
 def test_a_chain_takes_few_products_and_few_rounds():
-    structure = bars("chain", 300)[0].sparsity.structure
+    structure = sparsity_of(bars("chain", 300)[0]).structure
     assert structure.layout.colors <= 6
     assert structure.plan.elimination.rounds <= 8  # log2 of 600 rows
 
 
 def test_sparsity_is_used_by_itself_only_where_it_pays():
-    assert bars("chain", 300)[0].sparsity.pays
-    assert not bars("chain", 20)[0].sparsity.pays
+    assert sparsity_of(bars("chain", 300)[0]).pays
+    assert not sparsity_of(bars("chain", 20)[0]).pays
     assert isinstance(bars("chain", 300)[0].dynamics().pseudoinverse, zw.Sparse)
     assert isinstance(bars("chain", 20)[0].dynamics().pseudoinverse, zw.Proximal)
 

@@ -28,7 +28,8 @@ import scipy.linalg
 
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.arguments import instance
-from zwang.dynamics.model import Model, motion
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
 
 DEPENDENT = 1e-10

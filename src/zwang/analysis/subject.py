@@ -161,7 +161,7 @@ def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ..
         model.params,
         singular_mass=model.singular_mass,
         name=model.name,
-        assembly=model.assembly,
+        layout=model.layout,
     )
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from zwang.arrays import vector
 from zwang.codegen.equations import Equations
-from zwang.dynamics.model import Model, motion
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
 from zwang.servo.control import control
 

@@ -12,7 +12,8 @@ from jax import export
 
 from zwang.arguments import instance, texts
 from zwang.codegen.equations import identifier
-from zwang.dynamics.model import Model, motion
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -68,6 +68,27 @@ class Equation(eqx.Module):
         return self.mass.solve(self.force)
 
 
+class EquationSolver(Protocol):
+    """What an `AbstractFormulation` is to the equation of motion."""
+
+    @property
+    def singular_mass(self) -> bool:
+        """Whether M may be singular."""
+        raise NotImplementedError
+
+    def acceleration(self, M, F, A, b, pseudoinverse) -> Float[Array, " nv"]:
+        """v̇."""
+        raise NotImplementedError
+
+
+class Actuation(Protocol):
+    """What an `AbstractControlLaw` is to the equation of motion."""
+
+    def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
+        """`B u`."""
+        raise NotImplementedError
+
+
 class Dynamics(eqx.Module):
     """One model, ready to be evaluated: the functions with their parameters and the way A⊕ is
     computed.
@@ -90,10 +111,10 @@ class Dynamics(eqx.Module):
     constraints: Constraints
     p: PyTree
     pseudoinverse: AbstractPseudoinverse
-    formulation: eqx.Module | None = None
+    formulation: EquationSolver | None = None
     scales: Scales | None = None
     singular_mass: bool = eqx.field(static=True, default=False)
-    law: eqx.Module | None = None
+    law: Actuation | None = None
     structure: AbstractStructure = DENSE
     parts: tuple[Dynamics, Constraints] | None = None
 
@@ -203,7 +224,7 @@ class Dynamics(eqx.Module):
         eq = Equation(s, mass, weighted, b, force, given, applied)
         if self.law is None:
             return eq
-        actuator_force = self.law.force(self.passive, eq)  # type: ignore
+        actuator_force = self.law.force(self.passive, eq)
         return dataclasses.replace(eq, force=force + actuator_force, actuator_force=actuator_force)
 
     def applied_force(self, s: State) -> Float[Array, " nv"]:
@@ -212,7 +233,7 @@ class Dynamics(eqx.Module):
         return (
             force
             if self.law is None
-            else force + self.law.force(self.passive, self.passive.equation_at(s))  # type: ignore
+            else force + self.law.force(self.passive, self.passive.equation_at(s))
         )
 
     def equation_at(self, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
@@ -232,7 +253,7 @@ class Dynamics(eqx.Module):
                 if nonideal is None
                 else eq.force + eq.mass.apply(eq.weighted.tangent(eq.mass.solve(nonideal)))
             )
-            return self.formulation.acceleration(  # type: ignore
+            return self.formulation.acceleration(
                 eq.mass.dense(), force, eq.weighted.A, eq.b, self.pseudoinverse
             )
         return constrained_acceleration(eq.free_acceleration, eq.weighted, eq.b, nonideal)

@@ -149,18 +149,18 @@ class BoundEvaluation:
         """How long it took to compile, or to read."""
         return self._call.seconds
 
-    def stages(self, t: float, y: np.ndarray, h: float, method: PaddedMethod) -> Stages:
+    def stages(self, t: Any, y: Any, h: Any, method: PaddedMethod) -> Stages:
         """The stages of a step."""
         return self._call(
             np.float64(t), y, np.float64(h), method.a, method.c, np.int64(method.count), np.True_
         )
 
-    def untreated(self, t: float, y: np.ndarray) -> Stages:
+    def untreated(self, t: Any, y: Any) -> Stages:
         """The rate and the model's functions at one state as it is, off its constraints or not."""
         zero = np.float64(0.0)
         return self._call(np.float64(t), y, zero, *self._single, np.int64(1), np.False_)
 
-    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
+    def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""
         return self.untreated(t, y).last
 
@@ -207,8 +207,9 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
     """
     if dynamics.scales is not None:
         return dynamics
-    one = np.float64(1.0)
-    unit = Scales(np.ones(dynamics.constraints.m), one, one)  # type: ignore
+    one: Any = np.float64(1.0)
+    ones: Any = np.ones(dynamics.constraints.m)
+    unit = Scales(ones, one, one)
     return dataclasses.replace(dynamics, scales=unit)
 
 
@@ -222,8 +223,8 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
         base, further = dynamics.parts
         known = evaluate(base, s, drift)
         more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
-        joined = [np.concatenate(x) for x in zip(known[:4], more, strict=True)]
-        return ModelEvaluation(*joined, *known[4:])  # type: ignore
+        phi, psi, A, b = (np.concatenate(x) for x in zip(known[:4], more, strict=True))
+        return known._replace(phi=phi, psi=psi, A=A, b=b)
     bound = BoundEvaluation(dynamics, Projection() if drift is None else drift)
     return bound.at(float(t), np.concatenate([q, v]))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from zwang.algebra.judgement import row_units
 from zwang.algebra.operator.host import HostMass, HostOperator
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arithmetic import on_host
+from zwang.arrays import on_device
 from zwang.compile import BoundProgram
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.stepping.manifold import Landing
 
 MOST_ENTRIES = 1_000_000
@@ -64,11 +65,9 @@ class HostDynamics:
         self.constraints = HostConstraints(c.m, c.position_rows, c.velocity_rows)
         self.row_length = np.asarray(scales.row_length)
         self.inverse_length = np.float64(scales.inverse_length)
-        self._dynamics, self._evaluation, self._method = (
-            dynamics,
-            evaluation,
-            dynamics.pseudoinverse,
-        )
+        self._dynamics, self._evaluation = dynamics, evaluation
+        assert isinstance(dynamics.pseudoinverse, Proximal), "see `has_host`"
+        self._method = dynamics.pseudoinverse
         self._holonomic = len(c.position_rows) == c.m
         self._unit = row_units(np, self.row_length)[c.position_rows]
         self._known: tuple[Any, Any, Any, ModelEvaluation] | None = None
@@ -86,15 +85,16 @@ class HostDynamics:
         """The model's functions at a state; that of the last one is at hand."""
         known = self._known
         if known is None or known[0] is not s.q or known[1] is not s.v or known[2] != s.t:
-            found = self._evaluation.at(s.t, np.concatenate([s.q, s.v]))  # type: ignore
+            found = self._evaluation.at(s.t, np.concatenate([s.q, s.v]))
             self._known = known = s.q, s.v, s.t, found
         return known[3]
 
     def _at_place(self, s: State) -> ModelEvaluation:
         """The model's functions at a state whose velocity may differ, where that is the same."""
         known = self._known
-        same = known is not None and known[0] is s.q and known[2] == s.t
-        return known[3] if same and self._holonomic else self.at(s)  # type: ignore[index]
+        if self._holonomic and known is not None and known[0] is s.q and known[2] == s.t:
+            return known[3]
+        return self.at(s)
 
     def position_residual(self, s: State) -> np.ndarray:
         """`φ(q, t)`."""
@@ -122,7 +122,7 @@ class HostDynamics:
         length = self.row_length
         if rows is not None and len(rows) < len(A):
             A, length = A[rows], length[rows]
-        return HostOperator(mass, A, self._method, length)  # type: ignore
+        return HostOperator(mass, A, self._method, length)
 
     def violation(self, phi: np.ndarray) -> np.float64:
         """Size of a position residual, dimensionless (`Dynamics.violation`)."""
@@ -132,7 +132,7 @@ class HostDynamics:
     def move(self, s: State, dq: np.ndarray) -> np.ndarray:
         """`q ⊕ dq`."""
         if self._move is None:
-            return s.q + dq  # type: ignore
+            return np.asarray(s.q) + dq
         return np.asarray(self._move(s.q, dq, np.float64(s.t)))
 
 
@@ -148,7 +148,8 @@ def augmented_mass(M: np.ndarray, A: np.ndarray) -> np.ndarray:
 
     M = dense_mass(M)
     with on_host():
-        return M + A.T @ (augmentation(M, A)[:, None] * A)  # type: ignore
+        weight: Any = augmentation(cast(Any, M), cast(Any, A))
+        return M + A.T @ (weight[:, None] * A)
 
 
 class HostVectorField:
@@ -171,7 +172,7 @@ class HostVectorField:
             return self
         key = np.asarray(held).tobytes()
         if self._held is None or self._held[0] != key:
-            self._held = key, HostVectorField(self.flow.with_input(np.asarray(held)))  # type: ignore
+            self._held = key, HostVectorField(self.flow.with_input(on_device(held)))
         return self._held[1]
 
     def held_input(self, controller_state) -> np.ndarray:
@@ -197,7 +198,7 @@ class HostVectorField:
     def state(self, t, y: np.ndarray) -> State:
         """q, v and t."""
         nq = self.flow.dynamics.system.nq
-        return State(y[:nq], y[nq:], t)  # type: ignore
+        return host_state(y[:nq], y[nq:], t)
 
     def stages(self, method, t, y, h) -> tuple[np.ndarray, float]:
         """Rates at the stages of an explicit method, shape (n, s), and the first one's residual."""
@@ -205,7 +206,7 @@ class HostVectorField:
             coefficients = PaddedMethod.of(method.matrix, np.asarray(method.c, float))
             self._methods[method] = coefficients
         found: Stages = self.evaluation.stages(t, y, h, coefficients)
-        return np.asarray(found.rates)[:, : method.stages], np.asarray(found.residual)  # type: ignore
+        return np.asarray(found.rates)[:, : method.stages], np.float64(found.residual)
 
     def rate(self, t, y: np.ndarray) -> np.ndarray:
         """`ẏ` as the stages of a run compute it."""
@@ -215,15 +216,14 @@ class HostVectorField:
         """The step after the drift treatment."""
         nq = self.flow.dynamics.system.nq
         with on_host():
-            landed = self.drift.project_step(
-                self.dynamics,  # type: ignore
-                self.state(t, y),
-                (error[:nq], error[nq:]),
-                self.target,  # type: ignore
-            )
+            # the same text as when it is compiled, with the host's dynamics and numbers
+            dynamics, target = cast(Any, self.dynamics), cast(Any, self.target)
+            errors = error[:nq], error[nq:]
+            landed = self.drift.project_step(dynamics, self.state(t, y), errors, target)
+        joined: Any = np.concatenate([landed.state.q, landed.state.v])
         return Landing(
-            np.concatenate([landed.state.q, landed.state.v]),  # type: ignore
-            np.concatenate(landed.error),  # type: ignore
+            joined,
+            cast(Any, np.concatenate(landed.error)),
             landed.violation,
             landed.slip,
             landed.converged,

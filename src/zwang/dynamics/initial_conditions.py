@@ -17,7 +17,8 @@ from zwang.dynamics.drift.metric import dense_mass, mass_blocks
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.matrix_structure import DENSE
-from zwang.dynamics.model import Model, augmented, contradiction
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import augmented, contradiction
 from zwang.dynamics.placement import CONVERGED, Placement, measure, place
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+import abc
+import copy
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import PyTree
 
-from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.elimination.pattern import MOST_COLORS
-from zwang.algebra.judgement import allowance, relative_residual
-from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.arguments import flag, instance, items, label, number, strategy
 from zwang.arrays import (
     as_parameters,
-    is_concrete,
     merged_parameters,
     on_device,
     require_float64,
     vector,
 )
-from zwang.compile import program
-from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
-from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
-from zwang.dynamics.placement import measure
-from zwang.dynamics.sparse_structure import MISSED, Sparsity, Structure
+from zwang.dynamics.sparse_structure import Structure, sparsity_of
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.errors import ModelError, Result
+from zwang.errors import ModelError
 from zwang.tracing import outcome, returned
+
+
+class AbstractParameterLayout:
+    """How the functions of a model get its parameters."""
+
+    @abc.abstractmethod
+    def packed(self, p: PyTree) -> PyTree:
+        """The model's parameters as its functions take them."""
 
 
 class Model(eqx.Module):
@@ -59,7 +60,7 @@ class Model(eqx.Module):
             without mass must be held by
             constraints.
         name: name in titles and reports.
-        assembly: what the model was assembled from; `zw.Hierarchy` gives it.
+        layout: how the functions get the parameters, if not as they are; `zw.Hierarchy` gives it.
 
     Raises:
         ModelError: if a function fails on the model's shapes or returns a wrong one.
@@ -75,8 +76,7 @@ class Model(eqx.Module):
     servo: AbstractControlLaw | None
     singular_mass: bool
     name: str
-    assembly: Any
-    sparsity: Sparsity = eqx.field(static=True)
+    layout: AbstractParameterLayout | None
 
     def __init__(
         self,
@@ -87,12 +87,12 @@ class Model(eqx.Module):
         servo: AbstractControlLaw | None = None,
         singular_mass: bool = False,
         name: str = "model",
-        assembly: Any = None,
+        layout: AbstractParameterLayout | None = None,
     ):
         require_float64()
         self.system = instance(system, System, "Model: system", "a zw.System or zw.Lagrangian(...)")
         self.singular_mass = flag(singular_mass, "Model: singular_mass")
-        self.name, self.assembly = label(name, "Model: name"), assembly
+        self.name, self.layout = label(name, "Model: name"), layout
         constraints = items(
             constraints,
             AbstractConstraint,
@@ -106,7 +106,6 @@ class Model(eqx.Module):
         p = self.parameters()
         _check_shapes(system, p)
         self.constraints = Constraints(constraints, system, p)
-        self.sparsity = Sparsity(system, self.constraints, p)
         if servo is not None:
             instance(
                 servo, AbstractControlLaw, "Model: servo", "zw.Servo(constraints, actuation, ...)"
@@ -164,7 +163,7 @@ class Model(eqx.Module):
     def _default(self, formulation) -> AbstractPseudoinverse:
         """`Sparse` where it pays and nothing else needs A as an array."""
         whole = formulation is not None or self.singular_mass or self.servo is not None
-        return Proximal() if whole or not self.sparsity.pays else Sparse()
+        return Proximal() if whole or not sparsity_of(self).pays else Sparse()
 
     def _structure(self, formulation, implicit: bool) -> Structure:
         """The model's structure, or the reason why there is none."""
@@ -178,21 +177,31 @@ class Model(eqx.Module):
                     f"{self.name}: zw.Sparse() cannot be used where {what}; leave "
                     "pseudoinverse= out."
                 )
-        if (found := self.sparsity.structure) is None:
+        if (found := sparsity_of(self).structure) is None:
             raise ModelError(
                 f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass "
                 "matrix given as its diagonal or in blocks, rows that touch less than "
                 f"{MOST_COLORS} blocks of velocities, and constraints that are finite at random "
                 "states."
             )
-        return dataclasses.replace(found, newton=self.sparsity.newton) if implicit else found
+        return dataclasses.replace(found, newton=sparsity_of(self).newton) if implicit else found
 
     def parameters(self, params: PyTree = None) -> PyTree:
         """`p` as functions get it: the model's parameters with those of `params` in place; of a
         hierarchy, equal modules' together.
         """
         p = self.params if params is None else self.merged(params)
-        return p if self.assembly is None or self.servo is not None else self.assembly.packed(p)
+        return p if self.layout is None or self.servo is not None else self.layout.packed(p)
+
+    def with_params(self, params: PyTree) -> Model:
+        """The same model with other numbers; every name must exist.
+
+        Its system and constraints are the same objects, so that what was found or compiled for one
+        serves the other.
+        """
+        other = copy.copy(self)
+        object.__setattr__(other, "params", self.merged(params))
+        return other
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""
@@ -206,210 +215,6 @@ class Model(eqx.Module):
             vector(v, s.nv, "v", s.velocities),
             on_device(number(t, "t", unit="s")),
         )
-
-
-class Motion(eqx.Module):
-    """The motion of a model at one instant; every member is an array, so it passes through `jit`,
-    `vmap` and `grad`.
-
-    Attributes:
-        acceleration: v̇, shape (nv,).
-        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the
-            augmented system if the mass is singular.
-        constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
-        ideal_force: Q_c = Aᵀλ, shape (nv,).
-        nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
-        by_constraint: generalized force of each constraint, by name, shape (nv,).
-        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length,
-            where rows are redundant.
-        matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
-        rank: rank of A by the pseudoinverse's threshold.
-        residual: largest entry of `|A v̇ − b|` beside the terms that it is made of
-            (`zwang.algebra.judgement`).
-        accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
-            of it, over the smallest singular value of the rows at unit length.
-        result: a `Result` code.
-    """
-
-    acceleration: Float[Array, " nv"]
-    free_acceleration: Float[Array, " nv"]
-    constraint_force: Float[Array, " nv"]
-    ideal_force: Float[Array, " nv"]
-    nonideal_force: Float[Array, " nv"]
-    by_constraint: dict[str, Float[Array, " nv"]]
-    multipliers: Float[Array, " m"]
-    matrix: Float[Array, "m nv"] | SparseMatrix
-    rhs: Float[Array, " m"]
-    rank: Int[Array, ""]
-    residual: Float[Array, ""]
-    accuracy: Float[Array, ""]
-    mass_is_positive: Bool[Array, ""]
-    result: Int[Array, ""]
-
-    def _repr_html_(self) -> str:
-        return present("notebook_of_motion", self)
-
-
-def motion(
-    model: Model,
-    q,
-    v,
-    t=0.0,
-    *,
-    params: PyTree = None,
-    pseudoinverse: AbstractPseudoinverse | None = None,
-    formulation: AbstractFormulation | None = None,
-    throw: bool = True,
-) -> Motion:
-    """Acceleration and constraint forces of a model at one state.
-
-        v̇ = a + A⊕ (b − A a),    Q_c = M A⊕ (b − A a) = Aᵀλ
-
-    The state is taken as it is: nothing is projected (see `zw.consistent_state`).
-
-    Args:
-        model: the model.
-        q: coordinates, shape (nq,).
-        v: velocities, shape (nv,).
-        t: time [s].
-        params: parameters that differ from the model's.
-        pseudoinverse: method for A⊕; `zw.Proximal()` unless given.
-        formulation: equation of motion; the kernel's own, eq. (31), unless given.
-        throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad`
-            nothing is raised.
-
-    Raises:
-        ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
-    """
-    instance(model, Model, "motion: model", "a zw.Model")
-    dynamics = model.dynamics(params, pseudoinverse, formulation)
-    state = model.state(q, v, t)
-    answer = motion_of(dynamics, state)
-    if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
-        dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
-        answer = motion_of(dynamics, state)
-    if throw and is_concrete(answer):
-        if Result(int(answer.result)) is Result.INCONSISTENT:
-            # b may be nothing but round-off, which only the constraints' curvature can say
-            answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
-        raise_on_failure(answer, model)
-    return answer
-
-
-def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
-    """The dynamics of a model whose mass matrix is found to be singular.
-
-    `M + AᵀDA` takes the place of M, which changes nothing on `A v̇ = b`.
-
-    Raises:
-        ModelError: with a formulation that needs a positive definite M.
-    """
-    if dynamics.formulation is not None and not dynamics.formulation.singular_mass:  # type: ignore
-        raise ModelError(
-            f"{type(dynamics.formulation).__name__} needs a positive definite mass matrix, but "
-            f"that of {model.name} is singular."
-        )
-    method = Proximal() if dynamics.structure.sparse else dynamics.pseudoinverse
-    return dataclasses.replace(dynamics, singular_mass=True, structure=DENSE, pseudoinverse=method)
-
-
-@program
-def motion_of(
-    dynamics: Dynamics,
-    state: State,
-    stabilization: Float[Array, " m"] | float = 0.0,
-    applied: Float[Array, " nv"] | float = 0.0,
-    judged_by: Scales | None = None,
-) -> Motion:
-    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a
-    force applied besides F.
-
-    The residual is judged by `zwang.algebra.judgement`, with the terms inside b and the violation
-    of the state where the scales of the model are given by `judged_by`. Without them the violation
-    is taken relative to the coordinates themselves.
-    """
-    eq = dynamics.equation_at(state, stabilization)
-    eq = dataclasses.replace(eq, force=eq.force + applied)
-    mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
-    centripetal = centripetal_terms(weighted, state.v, judged_by)
-    found = certified_acceleration(free, weighted, eq.b, centripetal)
-    nonideal = dynamics.nonideal_forces(eq, found.multipliers)
-    impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
-    zero = jnp.zeros_like(free)
-    by_constraint = {
-        name: A[rows].T @ found.multipliers[rows] + impressed.get(name, zero)
-        for name, rows in dynamics.constraints.row_slices.items()
-    }
-    ideal, nonideal = A.T @ found.multipliers, sum(impressed.values(), zero)
-    acceleration, residual = found.acceleration + mass.solve(nonideal), found.residual
-    if dynamics.formulation is not None:  # another equation of motion is judged by its own result
-        acceleration = dynamics.acceleration(eq)
-        terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
-        residual = relative_residual(jnp, A @ acceleration - eq.b, terms, weighted.units())
-    allowed = allowance(jnp, violation_of(dynamics, state, weighted, judged_by))
-    result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
-    result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
-    positive = mass.is_positive()
-    result = jnp.where(positive, result, Result.SINGULAR_MASS)
-    result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
-    return Motion(
-        acceleration=acceleration,
-        free_acceleration=free,
-        constraint_force=ideal + nonideal,
-        ideal_force=ideal,
-        nonideal_force=nonideal,
-        by_constraint=by_constraint,
-        multipliers=found.multipliers,
-        matrix=A,
-        rhs=eq.b,
-        rank=weighted.rank(),
-        residual=residual,
-        accuracy=found.accuracy,
-        mass_is_positive=positive,
-        result=result,
-    )
-
-
-def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) -> Float[Array, ""]:
-    """How far a state is off its constraints, dimensionless: the larger of position and
-    velocity.
-    """
-    c, unit = dynamics.constraints, weighted.units()
-    phi, psi = unit[c.position_rows] * dynamics.position_residual(s), dynamics.velocity_residual(s)
-    psi, speed = unit[c.velocity_rows] * psi, jnp.sqrt(jnp.abs(s.v @ weighted.mass.apply(s.v)))
-    size = jnp.max(jnp.abs(s.q), initial=0.0) * jnp.sqrt(
-        jnp.abs(jnp.sum(weighted.mass.apply(jnp.ones_like(s.v))))
-    )
-    inverse = 1 / jnp.maximum(size, 1e-300) if scales is None else scales.inverse_length
-    off = jnp.where(jnp.any(phi != 0), inverse * jnp.linalg.norm(phi), 0.0)
-    slip = jnp.linalg.norm(psi)
-    return jnp.maximum(off, jnp.where(slip > 0, slip / jnp.maximum(speed, slip), 0.0))
-
-
-def raise_on_failure(answer: Motion, model: Model) -> None:
-    """Raise what `Motion.result` says, with the constraints concerned."""
-    result = Result(int(answer.result))
-    if result is Result.INCONSISTENT:
-        miss = np.asarray(answer.matrix @ answer.acceleration - answer.rhs)
-        raise ModelError(f"{model.name}: {result.sentence} ({contradiction(model, miss)}).")
-    if result is not Result.SUCCESS:
-        raise ModelError(f"{model.name}: {result.sentence}.")
-
-
-def contradiction(model: Model, miss: np.ndarray) -> str:
-    """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape
-    (m,).
-    """
-    worst = {
-        name: float(np.max(np.abs(miss[rows]), initial=0.0))
-        for name, rows in model.constraints.row_slices.items()
-    }
-    named = [
-        f"{name!r} misses by {size:.3g}"
-        for name, size in sorted(worst.items(), key=lambda x: -x[1])
-        if size > 1e-3 * max(worst.values())
-    ]
-    return ", ".join(named[:4])
 
 
 def _check_shapes(system: System, p: PyTree) -> None:

@@ -15,7 +15,7 @@ from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has
@@ -146,7 +146,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         return inverse_length * distance(at)
 
     def slip(at: ModelEvaluation, v) -> float:
-        still = evaluate(dynamics, State(q, np.zeros(len(state.v)), state.t))  # type: ignore
+        still = evaluate(dynamics, host_state(q, np.zeros(len(state.v)), state.t))
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
         residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -95,6 +96,21 @@ class _Entries(NamedTuple):
     row: np.ndarray
     block: np.ndarray
     layout: Layout
+
+
+_FOUND: dict[int, tuple[weakref.ref, Sparsity]] = {}
+"""What is known of constraints that are alive, by identity: to compare them by content would cost
+as much as to look again."""
+
+
+def sparsity_of(model: Any) -> Sparsity:
+    """The sparsity of a `zw.Model`, which is found once for its constraints."""
+    constraints = model.constraints
+    known = _FOUND.get(key := id(constraints))
+    if known is None or known[0]() is not constraints:
+        forget = weakref.ref(constraints, lambda _: _FOUND.pop(key, None))
+        known = _FOUND[key] = forget, Sparsity(model.system, constraints, model.parameters())
+    return known[1]
 
 
 class Sparsity:

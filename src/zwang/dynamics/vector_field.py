@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -69,14 +70,10 @@ class ConstrainedVectorField(eqx.Module):
 
     def update_sample(self, due, t, y, controller_state):
         """The controller state from (t, y) on, if a change is due."""
-        if self.sampler is None:
+        if (sampler := self.sampler) is None:
             return controller_state
-        return jax.lax.cond(
-            due,
-            lambda m: self.sampler.update_sample(self.state(t, y), m),  # type: ignore
-            lambda m: m,
-            controller_state,  # type: ignore
-        )
+        updated = lambda m: sampler.update_sample(self.state(t, y), m)
+        return jax.lax.cond(due, updated, lambda m: m, controller_state)
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         nq = self.dynamics.system.nq
@@ -178,11 +175,9 @@ class ConstrainedVectorField(eqx.Module):
                 else dynamics.scales.row_length
             )
             K = lambda w: mass.apply(w) - X(w)
+            method: Any = dynamics.pseudoinverse  # that of `zw.Sparse`
             constrained = dynamics.structure.newton_plan.factored(
-                K,
-                A,  # type: ignore
-                scale,
-                dynamics.pseudoinverse.proximal,  # type: ignore
+                K, A, scale, method.proximal
             ).solve
         else:
             tangent = dynamics.weighted(mass, A).tangent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -22,6 +22,7 @@ class State(NamedTuple):
     t: Float[Array, ""]
 
 
-def host_state(q, v, t) -> State:
-    """A state of NumPy arrays, which compiled programs and host code take as well as JAX's own."""
-    return State(*(cast(Array, np.asarray(x)) for x in (q, v, t)))
+def host_state(q: Any, v: Any, t: Any) -> State:
+    """A `State` of NumPy's arrays, which do where JAX's are declared."""
+    held: Any = (np.asarray(q), np.asarray(v), np.float64(t))
+    return State(*held)

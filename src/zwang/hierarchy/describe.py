@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.hierarchy.assembly import Node
+from zwang.hierarchy.tree_layout import assembly_of
 
 SHOWN = 6
 """Constraints of a level that are named; the rest is counted."""
@@ -38,7 +39,8 @@ def level_reports(
     model that is no hierarchy.
     """
     reports, rows, before = [], np.zeros(0, int), 0
-    for names in model.assembly.levels if model.assembly is not None else ():
+    assembly = assembly_of(model)
+    for names in () if assembly is None else assembly.levels:
         added = _rows(model, names)
         rows = np.concatenate([rows, added])
         upto = rank(C[rows])
@@ -64,7 +66,7 @@ def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -
     """The tree of modules, each with its velocities, the rows that hold it together, their rank,
     and what it has free by itself.
     """
-    if model.assembly is None:
+    if (assembly := assembly_of(model)) is None:
         return ()
 
     def within(node: Node) -> list[str]:
@@ -91,7 +93,7 @@ def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -
             )
             yield from lines(first, indent + "  ", span)
 
-    return tuple(lines(model.assembly.top, "  ", model.name))
+    return tuple(lines(assembly.top, "  ", model.name))
 
 
 def _runs(modules: tuple[Node, ...]) -> Iterator[tuple[Node, Node, int]]:

@@ -21,6 +21,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
+from zwang.hierarchy.tree_layout import assembly_of
 
 
 class Enforced(eqx.Module):
@@ -162,11 +163,8 @@ class _Whole:
     """
 
     def __init__(self, model: Model):
-        self.system, self.constraints, self.assembly = (
-            model.system,
-            model.constraints,
-            model.assembly,
-        )
+        self.system, self.constraints = model.system, model.constraints
+        self.assembly = assembly_of(model)
 
     def __hash__(self):
         return id(self.constraints)

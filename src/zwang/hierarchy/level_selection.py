@@ -17,16 +17,15 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.hierarchy.tree_layout import assembly_of
 from zwang.suggestions import did_you_mean
 
 
 def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
     if given is None:
-        return (
-            model.assembly.levels
-            if model.assembly is not None
-            else tuple((n,) for n in model.constraints.names)
-        )
+        assembly = assembly_of(model)
+        apart = tuple((n,) for n in model.constraints.names)
+        return apart if assembly is None else assembly.levels
     lists = "lists of constraint names, the lowest level first"
     if isinstance(given, (list, tuple)) and any(isinstance(level, str) for level in given):
         raise ModelError(f"levels is {given!r:.80}, expected a list of {lists}.")

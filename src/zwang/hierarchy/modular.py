@@ -40,6 +40,7 @@ from zwang.equations.constraint import Constraints
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
+from zwang.hierarchy.tree_layout import assembly_of
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
@@ -75,7 +76,7 @@ class Modular:
     """
 
     def __init__(self, model: Model):
-        assembly = model.assembly
+        assembly = assembly_of(model)
         if assembly is None or model.singular_mass or model.servo is not None:
             raise ModelError(
                 f"{model.name}: expected a zw.Hierarchy without a servo and with a positive "

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
@@ -20,6 +19,7 @@ from zwang.hierarchy.assembly import Assembled, Interaction, Leaf, Names, Node, 
 from zwang.hierarchy.instances import Instances, flattened, merged
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.stacked_parameters import Packing
+from zwang.hierarchy.tree_layout import Assembly, ByName, assembly_of
 
 
 class Module:
@@ -37,9 +37,8 @@ class Module:
 
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
-        >>> left = zw.Module(crank, name="left")
-        >>> right = zw.Module(crank, name="right", params={"length": 2.0})
-    """
+        >>> left, right = zw.Module(crank, name="left"), zw.Module(crank, name="right", params={"length": 2.0})
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -86,102 +85,7 @@ def _with(model: Model, params: PyTree, name: str) -> Model:
             raise ModelError(
                 f"module {name!r}: parameter {key!r} has shape {shapes[0]}, expected {shapes[1]}."
             )
-    # the same objects with other numbers, so that it stays one definition
-    copy = Model.__new__(Model)
-    for field in dataclasses.fields(Model):
-        object.__setattr__(
-            copy, field.name, merged if field.name == "params" else getattr(model, field.name)
-        )
-    return copy
-
-
-class ByName(AbstractConstraint):
-    """A constraint between modules, whose functions get q, v and p by name."""
-
-    constraint: AbstractConstraint
-    names: Names
-    name: str
-
-    def __init__(self, constraint: AbstractConstraint, names: Names):
-        self.constraint, self.names, self.name = constraint, names, constraint.name
-
-    @property
-    def level(self) -> str:
-        return self.constraint.level
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.constraint.row_units
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.constraint.parts
-
-    @property
-    def nonideal(self) -> Callable | None:
-        impressed = self.constraint.nonideal
-        if impressed is None:
-            return None
-        return lambda q, v, t, p, ideal: impressed(
-            *self._named(q, v), t, self.names.parameters(p), self.names.velocities(ideal)
-        )
-
-    def _named(self, q, v):
-        return self.names.coordinates(q), self.names.velocities(v)
-
-    def position_residual(self, system, q, t, p):
-        return self.constraint.position_residual(
-            system, self.names.coordinates(q), t, self.names.parameters(p)
-        )
-
-    def velocity_residual(self, system, q, v, t, p):
-        if self.level == "position":
-            # differentiated here, not by the constraint itself: its own rule would call functions
-            # that take q by name with a plain array
-            along = (system.rate(q, v, t, p), jnp.ones_like(t))
-            return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]
-        return self.constraint.velocity_residual(
-            system, *self._named(q, v), t, self.names.parameters(p)
-        )
-
-    def acceleration_rows(self, system, q, v, t, p):
-        return self.constraint.acceleration_rows(
-            system, *self._named(q, v), t, self.names.parameters(p)
-        )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Assembly:
-    """What a model was assembled from.
-
-    Attributes:
-        top: the tree of modules.
-        levels: names of the constraints that each level adds, lowest first.
-        names: views of q, v and p by name.
-        leaves, interactions: what M and F are made of.
-        packing: which parameters stand together in one array.
-    """
-
-    top: Node
-    levels: tuple[tuple[str, ...], ...]
-    names: Names
-    leaves: tuple[Leaf, ...]
-    interactions: tuple[Interaction, ...]
-    packing: Packing | None = None
-
-    def packed(self, p):
-        """Parameters as the functions of the model get them."""
-        return p if self.packing is None or p is None else self.packing(p)
-
-    def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
-        """A constraint whose functions take q, v and p by name, as one that takes them as
-        vectors.
-        """
-        return (
-            constraint
-            if isinstance(constraint, (ByName, ReplicatedConstraint))
-            else ByName(constraint, self.names)
-        )
+    return model.with_params(params)
 
 
 def Hierarchy(
@@ -196,10 +100,8 @@ def Hierarchy(
 ) -> Model:
     """A model assembled from modules, level by level.
 
-        level 1       the modules, each with its own constraints, independent of each other: M and F
-                      are theirs side by side
-        level r + 1   A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join
-                      them
+        level 1           the modules, each with its own constraints, independent of each other: M and F are theirs side by side
+        level r + 1       A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join them
 
     The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module
     carry its name: `leg a.crank.angle`, `p["leg a.crank.mass"]`. A module may be a hierarchy
@@ -227,11 +129,9 @@ def Hierarchy(
     Reference: Orsino (2017), Proc. R. Soc. A 473, recursive modular modelling, section 2.
 
     Example:
-        >>> def gap(q, t, p):
-        ...     return bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0)
-        >>> hinge = zw.Holonomic(gap, name="hinge")
+        >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
-    """
+    """  # noqa: E501
     _check_arguments(force, potential, params, servo, singular_mass, name)
     modules, added = _checked(levels, name)
     # before anything is placed, as every name below begins with that of its module
@@ -294,7 +194,7 @@ def Hierarchy(
         servo=None if servo is None else servo.by_name(names, lambda c: ByName(c, names)),
         singular_mass=singular_mass or any(m.model.singular_mass for m in modules),
         name=name,
-        assembly=Assembly(
+        layout=Assembly(
             top, level_names, names, parts.leaves, parts.interactions, _packing(parts.leaves)
         ),
     )
@@ -332,7 +232,7 @@ def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
     placed: list[list[ReplicatedConstraint]] = []
     for m, q_start, v_start in zip(modules, nq, nv, strict=False):
         at = (m.name, q_start, v_start)
-        own = m.model.assembly or _single(m.model)
+        own = assembly_of(m.model) or _single(m.model)
         leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
         interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
         nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))

@@ -25,7 +25,7 @@ import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
 from zwang.compile import program
-from zwang.dynamics.model import Motion
+from zwang.dynamics.motion import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism

@@ -95,7 +95,7 @@ class Engine:
         """A chunk of steps, or what the host takes of one in `SLICE` seconds."""
         arguments = self.integrator, self.events, here, window, self.tolerances, self.limit
         if self._is_compiled(flow, arguments):
-            found = advance(flow, *arguments)  # type: ignore
+            found = cast(Any, advance)(flow, *arguments)
             self.steps["compiled"] += int(found[1].count)
             return found
         if self._host is None or self._host.flow is not flow:
@@ -104,7 +104,7 @@ class Engine:
         found = advance_on_host(
             cast(Any, self._host),
             self.integrator,
-            self._events,  # type: ignore[arg-type]
+            cast(Any, self._events),
             here,
             window,
             self.tolerances,
@@ -125,10 +125,12 @@ class Engine:
         if self.execution == "host":
             return False
         if self._compiled_for is not flow:
-            behind = self._behind
-            ended = behind is not None and behind[0] is flow and behind[1].done
-            asked_first = behind is None and not self._spent
-            if (ended and behind[1].error is None) or asked_first:  # type: ignore
+            if self._behind is None:
+                ask = not self._spent  # once: has another run compiled it?
+            else:
+                compiled_for, behind = self._behind
+                ask = compiled_for is flow and behind.done and behind.error is None
+            if ask:
                 ready = prepared(advance, flow, *arguments, make=False)
                 self._compiled_for = flow if ready else None
         return self._compiled_for is flow
@@ -142,8 +144,9 @@ class Engine:
         if self._behind is not None or gone <= 0:
             return
         left = spent * (self.end - float(arguments[2].t)) / gone
-        worth = max(LEAST_WAIT, LOOP_TO_EVALUATION * self._host.evaluation.seconds)  # type: ignore
-        key = self._host.evaluation.key  # type: ignore
+        assert self._host is not None
+        evaluation = self._host.evaluation
+        worth, key = max(LEAST_WAIT, LOOP_TO_EVALUATION * evaluation.seconds), evaluation.key
         _spent_on[key] = _spent_on.get(key, 0.0) + spent
         if left > worth or (_spent_on[key] > worth and left > SLICE):
             prepare = lambda: prepared(advance, flow, *arguments, make=True)
@@ -154,4 +157,4 @@ def execution_of(asked: Execution | None) -> Execution:
     """Where the steps of a run are taken: as `ZWANG_EXECUTION` says, or as asked for."""
     named = os.environ.get(VARIABLE)
     what = "execution" if named is None else VARIABLE
-    return choice(named or asked or "auto", what, ("auto", "host", "compiled"))  # type: ignore
+    return choice(named or asked or "auto", what, ("auto", "host", "compiled"))

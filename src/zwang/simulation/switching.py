@@ -25,7 +25,8 @@ from zwang.compile import program
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
-from zwang.dynamics.model import Model, contradiction
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCondition
 from zwang.errors import ModelError, Result
 from zwang.simulation.results import Switched

@@ -17,12 +17,13 @@ from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.evaluation import evaluate, moved
 from zwang.dynamics.initial_conditions import mass_is_positive
-from zwang.dynamics.model import Model, augmented, contradiction
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import augmented, contradiction
 from zwang.dynamics.placement import CONVERGED, place
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.equations.state import State
+from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.results import Steps
 
@@ -107,7 +108,7 @@ def verdict_at(flow: ConstrainedVectorField, t: float, y: np.ndarray, violation:
     dynamics = flow.dynamics
     assert dynamics.scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    state = State(q, v, np.float64(t))  # type: ignore
+    state = host_state(q, v, t)
     at, added = evaluate(dynamics, state, flow.drift), flow.drift.stabilization
     term = 0.0
     if added is not None:
@@ -144,7 +145,7 @@ def rescaled(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> Constrain
     scales = dynamics.scales
     assert scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    at = evaluate(dynamics, State(q, v, np.float64(t)), flow.drift)  # type: ignore
+    at = evaluate(dynamics, host_state(q, v, t), flow.drift)
     length = metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
     typical = np.asarray(scales.row_length)
     if not np.any(length > OUTGROWN * typical):
@@ -165,11 +166,13 @@ def blocked(
     dynamics, c = flow.dynamics, model.constraints
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     ahead = max(abs(step), AHEAD * max(abs(t), 1.0))
-    moved = dynamics.system.move(q, ahead * v, np.float64(t), dynamics.p)  # type: ignore
-    found = place(dynamics, State(moved, v, np.float64(t + ahead)))  # type: ignore
+    there = moved(dynamics, q, ahead * v, t)
+    found = place(dynamics, host_state(there, v, t + ahead))
     at = evaluate(dynamics, found.state)
     residual = np.zeros(c.m)
-    unit = row_units(np, np.asarray(dynamics.scales.row_length))  # type: ignore
+    scales = dynamics.scales
+    assert scales is not None
+    unit = row_units(np, np.asarray(scales.row_length))
     residual[c.velocity_rows] = np.abs(np.asarray(at.psi))
     if found.violation_after > CONVERGED:
         residual[:] = 0.0
@@ -194,8 +197,8 @@ def loses_mass(
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
         later = ahead * max(abs(t), 1.0)
-        moved = dynamics.system.move(on_device(q), on_device(later * v), on_device(t), dynamics.p)
-        at = evaluate(dynamics, State(moved, on_device(v), on_device(t + later)))
+        there = moved(dynamics, q, later * v, t)
+        at = evaluate(dynamics, host_state(there, v, t + later))
         if not mass_is_positive(np.asarray(at.M)):
             break
     else:

@@ -6,8 +6,9 @@ import numpy as np
 
 import zwang.gallery
 from zwang.analysis.check import check
-from zwang.dynamics.model import motion
+from zwang.dynamics.motion import motion
 from zwang.hierarchy import enforce
+from zwang.hierarchy.tree_layout import assembly_of
 from zwang.output.report.figures import Chart
 from zwang.papers.claim import Claim, Grid, compared
 from zwang.papers.drawing import across_the_page
@@ -20,7 +21,9 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     found = check(model, example.q0, example.v0)
     top = enforce(model, example.q0, example.v0)
     at_once = motion(model, example.q0, example.v0)
-    leaves = [node for node in model.assembly.top.walk() if not node.modules]
+    assembly = assembly_of(model)
+    assert assembly is not None
+    leaves = [node for node in assembly.top.walk() if not node.modules]
     free = [level.degrees_of_freedom for level in found.levels]
     deviation = float(np.abs(top.acceleration - at_once.acceleration).max())
     M = model.system.mass_matrix(example.q0, 0.0, model.params)

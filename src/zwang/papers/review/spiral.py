@@ -12,7 +12,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
-from zwang.dynamics.model import Model, motion
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import motion
 from zwang.equations.system import System
 from zwang.gallery import Example
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared

@@ -11,7 +11,7 @@ import scipy.linalg
 
 from zwang.bodies import zyz_angles, zyz_matrix
 from zwang.bodies.screws import exponential
-from zwang.dynamics.model import motion
+from zwang.dynamics.motion import motion
 from zwang.papers.claim import Claim, Grid, Verdict, compared
 from zwang.papers.scara import robot, runs
 from zwang.papers.scara.misprints import AGREED, Q, Screws, V, accelerations, misprints

@@ -1,13 +1,14 @@
 """What is known at the samples of a run, on the host: one compiled evaluation per sample, and
 linear algebra over all samples at once.
 
-The equations are those of `zwang.simulation.results.observe` and `zwang.dynamics.model.motion_of`;
+The equations are those of `zwang.simulation.results.observe` and `zwang.dynamics.motion.motion_of`;
 a singular value decomposition of the rows takes the place of their iterations.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,10 +24,10 @@ from zwang.algebra.judgement import (
 )
 from zwang.algebra.pseudoinverse.certificate import NULL_DIRECTION, ROUND_OFF
 from zwang.compile import BoundProgram
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.host import HostVectorField, dense, has_host
-from zwang.dynamics.model import Motion
+from zwang.dynamics.motion import Motion
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import Result
@@ -156,19 +157,20 @@ def observe_on_host(
         power = lambda force: np.sum(moving * force, axis=1)
         none, control = np.zeros(len(t)), _controls(flow, t, q, v, applied)
         unit = row_scale(np, np.asarray(scales.row_length)) * float(scales.inverse_length)
-        return Observation(  # type: ignore[call-arg]
-            motion,
-            phi,  # type: ignore
-            psi,  # type: ignore
-            phi * unit,  # type: ignore
-            kinetic,  # type: ignore
-            potential,  # type: ignore
-            power(at.F) + drift,
-            power(motion.ideal_force),
-            none,  # type: ignore
-            none if control is None else power(control.actuator_force),  # type: ignore
-            control,
-        )
+        observed: dict[str, Any] = {
+            "motion": motion,
+            "phi": phi,
+            "psi": psi,
+            "relative": phi * unit,
+            "kinetic": kinetic,
+            "potential": potential,
+            "applied_power": power(at.F) + drift,
+            "constraint_power": power(motion.ideal_force),
+            "nonideal_power": none,
+            "control_power": none if control is None else power(control.actuator_force),
+            "control": control,
+        }
+        return Observation(**observed)
 
 
 def _controls(flow: ConstrainedVectorField, t, q, v, applied) -> Control | None:
@@ -186,7 +188,9 @@ def _controls(flow: ConstrainedVectorField, t, q, v, applied) -> Control | None:
 
 def _control(dynamics: Dynamics, q, v, t) -> Control:
     """The control at one state."""
-    return dynamics.law.control(dynamics.passive, State(q, v, t))  # type: ignore[union-attr]
+    law = dynamics.law
+    assert isinstance(law, AbstractControlLaw)
+    return law.control(dynamics.passive, State(q, v, t))
 
 
 def _energies(dynamics: Dynamics, q, v, t):
@@ -254,28 +258,30 @@ def _motion(
     result = np.where(metric.positive, result, Result.SINGULAR_MASS)
     ideal = np.einsum("kmn,km->kn", A, multipliers)
     longest = np.max(np.where(scale > 0, 1.0, 0.0), axis=1, initial=0.0)[:, None]
-    above = sigma > dynamics.pseudoinverse.rank_threshold * longest  # type: ignore
+    method: Any = dynamics.pseudoinverse  # `has_host`: a `Proximal`
+    above = sigma > method.rank_threshold * longest
     slices = dynamics.constraints.row_slices
     by_constraint = {
         name: np.einsum("kmn,km->kn", A[:, rows], multipliers[:, rows])
         for name, rows in slices.items()
     }
-    return Motion(
-        acceleration=acceleration,  # type: ignore
-        free_acceleration=free,  # type: ignore
-        constraint_force=ideal,
-        ideal_force=ideal,
-        nonideal_force=np.zeros_like(ideal),  # type: ignore
-        by_constraint=by_constraint,
-        multipliers=multipliers,
-        matrix=np.zeros((k, 0, 0)),  # type: ignore
-        rhs=b,  # type: ignore
-        rank=np.sum(above, axis=1),  # type: ignore
-        residual=residual,  # type: ignore
-        accuracy=accuracy,  # type: ignore
-        mass_is_positive=metric.positive,  # type: ignore
-        result=result,  # type: ignore
-    )
+    found: dict[str, Any] = {
+        "acceleration": acceleration,
+        "free_acceleration": free,
+        "constraint_force": ideal,
+        "ideal_force": ideal,
+        "nonideal_force": np.zeros_like(ideal),
+        "by_constraint": by_constraint,
+        "multipliers": multipliers,
+        "matrix": np.zeros((k, 0, 0)),  # rows of many samples are not kept
+        "rhs": b,
+        "rank": np.sum(above, axis=1),
+        "residual": residual,
+        "accuracy": accuracy,
+        "mass_is_positive": metric.positive,
+        "result": result,
+    }
+    return Motion(**found)
 
 
 def _over(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.kernel import row_scale
 from zwang.compile import program
 from zwang.dynamics.control_law import AbstractControlLaw, Control
-from zwang.dynamics.model import Motion, motion_of
+from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State

@@ -1,0 +1,231 @@
+"""The motion of a model at one instant: acceleration, constraint forces, and whether they exist."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from zwang.algebra.elimination.matrix import SparseMatrix
+from zwang.algebra.judgement import allowance, relative_residual
+from zwang.algebra.kernel import certified_acceleration
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.arguments import instance
+from zwang.arrays import is_concrete
+from zwang.compile import program
+from zwang.display import present
+from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
+from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.matrix_structure import DENSE
+from zwang.dynamics.model import Model
+from zwang.dynamics.placement import measure
+from zwang.dynamics.sparse_structure import MISSED
+from zwang.equations.state import State
+from zwang.errors import ModelError, Result
+
+
+class Motion(eqx.Module):
+    """The motion of a model at one instant; every member is an array, so it passes through `jit`,
+    `vmap` and `grad`.
+
+    Attributes:
+        acceleration: v̇, shape (nv,).
+        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the
+            augmented system if the mass is singular.
+        constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
+        ideal_force: Q_c = Aᵀλ, shape (nv,).
+        nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
+        by_constraint: generalized force of each constraint, by name, shape (nv,).
+        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length,
+            where rows are redundant.
+        matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
+        rank: rank of A by the pseudoinverse's threshold.
+        residual: largest entry of `|A v̇ − b|` beside the terms that it is made of
+            (`zwang.algebra.judgement`).
+        accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
+            of it, over the smallest singular value of the rows at unit length.
+        result: a `Result` code.
+    """
+
+    acceleration: Float[Array, " nv"]
+    free_acceleration: Float[Array, " nv"]
+    constraint_force: Float[Array, " nv"]
+    ideal_force: Float[Array, " nv"]
+    nonideal_force: Float[Array, " nv"]
+    by_constraint: dict[str, Float[Array, " nv"]]
+    multipliers: Float[Array, " m"]
+    matrix: Float[Array, "m nv"] | SparseMatrix
+    rhs: Float[Array, " m"]
+    rank: Int[Array, ""]
+    residual: Float[Array, ""]
+    accuracy: Float[Array, ""]
+    mass_is_positive: Bool[Array, ""]
+    result: Int[Array, ""]
+
+    def _repr_html_(self) -> str:
+        return present("notebook_of_motion", self)
+
+
+def motion(
+    model: Model,
+    q,
+    v,
+    t=0.0,
+    *,
+    params: PyTree = None,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+    formulation: AbstractFormulation | None = None,
+    throw: bool = True,
+) -> Motion:
+    """Acceleration and constraint forces of a model at one state.
+
+        v̇ = a + A⊕ (b − A a),    Q_c = M A⊕ (b − A a) = Aᵀλ
+
+    The state is taken as it is: nothing is projected (see `zw.consistent_state`).
+
+    Args:
+        model: the model.
+        q: coordinates, shape (nq,).
+        v: velocities, shape (nv,).
+        t: time [s].
+        params: parameters that differ from the model's.
+        pseudoinverse: method for A⊕; `zw.Proximal()` unless given.
+        formulation: equation of motion; the kernel's own, eq. (31), unless given.
+        throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad`
+            nothing is raised.
+
+    Raises:
+        ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
+    """
+    instance(model, Model, "motion: model", "a zw.Model")
+    dynamics = model.dynamics(params, pseudoinverse, formulation)
+    state = model.state(q, v, t)
+    answer = motion_of(dynamics, state)
+    if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
+        dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
+        answer = motion_of(dynamics, state)
+    if throw and is_concrete(answer):
+        if Result(int(answer.result)) is Result.INCONSISTENT:
+            # b may be nothing but round-off, which only the constraints' curvature can say
+            answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
+        raise_on_failure(answer, model)
+    return answer
+
+
+def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
+    """The dynamics of a model whose mass matrix is found to be singular.
+
+    `M + AᵀDA` takes the place of M, which changes nothing on `A v̇ = b`.
+
+    Raises:
+        ModelError: with a formulation that needs a positive definite M.
+    """
+    if dynamics.formulation is not None and not dynamics.formulation.singular_mass:
+        raise ModelError(
+            f"{type(dynamics.formulation).__name__} needs a positive definite mass matrix, but "
+            f"that of {model.name} is singular."
+        )
+    method = Proximal() if dynamics.structure.sparse else dynamics.pseudoinverse
+    return dataclasses.replace(dynamics, singular_mass=True, structure=DENSE, pseudoinverse=method)
+
+
+@program
+def motion_of(
+    dynamics: Dynamics,
+    state: State,
+    stabilization: Float[Array, " m"] | float = 0.0,
+    applied: Float[Array, " nv"] | float = 0.0,
+    judged_by: Scales | None = None,
+) -> Motion:
+    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a
+    force applied besides F.
+
+    The residual is judged by `zwang.algebra.judgement`, with the terms inside b and the violation
+    of the state where the scales of the model are given by `judged_by`. Without them the violation
+    is taken relative to the coordinates themselves.
+    """
+    eq = dynamics.equation_at(state, stabilization)
+    eq = dataclasses.replace(eq, force=eq.force + applied)
+    mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
+    centripetal = centripetal_terms(weighted, state.v, judged_by)
+    found = certified_acceleration(free, weighted, eq.b, centripetal)
+    nonideal = dynamics.nonideal_forces(eq, found.multipliers)
+    impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
+    zero = jnp.zeros_like(free)
+    by_constraint = {
+        name: A[rows].T @ found.multipliers[rows] + impressed.get(name, zero)
+        for name, rows in dynamics.constraints.row_slices.items()
+    }
+    ideal, nonideal = A.T @ found.multipliers, sum(impressed.values(), zero)
+    acceleration, residual = found.acceleration + mass.solve(nonideal), found.residual
+    if dynamics.formulation is not None:  # another equation of motion is judged by its own result
+        acceleration = dynamics.acceleration(eq)
+        terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
+        residual = relative_residual(jnp, A @ acceleration - eq.b, terms, weighted.units())
+    allowed = allowance(jnp, violation_of(dynamics, state, weighted, judged_by))
+    result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
+    result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
+    positive = mass.is_positive()
+    result = jnp.where(positive, result, Result.SINGULAR_MASS)
+    result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
+    return Motion(
+        acceleration=acceleration,
+        free_acceleration=free,
+        constraint_force=ideal + nonideal,
+        ideal_force=ideal,
+        nonideal_force=nonideal,
+        by_constraint=by_constraint,
+        multipliers=found.multipliers,
+        matrix=A,
+        rhs=eq.b,
+        rank=weighted.rank(),
+        residual=residual,
+        accuracy=found.accuracy,
+        mass_is_positive=positive,
+        result=result,
+    )
+
+
+def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) -> Float[Array, ""]:
+    """How far a state is off its constraints, dimensionless: the larger of position and
+    velocity.
+    """
+    c, unit = dynamics.constraints, weighted.units()
+    phi, psi = unit[c.position_rows] * dynamics.position_residual(s), dynamics.velocity_residual(s)
+    psi, speed = unit[c.velocity_rows] * psi, jnp.sqrt(jnp.abs(s.v @ weighted.mass.apply(s.v)))
+    size = jnp.max(jnp.abs(s.q), initial=0.0) * jnp.sqrt(
+        jnp.abs(jnp.sum(weighted.mass.apply(jnp.ones_like(s.v))))
+    )
+    inverse = 1 / jnp.maximum(size, 1e-300) if scales is None else scales.inverse_length
+    off = jnp.where(jnp.any(phi != 0), inverse * jnp.linalg.norm(phi), 0.0)
+    slip = jnp.linalg.norm(psi)
+    return jnp.maximum(off, jnp.where(slip > 0, slip / jnp.maximum(speed, slip), 0.0))
+
+
+def raise_on_failure(answer: Motion, model: Model) -> None:
+    """Raise what `Motion.result` says, with the constraints concerned."""
+    result = Result(int(answer.result))
+    if result is Result.INCONSISTENT:
+        miss = np.asarray(answer.matrix @ answer.acceleration - answer.rhs)
+        raise ModelError(f"{model.name}: {result.sentence} ({contradiction(model, miss)}).")
+    if result is not Result.SUCCESS:
+        raise ModelError(f"{model.name}: {result.sentence}.")
+
+
+def contradiction(model: Model, miss: np.ndarray) -> str:
+    """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape
+    (m,).
+    """
+    worst = {
+        name: float(np.max(np.abs(miss[rows]), initial=0.0))
+        for name, rows in model.constraints.row_slices.items()
+    }
+    named = [
+        f"{name!r} misses by {size:.3g}"
+        for name, size in sorted(worst.items(), key=lambda x: -x[1])
+        if size > 1e-3 * max(worst.values())
+    ]
+    return ", ".join(named[:4])

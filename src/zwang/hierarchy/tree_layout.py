@@ -1,0 +1,107 @@
+"""What a hierarchy's model was assembled from, and how its functions get names and parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from zwang.dynamics.model import AbstractParameterLayout, Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.hierarchy.assembly import Interaction, Leaf, Names, Node
+from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
+from zwang.hierarchy.stacked_parameters import Packing
+
+
+class ByName(AbstractConstraint):
+    """A constraint between modules, whose functions get q, v and p by name."""
+
+    constraint: AbstractConstraint
+    names: Names
+    name: str
+
+    def __init__(self, constraint: AbstractConstraint, names: Names):
+        self.constraint, self.names, self.name = constraint, names, constraint.name
+
+    @property
+    def level(self) -> str:
+        return self.constraint.level
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.constraint.parts
+
+    @property
+    def nonideal(self) -> Callable | None:
+        impressed = self.constraint.nonideal
+        if impressed is None:
+            return None
+        return lambda q, v, t, p, ideal: impressed(
+            *self._named(q, v), t, self.names.parameters(p), self.names.velocities(ideal)
+        )
+
+    def _named(self, q, v):
+        return self.names.coordinates(q), self.names.velocities(v)
+
+    def position_residual(self, system, q, t, p):
+        return self.constraint.position_residual(
+            system, self.names.coordinates(q), t, self.names.parameters(p)
+        )
+
+    def velocity_residual(self, system, q, v, t, p):
+        if self.level == "position":
+            along = (system.rate(q, v, t, p), jnp.ones_like(t))
+            return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]
+        return self.constraint.velocity_residual(
+            system, *self._named(q, v), t, self.names.parameters(p)
+        )
+
+    def acceleration_rows(self, system, q, v, t, p):
+        return self.constraint.acceleration_rows(
+            system, *self._named(q, v), t, self.names.parameters(p)
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assembly(AbstractParameterLayout):
+    """What a model was assembled from.
+
+    Attributes:
+        top: the tree of modules.
+        levels: names of the constraints that each level adds, lowest first.
+        names: views of q, v and p by name.
+        leaves, interactions: what M and F are made of.
+        packing: which parameters stand together in one array.
+    """
+
+    top: Node
+    levels: tuple[tuple[str, ...], ...]
+    names: Names
+    leaves: tuple[Leaf, ...]
+    interactions: tuple[Interaction, ...]
+    packing: Packing | None = None
+
+    def packed(self, p):
+        """Parameters as the functions of the model get them."""
+        return p if self.packing is None or p is None else self.packing(p)
+
+    def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
+        """A constraint whose functions take q, v and p by name, as one that takes them as
+        vectors.
+        """
+        return (
+            constraint
+            if isinstance(constraint, (ByName, ReplicatedConstraint))
+            else ByName(constraint, self.names)
+        )
+
+
+def assembly_of(model: Model) -> Assembly | None:
+    """What a model was assembled from; None if it is no hierarchy."""
+    return model.layout if isinstance(model.layout, Assembly) else None
