@@ -4,104 +4,38 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from zwang.cli import sweep_options as option
 from zwang.cli.failure import UserError
 from zwang.cli.progress import Bar
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
 
-CLUSTER = "Workers"
 INTERRUPTED = 130
 
 
 def command(
     ctx: typer.Context,
-    model: Annotated[
-        str,
-        typer.Argument(metavar="MODEL", help="As in [bold]zwang run[/]."),
-    ],
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--over",
-            metavar="NAME=RANGE",
-            help="What is varied: 0.5:2:40, log:0.1:10:50 or 1,2,3; repeat for more.",
-        ),
-    ] = None,
-    sample: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND",
-            help="grid, sobol:4096, draws:1000, or sobol-indices:512 for Sobol indices.",
-        ),
-    ] = "grid",
-    seed: Annotated[int, typer.Option(help="Of sobol and draws.", min=0, metavar="N")] = 0,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--output",
-            metavar="NAME",
-            help="What is kept: x.max, x.rate.final, with final, max, min, mean, rms or range; "
-            "repeat for more. Default: every coordinate's last value.",
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter of all cases."),
-    ] = None,
-    duration: Annotated[
-        float | None,
-        typer.Option(help="Length of each run \\[s]. Default: the model's own.", metavar="S"),
-    ] = None,
-    rtol: Annotated[
-        float | None, typer.Option(help="Relative error of one step.", metavar="R")
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(help="Instants that outputs are taken over.", min=2, metavar="N")
-    ] = 201,
-    start_tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest relative violation of a start that is projected away; inf moves every "
-            "start.",
-            metavar="X",
-        ),
-    ] = None,
-    part: Annotated[
-        int | None,
-        typer.Option(help="Cases of a part, which is kept when it is finished.", min=1),
-    ] = None,
-    trajectories: Annotated[
-        bool, typer.Option("--trajectories", help="Keep the motions, too.")
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Workers of one thread on this computer, in place of this process.",
-            min=1,
-            metavar="N",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a dask.distributed scheduler.",
-            metavar="ADDRESS",
-            rich_help_panel=CLUSTER,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the parts. Default: results/MODEL-sweep.", metavar="DIR"),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")
-    ] = False,
+    model: option.ModelName,
+    over: option.Over = None,
+    sample: option.SampleKind = "grid",
+    seed: option.Seed = 0,
+    output: option.Outputs = None,
+    set_: option.Settings = None,
+    duration: option.Duration = None,
+    rtol: option.Rtol = None,
+    samples: option.Samples = 201,
+    start_tolerance: option.StartTolerance = None,
+    part: option.Part = None,
+    trajectories: option.Trajectories = False,
+    workers: option.Workers = None,
+    cluster: option.Cluster = None,
+    out: option.Out = None,
+    quiet: option.Quiet = False,
 ) -> int:
     """Run a model for many values of its parameters, and write a table and a report.
 

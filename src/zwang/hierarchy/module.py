@@ -37,8 +37,9 @@ class Module:
 
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
-        >>> left, right = zw.Module(crank, name="left"), zw.Module(crank, name="right", params={"length": 2.0})
-    """  # noqa: E501
+        >>> left = zw.Module(crank, name="left")
+        >>> right = zw.Module(crank, name="right", params={"length": 2.0})
+    """
 
     def __init__(
         self,
@@ -100,8 +101,10 @@ def Hierarchy(
 ) -> Model:
     """A model assembled from modules, level by level.
 
-        level 1           the modules, each with its own constraints, independent of each other: M and F are theirs side by side
-        level r + 1       A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join them
+        level 1       the modules, each with its own constraints, independent of each other: M and F
+                      are theirs side by side
+        level r + 1   A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join
+                      them
 
     The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module
     carry its name: `leg a.crank.angle`, `p["leg a.crank.mass"]`. A module may be a hierarchy
@@ -129,9 +132,11 @@ def Hierarchy(
     Reference: Orsino (2017), Proc. R. Soc. A 473, recursive modular modelling, section 2.
 
     Example:
-        >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
+        >>> def gap(q, t, p):
+        ...     return bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0)
+        >>> hinge = zw.Holonomic(gap, name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
-    """  # noqa: E501
+    """
     _check_arguments(force, potential, params, servo, singular_mass, name)
     modules, added = _checked(levels, name)
     # before anything is placed, as every name below begins with that of its module

@@ -178,8 +178,7 @@ def eliminated(
     grouped = _classes(rounds)
     widths = [width_of([len(r.nodes) for r in group], cut) for group in grouped]
 
-    position, at = np.full(nodes + 1, -1), 0
-    starts = []
+    position, starts, at = np.full(nodes + 1, -1), [], 0
     for group, width in zip(grouped, widths, strict=True):
         starts.append(at)
         for r in group:

@@ -1,0 +1,86 @@
+"""The options of `zwang sweep`, with their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CLUSTER = "Workers"
+
+ModelName = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="As in [bold]zwang run[/]."),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over",
+        metavar="NAME=RANGE",
+        help="What is varied: 0.5:2:40, log:0.1:10:50 or 1,2,3; repeat for more.",
+    ),
+]
+SampleKind = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="grid, sobol:4096, draws:1000, or sobol-indices:512 for Sobol indices.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Of sobol and draws.", min=0, metavar="N")]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--output",
+        metavar="NAME",
+        help="What is kept: x.max, x.rate.final, with final, max, min, mean, rms or range; "
+        "repeat for more. Default: every coordinate's last value.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter of all cases."),
+]
+Duration = Annotated[
+    float | None,
+    typer.Option(help="Length of each run \\[s]. Default: the model's own.", metavar="S"),
+]
+Rtol = Annotated[float | None, typer.Option(help="Relative error of one step.", metavar="R")]
+Samples = Annotated[
+    int, typer.Option(help="Instants that outputs are taken over.", min=2, metavar="N")
+]
+StartTolerance = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest relative violation of a start that is projected away; inf moves every start.",
+        metavar="X",
+    ),
+]
+Part = Annotated[
+    int | None,
+    typer.Option(help="Cases of a part, which is kept when it is finished.", min=1),
+]
+Trajectories = Annotated[bool, typer.Option("--trajectories", help="Keep the motions, too.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Workers of one thread on this computer, in place of this process.",
+        min=1,
+        metavar="N",
+        rich_help_panel=CLUSTER,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a dask.distributed scheduler.",
+        metavar="ADDRESS",
+        rich_help_panel=CLUSTER,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the parts. Default: results/MODEL-sweep.", metavar="DIR"),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]
