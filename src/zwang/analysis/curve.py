@@ -155,8 +155,8 @@ class Curve:
                 # an infinite bound refuses the box without spoiling others by NaN
                 low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
                 return (low + high) / 2 * unit, (high - low) / 2 * unit
-            # from here on bounds are estimates, and the path is reported as not certified
             except NoIntervalRuleError:
+                # from here on bounds are estimates, and the path is reported as not certified
                 self.bounded = False
         random = np.random.default_rng(1994)
         places = lo + random.random((SAMPLES, len(lo))) * (hi - lo)

@@ -72,7 +72,6 @@ class PlanarBodies:
         )
 
     # --- where the bodies are
-    # ------------------------------------------------------------------------------------
 
     def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by
@@ -99,7 +98,6 @@ class PlanarBodies:
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
 
     # --- the free system
-    # -----------------------------------------------------------------------------------------
 
     def _mass_matrix(self, q, t, p):
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()

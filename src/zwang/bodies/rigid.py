@@ -116,7 +116,6 @@ class RigidBodies:
         return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
 
     # --- the free system
-    # -----------------------------------------------------------------------------------------
 
     def _mass_matrix(self, q, t, p):
         mass, inertia = p["mass"], p["inertia"]

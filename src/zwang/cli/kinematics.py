@@ -81,6 +81,7 @@ def command(
         if found.traces:
             found.plot_traces().save(folder / "traces.svg")
         say(f"written to {folder}")
+    # an exit code of its own where the branch ended early, so that scripts notice
     return 0 if found.ended in ("range", "closed") else 3
 
 
@@ -94,6 +95,8 @@ def _subject(model: str, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]
     if file.suffix == ".toml" and file.is_file():
         known = read(file).parameters
         chosen: Any = {k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known}
+        # a value that is no parameter of the file belongs to the model, which is then loaded as for
+        # a run
         if len(chosen) == len(given):
             return read(file, **chosen), {}
     target = load_target(model, given)

@@ -85,6 +85,7 @@ def command(
     (likewise).
     """
     given = assignments(set_ or [])
+    # before JAX is imported, so that a misspelled name is reported at once
     locate(model)
     wall = WallTime(ctx.obj["started"])
     asked = {
@@ -119,13 +120,16 @@ def command(
                 f"{target.name} does not say how long to run: give --duration S, or define "
                 "duration in the file."
             )
+        # refused before the run and not after it
         phases = [_known_coordinate(target, name) for name in phase or ()]
         folder = made_folder(_folder(out, target.name))
         run = _simulated(target, options, bar, wall, interruption)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
+        # the run first: the pages may fail or be interrupted, and the result is safe by then
         summary = _save(run, target, folder, bar, wall, warnings)
         try:
+            # from here on Ctrl-C ends the writing of pages at once
             interruption.release()
             if not no_report:
                 _write_pages(run, summary, target, options, folder, phases, bar, wall, warnings)
@@ -169,6 +173,7 @@ def _simulated(
     bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
     def reached(fraction: float) -> None:
+        # the last steps are done: Ctrl-C must not lose a finished run while it is being saved
         if fraction >= 1:
             interruption.hold()
         bar.reaches(

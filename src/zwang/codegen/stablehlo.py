@@ -76,6 +76,7 @@ def stablehlo(
     of = acceleration if batch is None else jax.vmap(acceleration, in_axes=(0, 0, 0, None))
     lead = () if batch is None else (batch,)
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
+    # parameters stay inputs, so that another set of numbers needs no new export
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
     made = export.export(jax.jit(of), platforms=chosen)(
         shape(model.system.nq), shape(model.system.nv), shape(), p

@@ -181,7 +181,6 @@ class Assembled:
         self.potential = self._potential if any(f is not None for f in energetic) else None
 
     # --- leaves of one kind at once
-    # ------------------------------------------------------------------------------
 
     def _each(self, of: Callable, t, p, *vectors):
         """`of(system)(*parts, t, p)` of each leaf, with a leading axis over its places; `vectors`
@@ -198,7 +197,6 @@ class Assembled:
         return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
 
     # --- the functions of a System
-    # -------------------------------------------------------------------------------
 
     def mass_matrix(self, q, t, p):
         blocks = self._each(lambda s: s.mass_matrix, t, p, (q, self._q))

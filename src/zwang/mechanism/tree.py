@@ -181,7 +181,6 @@ class SpanningTree:
         return revolute([0.0, 0.0, 1.0]) if self.geometry.d == 2 else ball()
 
     # --- between the coordinates
-    # ---------------------------------------------------------------------------------
 
     def poses(self, q, p):
         """Bodies as `zwang.mechanism.relative_pose.frames` takes them: (x, y, angle) of each in

@@ -46,6 +46,7 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
     if path.suffix.lower() == ".mp4":
         settings["animation.ffmpeg_path"] = _ffmpeg()
     writer = PillowWriter if path.suffix.lower() == ".gif" else FFMpegWriter
+    # a film that is interrupted leaves nothing behind under the name asked for
     with scratch_folder() as folder, matplotlib.rc_context(settings):
         figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
         film = FuncAnimation(figure, draw, frames=count)
@@ -78,6 +79,7 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
     index = {name: i for i, name in enumerate(scene.points)}
     places = seen.places[..., :dimensions]
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
+    # one scale for all axes and all frames, so that nothing jumps
     room = MARGIN * max(float(np.max(high - low)), 1e-9)
     for axis, a, b in zip("xyz", low - room, high + room, strict=False):
         getattr(axes, f"set_{axis}lim")(a, b)

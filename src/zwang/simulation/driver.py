@@ -122,6 +122,8 @@ class RunDriver:
                     np.inf if self.switching is None else self.switching.next_time(float(here.t))
                 )
                 window = np.full(CHUNK, np.inf)
+                # a window of one length, padded by inf: chunks of any number of samples share one
+                # program
                 ahead = instants[done : done + CHUNK]
                 # the last one may be a switch's, not a sample's
                 ahead = np.minimum(ahead[: np.searchsorted(ahead, until) + 1], until)
@@ -130,6 +132,7 @@ class RunDriver:
                 here, history = self.engine.advance(self.flow, here, window)
                 part = Steps.of(history, done).without_samples_from(until)
                 found = examine(self.model, self.flow, self.parts[-1], part)
+                # the steps before it are good and are kept
                 if isinstance(found, Contradiction):
                     self.parts.append(part.first(found.step))
                     self.detail = found.sentence
@@ -140,6 +143,7 @@ class RunDriver:
                 self.parts.append(part)
                 done += part.samples
                 first, last = self.parts[0], self.parts[-1]
+                # checked per chunk on the host: raising inside the compiled loop is not possible
                 refuse_missed(self.flow, last.t, last.y)
                 self.integrator.watch(
                     self.flow, np.append(first.t[0], last.t), np.vstack([first.y[:1], last.y])
@@ -152,6 +156,8 @@ class RunDriver:
                     np.asarray(here.fired)[: len(self.events.stops)]
                 ):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
+                # a singular mass shows as one of these; with the constraints’ help the run may go
+                # on
                 if stopped in LOST_MASS and self._augment(here):
                     here = self._restarted(here)
                     continue

@@ -127,6 +127,7 @@ _CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
 def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:
     """Raise unless a condition of a stop or switch returns one real number; compiles nothing."""
     system = model.system
+    # by shapes: the same condition with other parameters is not checked again
     leaves, tree = jax.tree_util.tree_flatten((p, further))
     key = (system.nq, system.nv, tree, tuple(jnp.shape(x) for x in leaves))
     try:
@@ -252,6 +253,7 @@ class Switching:
         )
         state, system = flow.state(here.t, jnp.asarray(here.y)), self.model.system
         nv, energy_unit = system.nv, system.energy_unit
+        # switching off takes nothing from the velocity
         if not names(0):
             record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {}, energy_unit)
             return SwitchEvent(np.asarray(here.y), controller_state, record)
@@ -285,6 +287,8 @@ class Switching:
             np.asarray(start.at.psi),
         )
         gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
+        # how far the constraint can be off is judged beside the radius of its curvature, or the way
+        # of the run
         curved = 1 / float(scales.curvature) if float(scales.curvature) > 0 else 0.0
         # a length in the mass metric
         reach = max(curved, metric.speed(np.asarray(state.v)) * duration)
@@ -325,6 +329,7 @@ def accumulation(times: Sequence[float]) -> float:
     """When instants that follow each other at geometrically shorter intervals come to their limit
     [s]; inf if they do not.
     """
+    # the sum of a geometric series: the events come to an end there, and no step passes it
     intervals = np.diff(times)[-ACCUMULATING:]
     if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
         return np.inf
@@ -340,6 +345,7 @@ def _impact(
     """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
     M, A = metric.M, np.asarray(start.there.A)
     momentum = M @ (after - before)
+    # in the mass metric, so that the multipliers are of least norm independently of units
     C = A @ metric.W
     length = np.linalg.norm(C, axis=1)
     scale = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)

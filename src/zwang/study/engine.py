@@ -51,6 +51,7 @@ def on_cluster(
         raise ModelError("workers need dask.distributed: pip install 'zwang[cluster]'.")
     from distributed import KilledWorker, as_completed
 
+    # packed once: every part sends the same bytes, by which a worker knows the study again
     payload = _packed(plan)
     known: Any = jax.config.values
     settings = {name: known[name] for name in SETTINGS if name in known}
@@ -66,6 +67,8 @@ def on_cluster(
             # what a worker has computed is not kept for other parts with the same arguments
             return client.submit(compute_part, payload, part, settings, pure=False)
 
+        # a few parts for each thread, not all: results of a large study would fill the memory of
+        # the scheduler
         first = [x for _ in range(AHEAD * threads) if (x := submitted()) is not None]
         finished = as_completed(first)
         for future in finished:
@@ -76,6 +79,7 @@ def on_cluster(
                     f"{ATTEMPTS} workers died of the same part of the study: it may need more "
                     f"memory than a worker has, or end the process ({str(error)[:100]})."
                 ) from None
+            # one goes in as one comes out
             if (further := submitted()) is not None:
                 finished.add(further)
             del future  # its result leaves the worker's memory

@@ -96,6 +96,7 @@ class Plan:
         found = hashlib.sha256()
         for name, x in self.values.items():
             found.update(f"{name}:{len(x)}".encode() + np.ascontiguousarray(x).tobytes())
+        # the size of a part as well: other sizes round differently in the last digits
         found.update(self.times.tobytes() + str((self.size, self.trajectories)).encode())
         for thing in (self.model, self.start, self.outputs, self.options, self.inputs):
             found.update(content_digest(thing).encode())
@@ -115,6 +116,7 @@ class Plan:
     def _together(self, cases: np.ndarray, cores: int | None) -> Part:
         starts, sentences = self._starts(cases)
         made = np.flatnonzero([x is not None for x in starts])
+        # no case could be started; the table says why
         if not len(made):
             return self._part(cases, None, made, sentences)
         # a case that could not be started takes no part: another one stands in its place
@@ -123,6 +125,7 @@ class Plan:
         # whole arrays first, of which the quantities may be entries
         params = {n: np.stack([np.asarray(x[n]) for x in further]) for n in further[0]}
         params |= {n: x[cases[rows]] for n, x in self.values.items() if n not in self.inputs}
+        # all parts have one shape, so that this compiles once
         program = _program(self, np.stack(q0), np.stack(v0), params, cores)
         batch = program.with_members(np.stack(q0), np.stack(v0), params)()
         return self._part(cases, batch, made, sentences)
@@ -150,6 +153,7 @@ class Plan:
         values = self.case(case)
         given = {n: x for n, x in values.items() if n not in (*self.inputs, "case")}
         options = {
+            # a switch or a loop may depend on the values of the case
             name: x(values) if name in ONE_BY_ONE and callable(x) else x
             for name, x in self.options.items()
         }
@@ -174,6 +178,7 @@ class Plan:
             except ModelError as error:
                 sentences[i] = str(error)
                 continue
+            # a motion that ended early has fewer samples; the rest stays NaN
             n = min(len(run.t), count)
             made.append(i)
             q[i, :n], v[i, :n], violation[i, :n] = (
@@ -218,6 +223,7 @@ class Plan:
             steps[made] = batch.steps[:k]
             with np.errstate(invalid="ignore"):
                 violation[made] = batch.violation[:k].max(axis=1)
+            # a failed motion has no outputs: its last state is not an answer
             ended = np.array([not x.is_failure for x in codes])
             for x in self.outputs if ended.any() else ():
                 numbers[x.name][made[ended]] = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])

@@ -141,6 +141,8 @@ def sweep(
         done += 1
         if progress is not None:
             progress(done / plan.parts)
+    # also parts that an earlier call had written, so that the result does not show where it was
+    # interrupted
     read = (lambda i: tables[i]) if folder is None else folder.read
     return Sweep(plan, sample, [read(i) for i in range(plan.parts)], folder, len(missing))
 
@@ -167,6 +169,7 @@ def _plan(
     for name in axes:
         if name in inputs:
             continue
+        # a name that is no parameter is refused before anything is computed
         place_of(model, name)
         if np.shape(read_of(model, name)) != ():
             raise ModelError(
@@ -175,6 +178,7 @@ def _plan(
             )
     for name in options:
         known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
+    # one start for all cases is checked once, here; a function is checked case by case
     if not callable(start):
         if not isinstance(start, (tuple, list)) or len(start) != 2:
             raise ModelError("start is expected as (q0, v0), or a function of a case's values.")

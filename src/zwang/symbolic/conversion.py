@@ -72,6 +72,7 @@ def symbols(found: Equations) -> Symbols:
 
     def make(name: str, written: str, **assumptions) -> sp.Symbol:
         plain = identifier(name)
+        # a trailing underscore keeps the name readable, and no language gives it a meaning
         while plain in taken:
             plain += "_"
         taken.add(plain)
@@ -127,6 +128,7 @@ def number(x) -> sp.Expr:
     written = repr(x)
     if x == int(x) and abs(x) < 1e15:
         return sp.Integer(int(x))
+    # 0.1 is meant as 1/10, 0.333333333333 as the number that was computed
     digits = written.lower().split("e")[0].replace("-", "").replace(".", "").strip("0")
     return sp.Rational(written) if len(digits) <= 8 and 1e-6 < abs(x) < 1e6 else sp.Float(x, 17)
 
@@ -202,6 +204,7 @@ class Converter:
         written: dict[Node, int] = {}
         for node in nodes:
             written[node] = 1 + sum(written.get(x, 0) for x in node.args if isinstance(x, Node))
+        # the size if nothing were shared, which is what SymPy would have to simplify
         total = sum(written.get(x, 0) for x in outputs if isinstance(x, Node))
         short = total <= LARGEST
         count: dict[Node, int] = {}
@@ -213,6 +216,7 @@ class Converter:
         for node in nodes:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
+            # conditions stay inside Piecewise, where SymPy understands them
             if not short and not node.boolean and size[node] > SMALL and count.get(node, 0) > 1:
                 symbol = next(self._free)
                 self.definitions.append((symbol, expr))

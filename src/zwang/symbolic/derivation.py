@@ -150,6 +150,8 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     count(states, "derive: states", least=1)
     found = symbolic_equations(model)
     _refuse_large(found)
+    # before anything is derived: the same states decide which rows are independent and check the
+    # result
     given = samples(found.source, q0, v0, states)
     return printed_and_checked(closed_form(found, given), given)
 
@@ -175,6 +177,7 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
     latex |= {s: rf"c_{{{i + 1}}}" for i, (s, _) in enumerate(found.definitions)}
     names = Definitions(found.definitions, latex)
     mass = Mass(found.M, "M", names)
+    # dependent rows would divide by zero below; they follow from the others
     A, b = found.A.extract(rows, range(found.A.cols)), [found.b[i] for i in rows]
     hold = Rows(A, mass, "zydr", names)
     free = mass.solve(list(found.F), "a")
@@ -182,6 +185,7 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
     control = None
     if found.servo is not None:
         control, push = _control(found, mass, hold, acceleration, names)
+        # once u is known it is one more force, and the passive rows react to it
         free = mass.solve([f + g for f, g in zip(found.F, push, strict=True)], "af")
         acceleration, shares = hold.correct(free, b, "v")
     force, multipliers = hold.force(shares), hold.multipliers(shares)
@@ -219,6 +223,7 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     kept: list[int] = []
     for i in range(m):
         tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
+        # the median over states: a rank lost at single configurations must not drop a row
         if np.median(tried[:, -1]) > DEPENDENT and len(kept) < model.system.nv:
             kept.append(i)
     return kept
@@ -241,6 +246,7 @@ def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: D
         blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)
         for i in range(k):
             row = list(G.row(i))
+            # the paper’s own choice sees the control as if hinges did not react
             through = [x - y for x, y in zip(row, blind.tangent(row, "kt", i), strict=True)]
             G[i, :] = sp.Matrix([names.vector("Gk", through, i)])
     r = [servo.b[i] - _row(servo.A, i, passive) for i in range(k)]
@@ -315,6 +321,7 @@ def _one_expression(result: Derivation, value: sp.Matrix) -> sp.Matrix | None:
     )
     for symbol, expression in result.definitions:
         size[symbol] = measure(expression)
+    # writing definitions out can grow exponentially; the size is estimated first
     if any(measure(e) > 8 * CLOSED for e in value):
         return None
     written = result.expanded(value)
@@ -326,6 +333,7 @@ def tidy(expression: sp.Expr) -> sp.Expr:
     """The shortest of a few equal forms of an expression."""
     if expression.has(sp.Piecewise):
         return expression
+    # no single simplification of SymPy is always the shortest
     forms = [expression, sp.factor_terms(expression)]
     few = len(expression.free_symbols) <= FEW
     if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols

@@ -34,12 +34,14 @@ def first_integrals(found: SymbolicEquations) -> dict[str, sp.Expr]:
     momentum = found.M * v
     kept = {}
     for k, name in enumerate(names):
+        # a constraint force along the coordinate would change its momentum
         if any(found.A[i, k] != 0 for i in range(found.A.rows)):
             continue
         if _vanishes(found.F[k] + _rate(found, momentum[k])):
             kept[f"momentum of {name}"] = momentum[k]
     if found.potential is not None and _ideal_and_scleronomic(found):
         energy = found.kinetic + found.potential
+        # the work of constraint forces is left out, as it is zero by the condition above
         power = (v.T * found.F)[0] + _rate(found, energy)
         if _vanishes(power):
             kept["energy"] = energy

@@ -48,6 +48,7 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
     reduced, pivots = A.rref(simplify=True)
     if not pivots:
         return sp.zeros(A.cols, A.rows)
+    # A = G R of full rank, so that each factor has a pseudoinverse in closed form
     rows, G = reduced[: len(pivots), :], A.extract(range(A.rows), list(pivots))
     if len(pivots) == A.rows:
         rows, G = A, sp.eye(A.rows)

@@ -129,7 +129,6 @@ class OpenChain:
         )
 
     # --- where the links are, and how they move; `link` is a name or index
-    # -------------------------------------------
 
     def motions(self, q: Float[Array, " n"], p) -> Float[Array, "n 4 4"]:
         """`P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)`: how each link has moved since q = 0."""
@@ -175,8 +174,6 @@ class OpenChain:
         return adjoint(inverse(self.tool(q, p))) @ self.spatial_jacobian(q, -1, p)
 
     # --- M, C and G
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
@@ -242,7 +239,6 @@ class OpenChain:
         return S, every[n[:, None], jnp.maximum(n[:, None], n)]
 
     # --- the free system
-    # ---------------------------------------------------------------------------------------------
 
     def _force(self, q, v, t, p):
         F = -self.bias(q, v, p)

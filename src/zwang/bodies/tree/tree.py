@@ -205,7 +205,6 @@ class BodyTree:
         )
 
     # --- coordinates
-    # ---------------------------------------------------------------------------------------------
 
     def coordinate(self, joint: str) -> np.ndarray:
         """Entries of q that belong to a joint."""
@@ -262,7 +261,6 @@ class BodyTree:
         return q.at[scalar_q].add(dv[scalar_v]).at[in_q].set(moved(q[in_q], dv[in_v]))
 
     # --- where the bodies are, and how they move; `body` is a name or index
-    # --------------------------------------------
 
     def poses(self, q: Float[Array, " nq"], p) -> Float[Array, "nb 4 4"]:
         """Own frames of all bodies in space, in the order of `branches`."""
@@ -301,7 +299,6 @@ class BodyTree:
         return jnp.concatenate([(S[:, :3, :3] @ x + S[:, :3, 3]).T, equations.unhat(S)[:, 3:].T])
 
     # --- M, h and F
-    # ----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
         """M [kg·m², kg·m, kg], armature included."""

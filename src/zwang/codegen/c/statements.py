@@ -55,6 +55,7 @@ class Statements:
         count, text, lines = uses(nodes, outputs), {}, []
         for node in nodes:
             written = self._written(node, text)
+            # a name for what is used twice: a compiler may not reuse a call of `pow` by itself
             if count[node] > 1 or len(written) > LONGEST:
                 name = f"x{len(lines)}"
                 lines.append(f"const {'int' if node.boolean else 'double'} {name} = {written};")
@@ -92,6 +93,7 @@ def constant(x) -> str:
         return "NAN"
     if math.isinf(x):
         return "INFINITY" if x > 0 else "(-INFINITY)"
+    # the shortest decimal that reads back to the same bits
     written = repr(x)
     return f"({written})" if x < 0 or written.startswith("-") else written
 

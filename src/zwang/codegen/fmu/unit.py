@@ -101,6 +101,7 @@ def fmu(
         raise ModelError(f"fmu: version is {version!r:.40}, expected 2 or 3.")
     step = number(step, "fmu: step", unit="s", above=0.0)
     code = c_code(model, q0, v0, name=name)
+    # a digest of the code, so that description and binary of different models never pair up
     token = "{" + hashlib.sha256((code.source + code.header).encode()).hexdigest()[:32] + "}"
     adapter = _adapter(code, version, step, token)
     sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source, "fmi.c": adapter}

@@ -211,11 +211,9 @@ class Entries:
         try:
             with jax.enable_x64(True):
                 return dependencies(along, system.nv, q, v, t, self._p)
-        # an operation of the user's that cannot be followed costs speed only; its own errors come
-        # an operation of the user's that cannot be followed costs speed only; its own errors come
-        # an operation of the user's that cannot be followed costs speed only; its own errors come
-        # again
         except Exception:
+            # an operation of the user's that cannot be followed costs speed only; its own errors come
+            # again
             return np.ones((len(c.velocity_rows), system.nv), bool)
 
     @cached_property

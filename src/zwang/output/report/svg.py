@@ -89,10 +89,12 @@ def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
     ):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
+    # an XML declaration must not stand inside a page
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r"(<svg[^>]*?) width=\"[^\"]*\"", r"\1", text, count=1)
     text = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", text, count=1)
+    # two figures in one page would share identifiers, and the first would be drawn twice
     text = _own_identifiers(text, key)
     text = re.sub(
         r"#[0-9a-f]{6}\b",

@@ -91,8 +91,6 @@ def claims_and_grids() -> tuple[list[Claim], list[Grid]]:
 
 
 # --- counts
-#
-# --------------------------------------------------------------------------------------------------
 
 
 def operations(equation: str) -> list[Claim]:
@@ -204,7 +202,6 @@ def _counts(values) -> str:
 
 
 # --- the equations themselves
-# ------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -249,8 +246,6 @@ def _blocks() -> list[Claim]:
 
 
 # --- times
-#
-# --------------------------------------------------------------------------------------------------
 
 
 def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:

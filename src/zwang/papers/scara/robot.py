@@ -95,7 +95,6 @@ def constrained() -> Model:
 
 
 # --- closed forms, as printed
-# ----------------------------------------------------------------------------------------
 
 
 def constants(p: Params) -> tuple[float, float, float, float]:
