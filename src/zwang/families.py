@@ -82,6 +82,7 @@ class Family:
             - abstract
         ):
             abstract |= grown
+        # names of bases are compared as text: nothing is imported to print `--help`
         for module, node in definitions:
             if node.name not in abstract and _bases(node) & abstract:
                 found.append(Member(key(node.name), node.name, module, _summary(node)))

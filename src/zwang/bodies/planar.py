@@ -103,6 +103,7 @@ class PlanarBodies:
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()
 
     def _force(self, q, v, t, p):
+        # gravity does not turn a body about its center of mass
         weight = p["mass"][:, None] * p["gravity"]
         F = jnp.concatenate([weight, jnp.zeros((len(weight), 1))], axis=1)
         F = F if self._wrench is None else F + self._wrench(q, v, t, p)

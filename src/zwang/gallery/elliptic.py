@@ -30,6 +30,7 @@ def _means(m: float) -> list[tuple[float, float, float]]:
 def amplitude(u, m: float):
     """φ = am(u, m) [rad] for u of any shape; it counts full turns."""
     if m == 1:
+        # at m = 1 the mean never converges; am is the Gudermannian function there
         return np.arctan(np.sinh(u))
     rounds = _means(m)
     phi = 2.0 ** (len(rounds) - 1) * rounds[-1][0] * np.asarray(u)
@@ -50,9 +51,11 @@ def jacobi(u, m: float):
 def first_kind(phi, m: float):
     """u = F(φ, m) for φ [rad] of any shape."""
     if m == 1:
+        # its inverse
         return np.arcsinh(np.tan(phi))
     rounds, phi = _means(m), np.asarray(phi, float)
     for a, b, _ in rounds[:-1]:
+        # the arctangent is taken near zero and the whole turns are put back, so that u grows with φ
         turns = np.round(phi / np.pi)
         phi = (
             phi

@@ -82,6 +82,7 @@ def layout(picture: Picture) -> Layout:
     """Give every panel its place, with room for the legends as they are."""
     width, height = picture.width * INCH, picture.height * INCH
     ups = [up(panel, height) for panel in picture.panels]
+    # one left edge for all panels, so that their time axes are aligned
     left = max([LEFT_MARGIN, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
     across = [curve.x for panel in picture.panels for curve in panel.curves]
     x = axis(
@@ -92,12 +93,14 @@ def layout(picture: Picture) -> Layout:
         most=12,
     )
     if picture.equal:
+        # the coarsest scale: widening the others cuts nothing off
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
     places, top = [], TITLE * bool(picture.title)
     for panel, y in zip(picture.panels, ups, strict=True):
         entries, columns = legend([c.label for c in panel.curves if c.label], x.length)
         heading = ROW * bool(panel.heading)
+        # legends stand above the data, so that they never cover a curve
         head = TOP + heading + (entries[-1][1] + ROW if entries else 0)
         entries = [(x_, y_ + heading - head) for x_, y_ in entries]
         places.append(Place(panel, x, y, left, top + head, head, entries, columns))
@@ -119,6 +122,7 @@ def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]
     """
     widths = [HANDLE + wide(text) + 11 for text in labels]
     for rows in range(1, len(labels) + 1):
+        # the fewest rows into which the widest columns fit
         columns = -(-len(labels) // rows)
         starts = np.cumsum([0.0] + [max(widths[i::columns]) for i in range(columns)])
         if starts[-1] <= room or columns == 1:

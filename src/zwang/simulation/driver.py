@@ -211,6 +211,7 @@ class RunDriver:
         if (flow := rescaled(self.flow, float(here.t), np.asarray(here.y))) is not self.flow:
             self.flow = flow
             return True
+        # a method that the user chose is not changed behind his back
         if not self.changeable or type(dynamics.pseudoinverse) is not Proximal:
             return False
         when = f"from t = {float(here.t):.6g} s on"
@@ -221,6 +222,7 @@ class RunDriver:
 
     def _restarted(self, here: Progress) -> Progress:
         """Ready to step on from where a run has stopped, with the step that it began with."""
+        # what the step controller had learned belongs to the motion before
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result)
         values = (self.first_step, 1.0, np.inf, 0, Result.SUCCESS)
         like = [
@@ -258,11 +260,8 @@ class RunDriver:
             )
             for k, turn in enumerate(switching.conditions, start=stops):
                 if not turn.off and due.get(turn.switch) == 1:
-                    values[k] = (
-                        np.inf
-                        # spent: the constraint has brought it to zero, on which side of it is
-                        # round-off
-                    )
+                    # spent: the constraint has brought it to zero, on which side of it is round-off
+                    values[k] = np.inf
             fired = (
                 self.events.rising
                 & (np.asarray(here.events) <= 0)
@@ -275,6 +274,7 @@ class RunDriver:
                 (now.y, now.controller_state, values, fired),
             )
             due = switching.due(here, stops)
+            # many turns at one instant, or more than there are switches: they undo each other
             recent = [x for x in self.turned if here.t - x.time <= SAME_INSTANT * duration]
             if len(recent) > CHATTER or len(self.turned) - first > 2 * len(switching.switches) + 1:
                 raise RefusedSwitchError(Result.CHATTERING, self.turned[-1].what)
@@ -289,6 +289,8 @@ class RunDriver:
         t = np.concatenate([part.t for part in self.parts[-2:]])
         lengths = np.diff(t)[-RECENT:]
         fixed = self.tolerances.growth[1] == 1
+        # the steps before the turn are the best guess of the scale after it; the controller
+        # corrects it
         h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
         apart = float(here.t) - self.turned[first - 1].time if first else np.inf
         h = h if fixed or apart <= 0 else min(h, SOON * apart)

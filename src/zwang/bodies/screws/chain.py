@@ -225,6 +225,8 @@ class OpenChain:
         home = jnp.concatenate(
             [upper, jnp.concatenate([m * c, p["inertia"] - m * c @ c], axis=2)], axis=1
         )
+        # inertias are constant at q = 0; carried along, they are those of the links where they are
+        # now
         back = adjoint(inverse(P))
         return jnp.swapaxes(back, 1, 2) @ home @ back
 
@@ -235,6 +237,7 @@ class OpenChain:
         P = self.motions(q, p)
         S, n = self._screws(P, p), jnp.arange(len(self.links))
         composite = _from_tip(self._inertias(P, p))
+        # all pairs at once: the program has the same size for any number of links
         every = jnp.einsum("kxy,jy->jkx", composite, S)
         return S, every[n[:, None], jnp.maximum(n[:, None], n)]
 
@@ -260,6 +263,7 @@ def _from_tip(x):
 def _twist(link: Link) -> np.ndarray:
     twist = np.asarray(link.joint, float)
     turning = np.linalg.norm(twist[3:]) if twist.shape == (6,) else np.nan
+    # a screw of finite pitch is no joint of this chain
     sliding = turning == 0 and abs(np.linalg.norm(twist[:3]) - 1) < UNIT_TWIST_ERROR
     along = abs(twist[:3] @ twist[3:]) if abs(turning - 1) < UNIT_TWIST_ERROR else np.inf
     if not (sliding or along <= UNIT_TWIST_ERROR * max(1.0, float(np.linalg.norm(twist[:3])))):

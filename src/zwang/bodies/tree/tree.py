@@ -125,6 +125,7 @@ class BodyTree:
                 "the bodies' parents form a circle; give the ground, None, as the parent of one "
                 "of them."
             ) from None
+        # parents first, as the recursions along branches need it
         self.branches = tuple(branches[i] for i in ordered)
         self._index = by_name(self.branches)
         self.branching, self.joints, twist = self._joined()
@@ -161,6 +162,7 @@ class BodyTree:
                 balls.append(twist.ndim == 2)
                 names.append(name)
                 twists += list(np.atleast_2d(twist))
+                # several joints of one body stand on each other
                 last = len(parent) - 1
             bodies.append(last)
         repeated = sorted({name for name in names if names.count(name) > 1})
@@ -249,6 +251,7 @@ class BodyTree:
         scalar_q, scalar_v = (
             np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (self.branching.nv, in_v))
         )
+        # constant but for ball joints, whose blocks are put in below
         N = np.zeros((len(q), self.branching.nv))
         N[scalar_q, scalar_v] = 1.0
         return jnp.asarray(N).at[in_q[:, :, None], in_v[:, None, :]].set(rate_map(q[in_q]))
@@ -317,6 +320,7 @@ class BodyTree:
         F = F if self._applied is None else F + self._applied(q, v, t, p)
         if self._further is None:
             return F
+        # as a force on velocities: through Nᵀ where a ball joint has four coordinates
         slope = jax.grad(self._further)(q, t, p)
         return F - (
             slope if self.system.velocity_map is None else self._velocity_map(q, t, p).T @ slope

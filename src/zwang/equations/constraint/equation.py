@@ -212,8 +212,8 @@ class Entries:
             with jax.enable_x64(True):
                 return dependencies(along, system.nv, q, v, t, self._p)
         except Exception:
-            # an operation of the user's that cannot be followed costs speed only; its own errors come
-            # again
+            # an operation of the user's that cannot be followed costs speed only; its own errors
+            # come again
             return np.ones((len(c.velocity_rows), system.nv), bool)
 
     @cached_property

@@ -85,6 +85,7 @@ def build(
     lengths(NAME, 6, weights=weights, preferred=preferred)
     positive(NAME, mass=mass, inertia=inertia, length=length, frequency=frequency)
     not_negative(NAME, rate=rate)
+    # an error of the start may lie above the path
     highest = max(abs(offset), abs(height), abs(height + offset))
     if not highest < np.sqrt(3) * length:
         raise ModelError(

@@ -98,9 +98,11 @@ def build(
         """Place and acceleration of the load, shape (2, 2, …), for an error without rates; t may be
         complex.
         """
+        # t may be complex: derivatives of the path are taken by complex steps
         tau = np.where(t.real < travel_time, t, travel_time) / travel_time
         e = decay(rate, (1.0, 0.0, 0.0, 0.0), t)
         place = begin[:, None] + np.outer(way, np.polyval(SMOOTH, tau)) + np.outer(off, e[0])
+        # the acceleration of the load determines the rope’s direction and force
         bent = np.polyval(np.polyder(SMOOTH, 2), tau) / travel_time**2
         return place, np.outer(way, bent) + np.outer(off, e[2])
 
@@ -111,6 +113,7 @@ def build(
         rope, tension = -Y * np.sqrt(1 + lean**2), load_mass * np.sqrt(ax**2 + (ay + gravity) ** 2)
         return np.stack([X - Y * lean, rope - tension / rope_stiffness, X, Y])
 
+    # checked along the whole path and not at its ends only
     _possible(*load(np.linspace(0.0, travel_time, 400)), gravity)
     q0, v0 = (x[:, 0] for x in along(carried, 0.0))
     params = {

@@ -106,10 +106,12 @@ def build(
 
     q0 = (
         np.r_[-side * ROUNDED, 0.0]
+        # the printed angles miss the path, and are started from only if asked for
         if start == "rounded"
         else _joints(path(np.asarray(0.0)), length, side)
     )
     v0 = PRINTED_RATES.copy() if start != "exact" else _rates(q0, along(path, 0.0)[1], length)
+    # the error that the start brings along; its exact decay is added to the path
     error, error_rate = along(lambda t: _hand(q0 + v0 * t, length) - path(t), 0.0)
     gain = SecondOrder(np.sqrt(stiffness), damping / (2 * np.sqrt(stiffness)) if stiffness else 0.0)
 

@@ -101,6 +101,7 @@ def operations(equation: str) -> list[Claim]:
     correction = ""
     agrees = ours == printed == by_formula
     if not agrees:
+        # what the printed table lost: with it added, all numbers must agree
         missing = tuple(9 * n**3 for _, n in SHAPES)
         agrees = (
             by_formula == printed
@@ -261,6 +262,7 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
         )
         accelerations.append(np.asarray(program(b, 1)))
         times[f"eq. {equation}, SVD"] = (formulation().flops(m, n), _time(program, b))
+    # rows in the metric of M⁻¹, of which the paper takes the pseudoinverse
     C = A / jnp.sqrt(jnp.diag(M))
     methods: dict[str, AbstractPseudoinverse] = {
         name: kind(threshold=THRESHOLD) for name, kind in METHODS.items()
@@ -295,6 +297,7 @@ def _time(program: Callable, r) -> float:
     least.
     """
     best = np.inf
+    # other processes only ever make a measurement longer
     for _ in range(TRIES):
         began = time.perf_counter()
         jax.block_until_ready(program(r, REPEATS))
@@ -303,6 +306,7 @@ def _time(program: Callable, r) -> float:
 
 
 def _times(measured: Mapping[str, tuple[float, float]]) -> Grid:
+    # relative to the fastest, as machines differ
     unit = min(seconds for _, seconds in measured.values())
     rows = [
         [name, f"{flops:,.0f}", f"{1e6 * s:.1f}", f"{s / unit:.1f}"]

@@ -48,6 +48,7 @@ def turning(angle: float, t: np.ndarray) -> np.ndarray:
     steps = np.minimum(
         np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1)
     )
+    # chords in place of arcs, at instants that are close enough
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
@@ -76,6 +77,7 @@ def claims(runs: Runs) -> list[Claim]:
     for number, tolerance in enumerate(TOLERANCES, start=7):
         run = runs["SVD", False, tolerance]
         locked = locked_from(run.t, smallest(run.q), tolerance)
+        # a quarter: the growth starts from round-off, whose size is known within a factor
         agrees = locked <= run.t[-1] and abs(locked - run.correct_until) < 0.25 * run.correct_until
         made.append(
             Claim(

@@ -145,6 +145,7 @@ def adams(
 
     example, rate, calls = linkage(), right_hand_side(method), 0
     gains = (ALPHA, BETA) if stabilized else (0.0, 0.0)
+    # arguments of the program, so that one compilation serves all tolerances
     settings = [jnp.asarray(x) for x in (tolerance, *gains)]
     y = np.concatenate([example.q0, example.v0])
     jax.block_until_ready(rate(0.0, y, *settings))  # compiled before the clock starts
@@ -172,6 +173,7 @@ def adams(
             halted = there.message
         elif calls > MOST_CALLS[stabilized]:
             halted = f"given up after {calls:,} function calls"
+        # not every step: a stabilized run takes half a million
         if t - kept[-1][0] >= SPACING or t >= duration or halted:
             kept.append((t, np.array(there.y)))
     cpu = time.thread_time() - began
@@ -189,6 +191,7 @@ def default(tolerance: float) -> Outcome:
         example.model, example.q0, example.v0, duration=DURATION, samples=2, rtol=tolerance
     )
     cpu = time.thread_time() - began
+    # rejected steps have called the function as well
     steps = int(run.attrs["steps_accepted"])
     calls = Dopri8().tableau.stages * (steps + int(run.attrs["steps_rejected"]))
     t, q = np.asarray(run.steps.t), np.asarray(run.steps.y)[:, :12]

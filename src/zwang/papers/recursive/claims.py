@@ -66,6 +66,7 @@ def _recursion(full: Batch, dependent: Batch) -> list[Claim]:
     H = dependent.H[:, ROWS[0] : ROWS[0] + ROWS[1]]
     first = dependent.H[:, : ROWS[0]]
     P = np.eye(N) - np.linalg.pinv(first) @ first
+    # the matrix that the paper’s formula inverts
     condition = np.linalg.cond(H @ P @ _transposed(H))
     return [
         _equal(
@@ -105,6 +106,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
                 first,
             )
         )
+    # a generalized inverse, but not the one of Moore and Penrose
     from_pinv = _deviation(dependent.G, np.linalg.pinv(dependent.H, rcond=1e-10))
     same = _deviation(full.G, np.linalg.pinv(full.H))
     made.append(
@@ -138,6 +140,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
 
 
 def _priority(x: Batch) -> Claim:
+    # what each way leaves of the level that must not give way
     lower = np.einsum("kij,kj->ki", x.A[:, : ROWS[0]], x.acceleration) - x.b[:, : ROWS[0]]
     at_once = np.einsum("kij,kj->ki", x.A[:, : ROWS[0]], one_shot(x)) - x.b[:, : ROWS[0]]
     kept, lost = float(np.abs(lower).max()), float(np.abs(at_once).max(axis=1).min())
@@ -172,6 +175,7 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
         )
         worst_stiff = max(worst_stiff, _deviation(x.acceleration, penalty) / relative)
         distances.append(np.median(np.linalg.norm(x.acceleration - rigid.acceleration, axis=1)))
+    # from two small clearances, where the limit has set in
     slope = float(np.log(distances[-3] / distances[-1]) / np.log(CLEARANCES[-3] / CLEARANCES[-1]))
     made = [
         _equal(
@@ -219,6 +223,7 @@ def _singular() -> Claim:
     worst = 0.0
     for k in range(5):
         M = x["M"][k].copy()
+        # two coordinates without mass
         M[-2:], M[:, -2:] = 0.0, 0.0
         p = {"M": M, "f": x["f"][k], "A": x["A"][k], "b": x["b"][k]}
         ours = enforce(one, np.zeros(N), np.zeros(N), params=p).acceleration

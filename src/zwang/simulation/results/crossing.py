@@ -74,6 +74,7 @@ def find_crossings(
         return []
     rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
     before, after = rows_before.rank(), rows_after.rank()
+    # a switch may change the rank for good; the passage is judged by the larger one
     generic = np.maximum(before, after)
     times = _bottoms(
         t[dips - 1], t[dips + 1], scaled_rows, generic, PRECISION * max(t[-1] - t[0], 1e-3)
@@ -82,6 +83,8 @@ def find_crossings(
     rank, smallest = rows_at.rank(), rows_at.last(generic)
     found = []
     for i in map(int, np.flatnonzero(rank < generic)):
+        # rows that were redundant before have a share in the null space all along, and are not
+        # named
         lost = np.flatnonzero(rows_at.null_share(i) - rows_before.null_share(i) > 0.05)
         found.append(
             Crossing(
@@ -124,6 +127,7 @@ def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
     """
     climbs, lower = np.zeros(len(minima)), []
     for i, (minimum, climb) in enumerate(zip(minima.tolist(), before.tolist(), strict=True)):
+        # a stack of ever lower minima: each is passed once, so that many dips take linear time
         while lower and lower[-1][0] >= minimum:
             climb = max(climb, lower.pop()[1])
         lower.append((minimum, climb))
@@ -147,6 +151,8 @@ def _bottoms(
             scaled_rows(times.ravel()).last(np.repeat(generic, times.shape[1])).reshape(times.shape)
         )
         best = np.argmin(values, axis=1)
+        # all dips are narrowed together, as one evaluation of many states costs little more than
+        # one of a few
         if np.max(high - low) <= precision:
             return times[dip, best]
         three = np.clip(best, 1, times.shape[1] - 2)[:, None] + np.arange(-1, 2)

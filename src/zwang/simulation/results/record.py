@@ -106,6 +106,7 @@ class Steps:
                 for f in dataclasses.fields(cls)
             )
         )
+        # a state that no step ended on has no log-determinant of its own
         starts = np.flatnonzero(np.isnan(joined.volume[:-1]))
         joined.volume[starts] = joined.volume[starts + 1]
         joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
