@@ -28,7 +28,7 @@ from zwang.algebra.cholesky import SMALL
 from zwang.algebra.judgement import relative_residual, units_of
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
-from zwang.algebra.pseudoinverse.certificate import ROUND_OFF, Certified
+from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
 
 
 class WeightedPseudoinverse(eqx.Module):
@@ -217,7 +217,7 @@ def certified_acceleration(
     residual = relative_residual(
         jnp, left, terms + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration)), unit
     )
-    noise = ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
+    noise = SOLVED_ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
     error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
     size = jnp.sqrt(jnp.abs(acceleration @ weighted.mass.apply(acceleration)))
     sigma = weighted.least_singular_value()

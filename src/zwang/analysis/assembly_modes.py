@@ -31,9 +31,9 @@ from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 
-CHUNK = 512
+BOXES_AT_ONCE = 512
 """Starts that run at once."""
-ITERATIONS, FINAL = 60, 1e-12
+NEWTON_ITERATIONS, FINAL = 60, 1e-12
 """Damped steps of Newton's iteration, and the residual of rows at unit length that counts as
 zero."""
 SAME = 1e-6
@@ -141,10 +141,13 @@ def assembly_modes(
     dynamics = closed.dynamics(params, Proximal())
     begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
     ends = []
-    for i in range(0, starts, CHUNK):
-        chunk = np.resize(begin[i : i + CHUNK], (CHUNK, begin.shape[1]))
+    for i in range(0, starts, BOXES_AT_ONCE):
+        chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
-        at, residual = at[: len(begin[i : i + CHUNK])], residual[: len(begin[i : i + CHUNK])]
+        at, residual = (
+            at[: len(begin[i : i + BOXES_AT_ONCE])],
+            residual[: len(begin[i : i + BOXES_AT_ONCE])],
+        )
         ends.append(at[residual < FINAL * 100])
     found, times = _distinct(np.concatenate(ends), subject.model)
     if not len(found):
@@ -198,7 +201,7 @@ def _one(dynamics: Dynamics, q, t):
         size = jnp.linalg.norm(dv)
         return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
 
-    q = jax.lax.fori_loop(0, ITERATIONS, step, q)
+    q = jax.lax.fori_loop(0, NEWTON_ITERATIONS, step, q)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf)
 

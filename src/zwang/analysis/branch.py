@@ -13,9 +13,9 @@ from zwang.analysis.linearize import generator_of_deviations, is_stable
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 
-CORRECTED = 1e-12
+ON_BRANCH = 1e-12
 """Largest residual of a point on a branch."""
-CLOSE = 0.3
+LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
 
 
@@ -158,7 +158,7 @@ class Branch:
         length = min(self.step, 2 * place.length) if place.length else self.step
         for _ in range(14):
             new = self.corrected(place, length)
-            if new is not None and self._turn(place, new) < CLOSE:
+            if new is not None and self._turn(place, new) < LARGEST_TURN:
                 return new
             # Newton’s method failed or the tangent turned too far: a shorter step is likelier to
             # stay on this branch
@@ -178,7 +178,7 @@ class Branch:
             return None
         for _ in range(12):
             r = self.problem.residual(at)
-            if np.linalg.norm(r) < CORRECTED:
+            if np.linalg.norm(r) < ON_BRANCH:
                 break
             ahead = _carried(start, at, place.tangent * sizes) / self.sizes(at)
             J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
@@ -192,7 +192,7 @@ class Branch:
                 return None
             at = new
         else:
-            if np.linalg.norm(self.problem.residual(at)) > 1e3 * CORRECTED:
+            if np.linalg.norm(self.problem.residual(at)) > 1e3 * ON_BRANCH:
                 return None
         before = _carried(start, at, place.tangent * sizes) / self.sizes(at)
         return self.place(at, before, length)

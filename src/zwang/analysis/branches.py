@@ -40,7 +40,7 @@ SINGULAR = 1e-6
 """Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
-MOST = 64
+MOST_BRANCHES = 64
 """Number of tangents above which they are taken for a continuum."""
 TRIED = 0.02
 """Distance along a tangent at which it is tried [1 m or rad of a typical coordinate]."""
@@ -245,9 +245,9 @@ def _zeros(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
             same = [i for i, x in enumerate(found) if 1 - abs(x @ u) < 1e-8]
             if not same:
                 found.append(u)
-            elif len(found) > MOST:
+            elif len(found) > MOST_BRANCHES:
                 break
-        if len(found) > MOST:
+        if len(found) > MOST_BRANCHES:
             return [], False
     return sorted(found, key=lambda u: tuple(np.round(-np.abs(u), 6))), True
 

@@ -14,7 +14,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.check_text import RANK_THRESHOLD, lines
+from zwang.analysis.check_text import CHECK_RANK_THRESHOLD, lines
 from zwang.analysis.pfaffian import Reach, integral, reach
 from zwang.analysis.redundancy import (
     Dependency,
@@ -83,7 +83,7 @@ class Diagnosis:
 
     Attributes:
         model, nq, nv, m: name and sizes.
-        rank: rank of A by `RANK_THRESHOLD`.
+        rank: rank of A by `CHECK_RANK_THRESHOLD`.
         position_rank: rank of the holonomic rows alone.
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
@@ -269,7 +269,7 @@ def _rank_of(C: np.ndarray) -> int:
 
 
 def _rank(sigma: np.ndarray) -> int:
-    return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+    return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
 
 
 def _largest(x: np.ndarray) -> float | None:
@@ -297,7 +297,7 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
     _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
-    return Vt[sigma > RANK_THRESHOLD]
+    return Vt[sigma > CHECK_RANK_THRESHOLD]
 
 
 def _nearby(dynamics: Dynamics, s: State) -> list[State]:

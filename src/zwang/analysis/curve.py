@@ -33,13 +33,13 @@ from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 
-RANK_THRESHOLD = 1e-9
+CURVE_RANK_THRESHOLD = 1e-9
 """Pivots of the rows at unit length, relative to the largest, that count as zero."""
 CORRECTED = 1e-13
 """Correction [1, in scaled directions] at which Newton's iteration ends."""
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 """Options of the compiler for a program whose compilation takes longer than its runs."""
-SAMPLES = 6
+BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
 
 
@@ -159,7 +159,7 @@ class Curve:
                 # from here on bounds are estimates, and the path is reported as not certified
                 self.bounded = False
         random = np.random.default_rng(1994)
-        places = lo + random.random((SAMPLES, len(lo))) * (hi - lo)
+        places = lo + random.random((BOX_SAMPLES, len(lo))) * (hi - lo)
         found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
         low, high = found.min(axis=0), found.max(axis=0)
         return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # half more than was seen
@@ -203,7 +203,7 @@ def independent_rows(unit: np.ndarray) -> np.ndarray:
     """Indices of rows that span all, by a QR factorization with pivoting."""
     R, order = cast(tuple, scipy.linalg.qr(unit.T, pivoting=True, mode="r"))
     size = np.abs(np.diag(R))
-    return np.sort(order[: int(np.sum(size > RANK_THRESHOLD * size[0]))])
+    return np.sort(order[: int(np.sum(size > CURVE_RANK_THRESHOLD * size[0]))])
 
 
 @dataclasses.dataclass(frozen=True)

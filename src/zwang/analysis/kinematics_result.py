@@ -25,7 +25,7 @@ from zwang.simulation.results.saving import save
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_LINES = 12
+MOST_LISTED = 12
 """Most curves in a panel."""
 
 
@@ -206,7 +206,7 @@ class Kinematics:
                 panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
         else:
             for unit in dict.fromkeys(system.units):
-                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LINES]
+                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LISTED]
                 lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
                 panels.append(Panel(lines, f"q [{unit or MODEL_UNITS}]"))
         if self.transmission is not None:

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from zwang.analysis.modes import Modes
     from zwang.plots import Picture
 
-AT_REST = 1e-7
+EQUILIBRIUM_RATE = 1e-7
 """Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
 STEADY = 1e-7
 """Largest part of (v, v̇) that no symmetry explains in a steady motion."""
-MARGIN = 1e-7
+EIGENVALUE_MARGIN = 1e-7
 """Real parts up to this times the largest eigenvalue count as zero."""
 
 
@@ -196,11 +196,11 @@ class Linearization(LinearSystem):
 
 
 def is_stable(A: np.ndarray) -> bool:
-    """Whether no eigenvalue has a real part beyond `MARGIN`."""
+    """Whether no eigenvalue has a real part beyond `EIGENVALUE_MARGIN`."""
     values = np.linalg.eigvals(A) if len(A) else np.zeros(0)
     return bool(
         np.max(values.real, initial=0.0)
-        <= MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
+        <= EIGENVALUE_MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
     )
 
 
@@ -266,7 +266,7 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     # constraints
     free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
     found, field, kind = None, None, "equilibrium"
-    if rest[0] > AT_REST * (free + 1e-6) or rest[1] > AT_REST:
+    if rest[0] > EQUILIBRIUM_RATE * (free + 1e-6) or rest[1] > EQUILIBRIUM_RATE:
         found, field, kind = _steady(here)
     varied = here.varied(field, acting.directions)
     by_state, by_input = output_slopes(here.dynamics, s, function, acting.directions)

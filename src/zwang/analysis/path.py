@@ -17,12 +17,12 @@ FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
 SHORTEST = 1e-10
 """Length of a step below which the curve counts as lost."""
-NEAR, SHORT = 0.02, 1e-3
+SINGULAR_AHEAD, SHORT = 0.02, 1e-3
 """A smallest singular value below this part of the largest one that was met, and a step below this
 length, make the path look for a singular configuration ahead."""
 STRIDES = (0.01, 0.02, 0.05, 0.1)
 """How far behind a singular configuration a path is taken up again."""
-MOST_STEPS = 20_000
+MOST_PATH_STEPS = 20_000
 """Steps after which a path ends."""
 
 
@@ -117,10 +117,10 @@ def follow(
         path.q.append(frame.point.q)
         path.t.append(t)
     first, widest, tried, h = frame.point, frame.point.smallest, np.inf, FIRST
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_PATH_STEPS):
         segment, h = _next(path, frame, h)
         # looking ahead costs a search, so that it is done only where rank is being lost
-        near = frame.point.smallest < NEAR * widest or h < SHORT
+        near = frame.point.smallest < SINGULAR_AHEAD * widest or h < SHORT
         if segment is None or (near and frame.point.smallest < 0.5 * tried):
             tried = frame.point.smallest
             # at a singular configuration no step can be certified: it is jumped over along the

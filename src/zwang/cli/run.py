@@ -120,7 +120,6 @@ def command(
                 f"{target.name} does not say how long to run: give --duration S, or define "
                 "duration in the file."
             )
-        # refused before the run and not after it
         phases = [_known_coordinate(target, name) for name in phase or ()]
         folder = made_folder(_folder(out, target.name))
         run = _simulated(target, options, bar, wall, interruption)

@@ -21,7 +21,7 @@ from zwang.compile.folder import cache_folder, processor
 from zwang.files import make_folder, write_text
 
 WORKS = "works"
-LONGEST = 300.0
+LONGEST_TRIAL = 300.0
 """Time that the trial may take [s]; it needs some ten."""
 
 
@@ -60,7 +60,12 @@ def _tried() -> str:
     environment = {**os.environ, "PYTHONPATH": search, "JAX_PLATFORMS": "cpu"}
     try:
         ended = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_TRIAL,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"the trial did not run: {error}"

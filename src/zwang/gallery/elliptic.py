@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-CLOSE = 1e-9
+EQUAL_MEANS = 1e-9
 """Relative difference of the two means at which they are taken as equal: it enters squared."""
 
 
@@ -21,7 +21,7 @@ def _means(m: float) -> list[tuple[float, float, float]]:
     the first is √m.
     """
     rounds = [(1.0, np.sqrt(1 - m), np.sqrt(m))]
-    while rounds[-1][2] > CLOSE * rounds[-1][0]:
+    while rounds[-1][2] > EQUAL_MEANS * rounds[-1][0]:
         a, b, _ = rounds[-1]
         rounds.append(((a + b) / 2, np.sqrt(a * b), (a - b) / 2))
     return rounds

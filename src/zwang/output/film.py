@@ -21,9 +21,9 @@ from zwang.output.viewer.motion import configurations
 from zwang.scene import Everything, Scene
 from zwang.simulation.results import Run
 
-RATE, MOST_FRAMES = 25, 1500
+RATE, MOST_FILM_FRAMES = 25, 1500
 """Frames per second of the film, which runs as fast as the motion, and most frames of it."""
-MARGIN = 0.08
+ROOM_AROUND = 0.08
 """Room around what moves, as a part of its extent."""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
@@ -39,7 +39,7 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
 
     start, end = float(run.steps.t[0]), float(run.steps.t[-1])
-    count = int(np.clip(np.ceil(RATE * (end - start)) + 1, 2, MOST_FRAMES))
+    count = int(np.clip(np.ceil(RATE * (end - start)) + 1, 2, MOST_FILM_FRAMES))
     times = np.linspace(start, end, count)
     seen = scene.at(configurations(run, times))
     settings = {}
@@ -80,7 +80,7 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
     places = seen.places[..., :dimensions]
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
     # one scale for all axes and all frames, so that nothing jumps
-    room = MARGIN * max(float(np.max(high - low)), 1e-9)
+    room = ROOM_AROUND * max(float(np.max(high - low)), 1e-9)
     for axis, a, b in zip("xyz", low - room, high + room, strict=False):
         getattr(axes, f"set_{axis}lim")(a, b)
         getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")

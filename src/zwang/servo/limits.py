@@ -39,7 +39,7 @@ the entries at a limit are found.
 """
 AT_LIMIT = 1e-12
 """Relative distance from a limit [1] up to which a control counts as being at it."""
-MOST_STEPS = 10
+MOST_SET_CHANGES = 10
 """Changes of the active set at most, per actuator; one is usually enough. Beyond it the control
 reached so far is taken: it is within its limits, and its residual is reported as always.
 """
@@ -217,4 +217,4 @@ def _active_set(G, low, high) -> _Found:
 
     x = jnp.clip(jnp.zeros(nu), low, high)
     start = _Found(x, x != 0, jnp.asarray(0), jnp.all(x == 0))
-    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_STEPS * nu), step, start)
+    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_SET_CHANGES * nu), step, start)

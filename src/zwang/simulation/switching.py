@@ -35,7 +35,7 @@ from zwang.suggestions import did_you_mean
 from zwang.tracing import outcome, returned
 
 Condition = float | Callable
-ACCUMULATING, STEADY = 8, 0.05
+ACCUMULATING, STEADY_RATIO = 8, 0.05
 """This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
 go on for ever in a finite time (Zeno): a ball that bounces ever lower.
 """
@@ -335,7 +335,10 @@ def accumulation(times: Sequence[float]) -> float:
         return np.inf
     ratios = intervals[1:] / intervals[:-1]
     ratio = float(ratios[-1])
-    steady = np.max(ratios) < 1 - STEADY and np.max(ratios) - np.min(ratios) <= STEADY * ratio
+    steady = (
+        np.max(ratios) < 1 - STEADY_RATIO
+        and np.max(ratios) - np.min(ratios) <= STEADY_RATIO * ratio
+    )
     return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
 
 

@@ -21,9 +21,9 @@ SETTINGS = (
     "jax_disable_most_optimizations",
 )
 """Settings of JAX that a worker takes over: some decide the last digits, some save compiling."""
-ATTEMPTS = 5
+WORKER_ATTEMPTS = 5
 """Workers that may die of a part before the study is given up."""
-AHEAD = 4
+PARTS_AHEAD = 4
 """Parts in the hands of the scheduler for each thread of a worker: it keeps memory flat."""
 
 
@@ -69,15 +69,15 @@ def on_cluster(
 
         # a few parts for each thread, not all: results of a large study would fill the memory of
         # the scheduler
-        first = [x for _ in range(AHEAD * threads) if (x := submitted()) is not None]
+        first = [x for _ in range(PARTS_AHEAD * threads) if (x := submitted()) is not None]
         finished = as_completed(first)
         for future in finished:
             try:
                 part, made = future.result()
             except KilledWorker as error:
                 raise ModelError(
-                    f"{ATTEMPTS} workers died of the same part of the study: it may need more "
-                    f"memory than a worker has, or end the process ({str(error)[:100]})."
+                    f"{WORKER_ATTEMPTS} workers died of the same part of the study: it may need "
+                    f"more memory than a worker has, or end the process ({str(error)[:100]})."
                 ) from None
             # one goes in as one comes out
             if (further := submitted()) is not None:
@@ -122,7 +122,7 @@ def _client(workers: int | None, address: str | None):
     from distributed.deploy.subprocess import SubprocessCluster
 
     quiet = {
-        "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
+        "distributed.scheduler.allowed-failures": WORKER_ATTEMPTS - 1,
         "distributed.worker.daemon": True,
     }
     with dask.config.set(quiet):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zwang.study.result import Sweep
 
 HERE = Path(__file__).parent
-MOST_LINES = 3000
+MOST_DRAWN_CASES = 3000
 """Cases in the parallel coordinates and in their table; more are thinned evenly."""
 MOST_CELLS = 60
 """Cells of a map along one side."""
@@ -49,7 +49,7 @@ def write_report(study: Sweep, path: Path) -> Path:
     """Write the page of a study."""
     make_folder(path.parent)
     # evenly thinned, so that the picture keeps the spread of the cases
-    kept = np.unique(np.linspace(0, len(study) - 1, min(len(study), MOST_LINES)).astype(int))
+    kept = np.unique(np.linspace(0, len(study) - 1, min(len(study), MOST_DRAWN_CASES)).astype(int))
     names = [*study.quantities, *study.outputs]
     data = study.table[["case", *names, "result"]].iloc[kept]
     rows = [

@@ -180,9 +180,9 @@ WORDS = {
 }
 """Each operation in SymPy's words."""
 
-LARGEST = 2000
+LARGEST_UNABBREVIATED = 2000
 """Operations of all expressions, written out in full, up to which nothing is abbreviated."""
-SMALL = 8
+SMALL_PART = 8
 """Operations of a part that is written out wherever it is used."""
 
 
@@ -206,7 +206,7 @@ class Converter:
             written[node] = 1 + sum(written.get(x, 0) for x in node.args if isinstance(x, Node))
         # the size if nothing were shared, which is what SymPy would have to simplify
         total = sum(written.get(x, 0) for x in outputs if isinstance(x, Node))
-        short = total <= LARGEST
+        short = total <= LARGEST_UNABBREVIATED
         count: dict[Node, int] = {}
         for node in nodes:
             for x in node.args:
@@ -217,7 +217,12 @@ class Converter:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
             # conditions stay inside Piecewise, where SymPy understands them
-            if not short and not node.boolean and size[node] > SMALL and count.get(node, 0) > 1:
+            if (
+                not short
+                and not node.boolean
+                and size[node] > SMALL_PART
+                and count.get(node, 0) > 1
+            ):
                 symbol = next(self._free)
                 self.definitions.append((symbol, expr))
                 expr, size[node] = symbol, 0

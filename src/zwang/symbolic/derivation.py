@@ -23,9 +23,9 @@ from zwang.symbolic.integrals import first_integrals
 
 CLOSED = 80
 """Operations of a result, written out in full, up to which it is simplified as one expression."""
-FEW = 6
+FEW_SYMBOLS = 6
 """Symbols of an expression up to which long ones are cancelled, too."""
-LARGEST = 40
+LARGEST_MODEL = 40
 """Velocities or rows up to which a model is derived by symbols."""
 DEPENDENT = 1e-6
 """Rows whose rest is below this part of their length count as dependent."""
@@ -158,10 +158,10 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
 
 def _refuse_large(found: SymbolicEquations) -> None:
     size = max(found.A.rows, found.M.rows)
-    if size > LARGEST:
+    if size > LARGEST_MODEL:
         raise ModelError(
-            f"{found.model.name} has {size} velocities or rows, expected at most {LARGEST} where "
-            "formulas are printed; zw.c_code writes code for models of any size."
+            f"{found.model.name} has {size} velocities or rows, expected at most {LARGEST_MODEL} "
+            "where formulas are printed; zw.c_code writes code for models of any size."
         )
 
 
@@ -335,7 +335,7 @@ def tidy(expression: sp.Expr) -> sp.Expr:
         return expression
     # no single simplification of SymPy is always the shortest
     forms = [expression, sp.factor_terms(expression)]
-    few = len(expression.free_symbols) <= FEW
+    few = len(expression.free_symbols) <= FEW_SYMBOLS
     if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols
         together = sp.cancel(sp.together(expression))
         forms += [together, sp.factor_terms(together)]

@@ -11,9 +11,9 @@ import sympy as sp
 
 from zwang.symbolic.equations import SymbolicEquations
 
-LARGEST = 600
+LARGEST_RATE = 600
 """Operations of a rate up to which it is asked whether it vanishes."""
-TRIALS, SMALL = 3, 1e-9
+TRIALS, ZERO_TRIAL = 3, 1e-9
 """Random numbers that are put in before a proof is tried, and what counts as zero there."""
 
 
@@ -66,12 +66,12 @@ def _ideal_and_scleronomic(found: SymbolicEquations) -> bool:
 
 
 def _vanishes(expression: sp.Expr) -> bool:
-    if sp.count_ops(expression) > LARGEST:
+    if sp.count_ops(expression) > LARGEST_RATE:
         return False
     free = sorted(expression.free_symbols, key=str)
     rng = np.random.default_rng(0)
     function = sp.lambdify(free, expression, modules="math")
     for _ in range(TRIALS):  # a proof is slow, and most expressions do not vanish at all
-        if not abs(function(*rng.uniform(0.5, 1.5, len(free)))) < SMALL:
+        if not abs(function(*rng.uniform(0.5, 1.5, len(free)))) < ZERO_TRIAL:
             return False
     return sp.simplify(sp.expand(expression)) == 0

@@ -7,7 +7,7 @@ import sympy as sp
 from zwang.arguments import shown
 from zwang.errors import ModelError
 
-LARGEST = 6
+LARGEST_CLOSED_FORM = 6
 """Rows and columns up to which a closed form is written."""
 
 
@@ -35,10 +35,10 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
         Generalized Inverses, theorem 5.
     """
     A = sp.Matrix(A)
-    if max(A.shape) > LARGEST:
+    if max(A.shape) > LARGEST_CLOSED_FORM:
         raise ModelError(
-            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most {LARGEST} rows and "
-            "columns; a number for each symbol and zw.motion take any size."
+            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most "
+            f"{LARGEST_CLOSED_FORM} rows and columns; a number for each symbol and zw.motion take any size."
         )
     M = sp.eye(A.cols) if M is None else sp.Matrix(M)
     if M.shape != (A.cols, A.cols):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from zwang.algebra.judgement import row_scale, units_of
-from zwang.algebra.pseudoinverse.proximal import TINY, Proximal
+from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 
 POTRF, POTRS = get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
 """LAPACK's Cholesky factorization and solution, without the checks around them, which take longer
@@ -93,7 +93,7 @@ class HostOperator:
         self.C = self.scale[:, None] * C
         self.gram = self.C @ self.C.T
         # relative to the largest row, so that the damping does not depend on units
-        largest = self.gram.diagonal().max(initial=TINY)
+        largest = self.gram.diagonal().max(initial=LEAST_ROW)
         self._damped = self.gram + float(method.damping) * largest * np.eye(len(A))
         self._factor, failed = POTRF(self._damped, lower=1) if len(A) else (self._damped, 0)
         # LAPACK leaves half a factor when it fails, which must not be used

@@ -33,7 +33,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_gradients,
     least_singular_value,
 )
-from zwang.algebra.pseudoinverse.proximal import TINY
+from zwang.algebra.pseudoinverse.proximal import LEAST_ROW
 from zwang.arithmetic import total
 
 RANK_DAMPING = 1e-13
@@ -203,7 +203,7 @@ class _Sweeps(eqx.Module):
         # not depend any more
         data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
         ordered = SparseMatrix(plan.elimination.ordered(data), plan.layout)
-        mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=TINY)
+        mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=LEAST_ROW)
         return cls(ordered, plan, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:

@@ -13,7 +13,7 @@ from zwang.algebra.cholesky import Inverse, gram, pairs, product
 from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.certificate import certified_gradients, least_singular_value
 
-TINY = 1e-280
+LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
 finite: then C⁺ = 0.
 """
@@ -129,7 +129,7 @@ class Proximal(AbstractPseudoinverse):
         # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
         C = jax.lax.optimization_barrier(C)
         G = gram(C, self.pairs)
-        mu = self.damping * jnp.max(jnp.diag(G), initial=TINY)
+        mu = self.damping * jnp.max(jnp.diag(G), initial=LEAST_ROW)
         damped = Inverse(G + mu * jnp.eye(len(G)))
         return ProximalFactor(C, G, damped, mu, self.sweeps, self.rank_threshold)
 

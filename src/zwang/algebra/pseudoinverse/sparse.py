@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.proximal import Proximal
 
-FEW_ROWS = 1000
+FEW_SPARSE_ROWS = 1000
 """Above so many rows damping falls like 1/m²: the smallest singular value of a chain of m rows
 falls like 1/m without any row depending on others, and damping must stay below its square.
 """
@@ -26,7 +26,7 @@ class Sparse(AbstractPseudoinverse):
 
     Attributes:
         proximal: damping, number of sweeps and relaxation; `Proximal()` unless given, with less
-            damping for many rows (`FEW_ROWS`).
+            damping for many rows (`FEW_SPARSE_ROWS`).
     """
 
     proximal: Proximal | None = None
@@ -37,7 +37,7 @@ class Sparse(AbstractPseudoinverse):
             return self
         plain = Proximal()
         return Sparse(
-            Proximal(plain.damping * min(1.0, max((FEW_ROWS / max(m, 1)) ** 2, LEAST_PART)))
+            Proximal(plain.damping * min(1.0, max((FEW_SPARSE_ROWS / max(m, 1)) ** 2, LEAST_PART)))
         )
 
     def factor(self, C: Float[Array, "m n"]):

@@ -34,7 +34,7 @@ INFIX = {
     "and": "&&",
     "or": "||",
 }
-LONGEST = 90
+LONGEST_INLINE = 90
 """Characters up to which a value that is used once stays inside the line that uses it."""
 
 
@@ -56,7 +56,7 @@ class Statements:
         for node in nodes:
             written = self._written(node, text)
             # a name for what is used twice: a compiler may not reuse a call of `pow` by itself
-            if count[node] > 1 or len(written) > LONGEST:
+            if count[node] > 1 or len(written) > LONGEST_INLINE:
                 name = f"x{len(lines)}"
                 lines.append(f"const {'int' if node.boolean else 'double'} {name} = {written};")
                 written = name

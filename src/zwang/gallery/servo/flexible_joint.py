@@ -118,7 +118,6 @@ def build(
         links = swing * np.sin(phase) + e
         rates = swing * harmonics * np.cos(phase) + e_rate
         accelerations = -swing * harmonics**2 * np.sin(phase) + e_acceleration
-        # what the springs must transmit, from which the motors’ angles follow: a flat output
         twist = _needed(np, links, rates, accelerations, arrays)
         return np.concatenate([links, links + twist / arrays["stiffness"]], axis=-1)
 

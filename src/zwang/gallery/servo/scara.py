@@ -68,7 +68,7 @@ ROUNDED = np.radians([30.0, -55.0, 24.0])
 PRINTED_RATES = np.array([-0.157, 0.0001, 0.157, 0.0195])
 """Velocities as printed; they fit both branches."""
 
-SAMPLES = 801
+SCARA_SAMPLES = 801
 """The default ones are too far apart for an error that swings twice a second."""
 
 
@@ -150,7 +150,7 @@ def build(
             ("column", "upper arm", "forearm", "lift", "hand"),
             traces=("lift.end",),
         ),
-        simulate={"samples": SAMPLES},
+        simulate={"samples": SCARA_SAMPLES},
     )
 
 

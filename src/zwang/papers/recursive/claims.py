@@ -13,7 +13,7 @@ from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model,
 from zwang.plots import Curve, Panel, Picture
 from zwang.plots.data import DASHED
 
-SAME = 1e-10
+EQUAL_DEVIATION = 1e-10
 """Largest deviation that still counts as equal: round-off times the condition of the worst of the
 random problems, about 1e5.
 """
@@ -45,7 +45,7 @@ def _equal(
     deviation: float,
     why: str = "",
     correction: str = "",
-    allowed: float = SAME,
+    allowed: float = EQUAL_DEVIATION,
 ) -> Claim:
     verdict = compared(deviation < allowed, correction)
     expected = Verdict.CORRECTED if correction else Verdict.REPRODUCED
@@ -115,7 +115,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
             "with dependent rows it is not the Moore-Penrose inverse",
             "not ensured",
             f"differs by up to {from_pinv:.2g}; {same:.0e} with independent rows",
-            compared(from_pinv > 1e-2 and same < SAME),
+            compared(from_pinv > 1e-2 and same < EQUAL_DEVIATION),
             "H Hᵍ is not symmetric then; the motion does not depend on it.",
         )
     )
@@ -131,7 +131,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
             "the last form keeps P symmetric, whatever K is",
             "(I − K H̃) P (I − K H̃), its star lost",
             f"asymmetry {symmetric:.0e} with the star, {literal:.2g} without",
-            compared(symmetric < SAME < literal, "star"),
+            compared(symmetric < EQUAL_DEVIATION < literal, "star"),
             "The last factor is (I − K H̃)*, and K R K* in (4.18).",
             Verdict.CORRECTED,
         )
@@ -149,7 +149,7 @@ def _priority(x: Batch) -> Claim:
         "any {1,4}-inverse will do",
         "no practical disadvantage",
         f"recursion: lower level misses {kept:.0e}; at once: at least {lost:.2g}",
-        compared(kept < SAME < lost, "priority"),
+        compared(kept < EQUAL_DEVIATION < lost, "priority"),
         "Only rows that agree give the same. Otherwise the recursion keeps the lower level "
         "exactly, and solving at once takes the least squares of all: a priority that "
         "zw.enforce reports.",

@@ -16,7 +16,7 @@ GATHERED = 0.01
 """‖β‖ [m/s] that the paper says is reached."""
 PULL = 2.0
 """k of b = φ − k β [1/s]."""
-KEPT = 1e-8
+ERROR_KEPT = 1e-8
 """Deviations that count as none: ten seconds at rtol 1e-10, of values up to 57."""
 
 
@@ -83,7 +83,7 @@ def _claims(
         "‖β‖ falls below 0.01, first reading: the error is fed back",
         "rapidly",
         f"β₀ exp(−kt) to {decay:.0e}, below 0.01 m/s at {reached:.1f} s",
-        compared(decay < KEPT, law),
+        compared(decay < ERROR_KEPT, law),
         law,
         Verdict.CORRECTED,
     )
@@ -94,7 +94,7 @@ def _claims(
         "‖β‖ falls below 0.01, second reading: the figure shows the slope",
         "rapidly",
         f"‖Σ∇G‖ from {slopes[0]:.1f} to {falls:.0e} m/s, ‖β‖ ≤ {held:.0e}",
-        compared(bool(falls < GATHERED and held < KEPT), meaning),
+        compared(bool(falls < GATHERED and held < ERROR_KEPT), meaning),
         meaning,
         Verdict.CORRECTED,
     )

@@ -22,7 +22,7 @@ INVERSE_ITERATIONS = 6
 """Inverse iterations; each reduces what lies above the wanted singular values by the square of
 their ratio or more.
 """
-FIRST, SPARE = 8, 4
+FIRST_BLOCK, SPARE = 8, 4
 """Vectors of the first search, and those carried in addition to the wanted ones."""
 
 
@@ -90,7 +90,7 @@ class SparseRows(AbstractRows):
         """Singular values below the threshold and their vectors; the search widens until one is
         above.
         """
-        count = FIRST
+        count = FIRST_BLOCK
         while True:
             sigma, U = smallest(C, count)
             if sigma[-1] > CROSSING_THRESHOLD or len(sigma) == self.m:
