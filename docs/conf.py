@@ -46,6 +46,9 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_attr_annotations = False  # shapes and units are in the sentences
+# A list of fields like the arguments: as objects of their own, attributes would be described twice
+# where autodoc lists them too, and names that share a line, "q, v: …", would be one odd name.
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 # `make docs` puts this one file, all of MathJax, beside the pages.
 mathjax_path = "mathjax/tex-svg-full.js"
@@ -53,8 +56,7 @@ mathjax_path = "mathjax/tex-svg-full.js"
 
 def as_restructured_text(app, what, name, obj, options, lines):
     """Docstrings are written to be read in an editor: their Markdown tables become tables, indented
-    lines after a blank one,
-    which hold equations or code, stay as they are.
+    lines after a blank one, which hold equations or code, stay as they are.
     """
     out, inside = [], ""
     for before, line in zip(["", *lines], lines, strict=False):
@@ -78,7 +80,23 @@ def as_restructured_text(app, what, name, obj, options, lines):
     lines[:] = out
 
 
+COLON = "\uf03a"
+"""Stands for a colon while napoleon reads a docstring; a character of the private use area."""
+
+
+def hide_colon(app, what, name, obj, options, lines):
+    """Napoleon would take the words before a colon in an attribute's docstring for its type."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[0] = lines[0].replace(":", COLON)
+
+
+def show_colon(app, what, name, obj, options, lines):
+    """Undo `hide_colon`."""
+    lines[:] = [line.replace(COLON, ":") for line in lines]
+
+
 def setup(app):
-    app.connect(
-        "autodoc-process-docstring", as_restructured_text, priority=100
-    )  # before napoleon reads the sections
+    # napoleon, which reads the sections, has priority 500
+    app.connect("autodoc-process-docstring", as_restructured_text, priority=100)
+    app.connect("autodoc-process-docstring", hide_colon, priority=110)
+    app.connect("autodoc-process-docstring", show_colon, priority=900)

@@ -56,6 +56,7 @@ _HOME = {
     "fit": "simulation.fit",
     "Fit": "simulation.fit",
     "load": "archive",
+    "cite": "output.citations",
     "sweep": "study.sweep",
     "long_run": "study.long_run",
     "grid": "study.sampling",
@@ -241,6 +242,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.hierarchy import impose as impose
     from zwang.mechanism import AssemblyError as AssemblyError
     from zwang.mechanism import Mechanism as Mechanism
+    from zwang.output.citations import cite as cite
     from zwang.robots import Robot as Robot
     from zwang.robots import read as robot  # noqa: F401
     from zwang.scene import Scene as Scene

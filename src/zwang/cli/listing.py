@@ -22,6 +22,12 @@ def command(
             help="Show only models with this word in their name, summary, source or tags."
         ),
     ] = "",
+    file: Annotated[
+        bool,
+        typer.Option(
+            "--file", help="Print the file of the one model that has this name, to start from."
+        ),
+    ] = False,
 ) -> int:
     """Show the models of the gallery, with their settings and where they come from.
 
@@ -32,9 +38,13 @@ def command(
     [cyan]zwang list singular[/]   those that have to do with singular configurations
 
     [cyan]zwang list five-bar[/]   one, with what its settings mean
+
+    [cyan]zwang list four-bar --file > mine.toml[/]   its file; run yours with zwang run mine.toml
     """
     from zwang.gallery.index import ENTRIES
 
+    if file:
+        return _print_file(word)
     shown = [
         e
         for e in ENTRIES.values()
@@ -69,6 +79,19 @@ def command(
             "[bold]zwang run NAME --set SETTING=VALUE[/]",
         )
         console.print(f"{explains} says what each setting means, {changes} changes it.")
+    return 0
+
+
+def _print_file(name: str) -> int:
+    """Print the file that a model is made from."""
+    from zwang.gallery.index import ENTRIES
+    from zwang.gallery.index.files import file_of
+    from zwang.suggestions import did_you_mean
+
+    if name not in ENTRIES:
+        hint = did_you_mean(name, ENTRIES) if name else ": give one."
+        raise UserError(f"--file needs the name of one model; there is no {name!r:.100}{hint}")
+    print(file_of(ENTRIES[name]).read_text(encoding="utf-8"), end="")
     return 0
 
 

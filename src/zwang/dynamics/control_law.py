@@ -11,7 +11,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from zwang.arrays import is_concrete
+from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.labels import Labels
 from zwang.equations.state import State
 from zwang.errors import ModelError
 
@@ -37,6 +40,8 @@ class Control(eqx.Module):
         violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and
             `|ψ|` in the constraint's own unit, NaN where it has none.
         result: a `Result` code.
+        labels: names and units, by which it prints itself; None where it was not asked for by
+            `zw.control`.
     """
 
     u: Float[Array, " nu"]
@@ -51,6 +56,16 @@ class Control(eqx.Module):
     violation: dict[str, Float[Array, ""]]
     velocity_violation: dict[str, Float[Array, ""]]
     result: Int[Array, ""]
+    labels: Labels | None = eqx.field(static=True, default=None)
+
+    def __str__(self) -> str:
+        """Controls, forces and tracking errors by name, with units."""
+        return present("text_of_control", self) if is_concrete(self) else eqx.tree_pformat(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return present("notebook_of_control", self)
 
 
 class AbstractControlLaw(eqx.Module):

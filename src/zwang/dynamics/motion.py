@@ -19,6 +19,7 @@ from zwang.compile import program
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import measure
@@ -48,6 +49,8 @@ class Motion(eqx.Module):
         accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
             of it, over the smallest singular value of the rows at unit length.
         result: a `Result` code.
+        labels: names and units, by which it prints itself; None where it was not asked for by
+            `zw.motion`.
     """
 
     acceleration: Float[Array, " nv"]
@@ -64,6 +67,13 @@ class Motion(eqx.Module):
     accuracy: Float[Array, ""]
     mass_is_positive: Bool[Array, ""]
     result: Int[Array, ""]
+    labels: Labels | None = eqx.field(static=True, default=None)
+
+    def __str__(self) -> str:
+        """Accelerations and forces by name, with units."""
+        return present("text_of_motion", self) if is_concrete(self) else eqx.tree_pformat(self)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return present("notebook_of_motion", self)
@@ -112,7 +122,7 @@ def motion(
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
-    return answer
+    return dataclasses.replace(answer, labels=labels_of(model.name, model.system))
 
 
 def augmented(model: Model, dynamics: Dynamics) -> Dynamics:

@@ -21,11 +21,13 @@
 | `assembly.py` | closed configurations |
 | `reactions.py` | forces and torques of joints in their own axes |
 | `joint_motion.py` | coordinates of joints over a run |
+| `applied_forces.py` | forces of springs, dampers, bushings and formulas over a run |
 | `scene.py` | what the viewer draws |
 | `drawing.py` | pictures |
 | `expression.py` | formulas in text |
 """
 
+from zwang.mechanism.applied_forces import applied_forces as applied_forces
 from zwang.mechanism.assembly import AssemblyError as AssemblyError
 from zwang.mechanism.field_types import PartError as PartError
 from zwang.mechanism.joint_motion import joint_motion as joint_motion

@@ -37,10 +37,11 @@ class Forces:
     ):
         self.joints, d = joints, joints.geometry.d
         self._springs: dict[str, list[Ends]] = {}
+        self._rows: dict[str, tuple[str, int]] = {}
         numbers: dict[str, list[tuple]] = {}
         for name, spring in springs.items():
             ends = _spring_ends(("springs", name), spring, joints)
-            self._add(ends)
+            self._add(name, ends)
             numbers.setdefault(ends.coordinate.name, []).append(
                 ([spring.stiffness], [spring.damping], [spring.rest])
             )
@@ -54,7 +55,7 @@ class Forces:
                     f"numbers, expected {size}.",
                 )
             ends = ends_between(bushing.between, joints.geometry, where)
-            self._add(Ends(ends.a, ends.b, ALL))
+            self._add(name, Ends(ends.a, ends.b, ALL))
             numbers.setdefault(ALL.name, []).append((bushing.stiffness, damping, (0.0,) * size))
         self.params = {
             coordinate: dict(
@@ -67,10 +68,23 @@ class Forces:
             for coordinate, rows in numbers.items()
         }
         self._damped = [c for c, x in self.params.items() if np.any(x["damping"])]
-        self._forces = [_resolved(name, force, joints) for name, force in forces.items()]
+        self._stated = {name: _resolved(name, force, joints) for name, force in forces.items()}
+        self._forces = [(joints.coordinate(ends), law) for ends, law in self._stated.values()]
 
-    def _add(self, ends: Ends) -> None:
-        self._springs.setdefault(ends.coordinate.name, []).append(ends)
+    def _add(self, name: str, ends: Ends) -> None:
+        alike = self._springs.setdefault(ends.coordinate.name, [])
+        self._rows[name] = ends.coordinate.name, len(alike)
+        alike.append(ends)
+
+    def laws(self) -> dict[str, tuple[Ends, Callable]]:
+        """Of every spring, bushing and force the points with the coordinate x that it acts on, and
+        its law `(x, ẋ, t, p)` → effort, by name.
+        """
+        springs = {
+            name: (self._springs[coordinate][row], _spring_law(coordinate, row))
+            for name, (coordinate, row) in self._rows.items()
+        }
+        return springs | self._stated
 
     @property
     def potential(self) -> Callable | None:
@@ -119,6 +133,19 @@ class Forces:
         return values.reshape(len(a), -1)
 
 
+def _spring_law(coordinate: str, row: int) -> Callable:
+    """`(x, ẋ, t, p)` → −k (x − x₀) − d ẋ of one spring or bushing."""
+
+    def law(x, xdot, t, p):
+        k, d, rest = (
+            jnp.reshape(p["springs"][coordinate][name][row], jnp.shape(x))
+            for name in ("stiffness", "damping", "rest")
+        )
+        return -k * (x - rest) - d * xdot
+
+    return law
+
+
 def _spring_ends(where, spring: Spring, joints: JointConstraints) -> Ends:
     if (spring.between is None) == (spring.joint is None):
         raise PartError(where, "expected either between or joint.")
@@ -131,11 +158,11 @@ def _spring_ends(where, spring: Spring, joints: JointConstraints) -> Ends:
     return Ends(ends.a, ends.b, coordinate)
 
 
-def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Callable, Callable]:
-    """A force as its coordinates `(q, p)` → x and its law `(x, ẋ, t, p)` → effort."""
+def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, Callable]:
+    """A force as the points that it acts between, and its law `(x, ẋ, t, p)` → effort."""
     where, geometry, d = ("forces", name), joints.geometry, joints.geometry.d
-    if (force.on is None) == (force.joint is None):
-        raise PartError(where, "expected either on or joint.")
+    if sum(x is not None for x in (force.on, force.joint, force.between)) != 1:
+        raise PartError(where, "expected exactly one of on, joint and between.")
     if force.on is not None and force.coordinate is None:
         a, b = geometry.point(GROUND, where), geometry.point(force.on, (*where, "on"))
         efforts = force.effort if isinstance(force.effort, tuple) else (force.effort,)
@@ -150,17 +177,21 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Callab
             values = {**p["parameters"], **dict(zip(known, [t, *x, *xdot], strict=True))}
             return jnp.stack([component.traced(values) for component in laws])
 
-        return joints.coordinate(Ends(a, b, DISPLACEMENT)), law
+        return Ends(a, b, DISPLACEMENT), law
     if isinstance(force.effort, tuple):
         raise PartError((*where, "effort"), "has components; a coordinate takes one formula.")
     if force.joint is not None:
         ends = joints.of(force.joint, force.coordinate, where)
+    elif force.between is not None:
+        pair = ends_between(force.between, geometry, where)
+        coordinate = coordinate_named(force.coordinate or "distance", (*where, "coordinate"), name)
+        ends = Ends(pair.a, pair.b, coordinate)
     else:
         ends = ends_between((GROUND, force.on), geometry, where)
         coordinate = coordinate_named(force.coordinate, (*where, "coordinate"), name)
         ends = Ends(ends.a, ends.b, coordinate)
     known = ("t", "value", "rate", *joints.parameters)
     one = checked_formula(force.effort, known, (*where, "effort"))
-    return joints.coordinate(ends), lambda x, xdot, t, p: one.traced(
+    return ends, lambda x, xdot, t, p: one.traced(
         {**p["parameters"], "t": t, "value": x, "rate": xdot}
     )

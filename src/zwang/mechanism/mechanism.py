@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
@@ -112,6 +113,13 @@ class Mechanism:
             self.geometry.point(point, ("look", "traces", str(i)))
         start_ends(self)
         self.compiled.check()
+
+    def __str__(self) -> str:
+        """Its bodies and joints, with masses and inertias."""
+        return present("text_of_mechanism", self)
+
+    def _repr_html_(self) -> str:
+        return present("notebook_of_mechanism", self)
 
     @property
     def d(self) -> int:

@@ -17,7 +17,7 @@ Reference: Luh, Walker and Paul (1980), J. Dyn. Sys., Meas., Control 102, 69-76 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +34,9 @@ from zwang.mechanism.relative_pose import Frames, frames
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
+
+Axes = Literal["joint", "world"]
+Side = Literal["first", "second"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,9 +62,11 @@ class Shares(NamedTuple):
     by_constraint: dict[str, np.ndarray]
 
 
-def reactions(mechanism: Mechanism, run: Run) -> dict[str, Reaction]:
+def reactions(
+    mechanism: Mechanism, run: Run, *, axes: Axes = "joint", on: Side = "second"
+) -> dict[str, Reaction]:
     """`reaction` of every joint between two bodies, and of every drive, at the samples of a run, in
-    either kind of coordinates.
+    either kind of coordinates; `axes` and `on` as there.
     """
     seen = run.observation
     control = None if seen.control is None else seen.control.u
@@ -71,13 +76,22 @@ def reactions(mechanism: Mechanism, run: Run) -> dict[str, Reaction]:
         name for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
     ]
     return {
-        name: reaction(mechanism.maximal, *found, name) for name in (*joints, *mechanism.drives)
+        name: reaction(mechanism.maximal, *found, name, axes=axes, on=on)
+        for name in (*joints, *mechanism.drives)
     }
 
 
-def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
-    """What a joint, or a drive at it, exerts on its second body; on its first one it exerts the
-    opposite.
+def reaction(
+    mechanism: Mechanism,
+    q,
+    by_constraint,
+    joint: str,
+    *,
+    axes: Axes = "joint",
+    on: Side = "second",
+) -> Reaction:
+    """What a joint, or a drive at it, exerts on its second body, about the joint's point there; on
+    its first one it exerts the opposite force, and the opposite torque about the same place.
 
     Of redundant joints the shares are those of least norm. A joint that couples two others reports
     what it exerts at the first one.
@@ -89,10 +103,13 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
             `zw.motion(...).by_constraint`, or of a run
             `run.dataset["constraint_force"].sel(constraint=name)`.
         joint: name of the joint or drive.
+        axes: "joint", those of the joint's first point; or "world".
+        on: "second", or "first" for what acts on the first body, about its own point.
 
     Raises:
-        PartError: if there is no such joint, or the mechanism is in joint coordinates: take
-            `reactions` of a run, or `reaction(mechanism.maximal, *shares(...), joint)`.
+        PartError: if there is no such joint, `axes` or `on` is another word, or the mechanism is in
+            joint coordinates: take `reactions` of a run, or `reaction(mechanism.maximal,
+            *shares(...), joint)`.
     """
     if mechanism.coordinates == "joint":
         raise PartError(
@@ -101,6 +118,9 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
             "constraints; take reactions(mechanism, run), or reaction(mechanism.maximal, "
             "*shares(mechanism, q, v, t, motion), joint).",
         )
+    for word, known in ((axes, ("joint", "world")), (on, ("first", "second"))):
+        if word not in known:
+            raise PartError((), f"got {word!r}, expected {known[0]!r} or {known[1]!r}.")
     geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)
     # a joint that also constrains rates (rolling) has a second constraint
@@ -119,19 +139,30 @@ def reaction(mechanism: Mechanism, q, by_constraint, joint: str) -> Reaction:
     at = frames_at(q, mechanism.params, geometry.carrier)
     arm = np.asarray(at.place)[:, ends.b] - q.reshape(len(q), len(geometry.bodies), -1)[:, body, :d]
     attitude = np.asarray(at.attitude)[:, ends.a]
-    if d == 2:
+    force = own[:, :d]
+    if d == 3:
+        turned = np.asarray(_rotations(jnp.asarray(q.reshape(len(q), -1, 7)[:, body, 3:])))
+        torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, force)
+    else:
+        torque = own[:, 2] - _cross(arm, force)
+    if on == "first":
+        # the opposite force acts at the second point; about the first one it has a moment, too
+        apart = np.asarray(at.place)[:, ends.b] - np.asarray(at.place)[:, ends.a]
+        moment = np.cross(apart, force) if d == 3 else _cross(apart, force)
+        force, torque = -force, -(torque + moment)
+    if axes == "joint" and d == 2:
         c, s = np.cos(attitude), np.sin(attitude)
-        force = np.stack([c * own[:, 0] + s * own[:, 1], c * own[:, 1] - s * own[:, 0]], axis=1)
-        torque = own[:, 2] - (arm[:, 0] * own[:, 1] - arm[:, 1] * own[:, 0])
-        return Reaction(force.reshape(*shape, 2), torque.reshape(shape))
-    turned = np.asarray(_rotations(jnp.asarray(q.reshape(len(q), -1, 7)[:, body, 3:])))
-    # from the center of the body to the point of the joint
-    torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, own[:, :3])
-    back = np.swapaxes(attitude, 1, 2)
-    force, torque = (
-        np.einsum("nij,nj->ni", back, x).reshape(*shape, 3) for x in (own[:, :3], torque)
-    )
-    return Reaction(force, torque)
+        x, y = force.T
+        force = np.stack([c * x + s * y, c * y - s * x], axis=1)
+    elif axes == "joint":
+        back = np.swapaxes(attitude, 1, 2)
+        force, torque = (np.einsum("nij,nj->ni", back, x) for x in (force, torque))
+    return Reaction(force.reshape(*shape, d), torque.reshape(*shape, *(() if d == 2 else (3,))))
+
+
+def _cross(arm: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Moment of forces of the plane."""
+    return arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
 
 
 @program

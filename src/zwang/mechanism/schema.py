@@ -191,9 +191,10 @@ class Force:
 
     Attributes:
         on: "body.point" that a force acts on, its components in space; or
-        joint: a joint whose coordinate an effort drives.
-        coordinate: of the joint, or of `on` against the ground ("angle" for a torque on a body of
-            the plane).
+        joint: a joint whose coordinate an effort drives; or
+        between: two points, which the effort pushes apart where it is positive.
+        coordinate: of the joint, of the two points (by default "distance"), or of `on` against the
+            ground ("angle" for a torque on a body of the plane).
         effort: components in space, formulas in t, x, y, z, vx, vy, vz (of the point); of a
             coordinate one formula in t, `value` and `rate`.
     """
@@ -202,6 +203,7 @@ class Force:
     on: str | None = None
     joint: str | None = None
     coordinate: str | None = None
+    between: tuple[str, str] | None = None
     __pydantic_config__: ClassVar = STRICT
 
 

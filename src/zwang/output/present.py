@@ -11,12 +11,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from zwang.errors import ModelError
 from zwang.files import make_folder
 from zwang.files.reading import shown_path
 from zwang.output.film import write_film
+from zwang.output.named_tables import (
+    batch_table,
+    control_tables,
+    mechanism_tables,
+    motion_table,
+    robot_tables,
+)
 from zwang.output.report import write_report
 from zwang.output.viewer import write_view
 from zwang.output.viewer.page import view_text
@@ -107,13 +112,61 @@ def notebook_of_batch(batch: Any) -> str:
 
 
 def notebook_of_motion(motion: Any) -> str:
-    """An acceleration with its constraint forces in a notebook: entries of each by number."""
-    names = ("acceleration", "free_acceleration", "ideal_force", "nonideal_force")
-    columns = [np.asarray(getattr(motion, name)) for name in names]
-    rows = [(i, *(f"{x[i]:.6g}" for x in columns)) for i in range(len(columns[0]))]
-    heading = ("velocity", *(name.replace("_", " ") for name in names))
-    note = f"rank {int(motion.rank)}, relative residual {float(motion.residual):.2g}"
-    return _text(note) + _table(heading, rows)
+    """An acceleration with its constraint forces in a notebook, by name and with units."""
+    made = motion_table(motion)
+    return _text(made.title) + _table(made.heading, made.rows) + _text(made.note)
+
+
+def text_of_motion(motion: Any) -> str:
+    """The same as text."""
+    return motion_table(motion).text()
+
+
+def notebook_of_control(control: Any) -> str:
+    """A control in a notebook: controls, forces and tracking errors, by name and with units."""
+    return "".join(
+        _text(made.title)
+        + _table(made.heading, made.rows)
+        + (_text(made.note) if made.note else "")
+        for made in control_tables(control)
+    )
+
+
+def text_of_control(control: Any) -> str:
+    """The same as text."""
+    return "\n".join(made.text() for made in control_tables(control))
+
+
+def text_of_batch(batch: Any) -> str:
+    """A batch as text: how its members ended, and where, by name and with units."""
+    return batch_table(batch).text()
+
+
+def text_of_mechanism(mechanism: Any) -> str:
+    """A mechanism as text: its bodies and joints."""
+    return "\n".join(made.text() for made in mechanism_tables(mechanism))
+
+
+def notebook_of_mechanism(mechanism: Any) -> str:
+    """A mechanism in a notebook: its bodies and joints."""
+    return "".join(
+        _text(made.title) + _table(made.heading, made.rows) for made in mechanism_tables(mechanism)
+    )
+
+
+def text_of_robot(robot: Any) -> str:
+    """A robot as text: its coordinates, what closes loops, and what its file has beyond that."""
+    return "\n".join(made.text() for made in robot_tables(robot))
+
+
+def notebook_of_robot(robot: Any) -> str:
+    """A robot in a notebook."""
+    return "".join(
+        _text(made.title)
+        + _table(made.heading, made.rows)
+        + (_text(made.note) if made.note else "")
+        for made in robot_tables(robot)
+    )
 
 
 def _require_scene(run: Run, shown: Presentation) -> None:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
+from zwang.display import present
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
@@ -68,9 +69,8 @@ class Robot:
         M(q) v̇ = −h(q, v) − D v − K (q − q₀) + B u + Aᵀλ
 
     Parameters: those of `zwang.bodies.BodyTree`, and `p["damping"]` D [N·m·s/rad, N·s/m], shape
-        (nv,); `p["stiffness"]` K [N·m/rad, N/m]
-    and `p["rest"]` q₀, (nq,); `p["actuation"]` B, (nv, nu); `p["loops"]` and `p["couplings"]`,
-    frames and weights of the constraints.
+        (nv,); `p["stiffness"]` K [N·m/rad, N/m] and `p["rest"]` q₀, (nq,); `p["actuation"]` B,
+        (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
 
     Args:
         description: what a reader found.
@@ -105,6 +105,15 @@ class Robot:
             "loops": self._loop_frames(),
             "couplings": self._coupling_numbers(),
         }
+
+    def __str__(self) -> str:
+        """Its coordinates, loops and actuators, and what its file has beyond the model."""
+        return present("text_of_robot", self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return present("notebook_of_robot", self)
 
     def _filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
         for name, x in given.items():

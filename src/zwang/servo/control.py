@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
@@ -9,6 +11,7 @@ from zwang.arguments import instance, shown
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.dynamics.control_law import Control
+from zwang.dynamics.labels import labels_of
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
@@ -92,7 +95,11 @@ def control(
     answer = control_of(bound, model.state(q, v, t))
     if throw and is_concrete(answer):
         raise_on_failure(answer, model)
-    return answer
+    nu = answer.u.shape[-1]
+    labels = labels_of(model.name, model.system)._replace(
+        actuators=bound.servo.names(nu), actuator_units=bound.servo.units(nu)
+    )
+    return dataclasses.replace(answer, labels=labels)
 
 
 def refuse_no_state(name: str, q, v) -> None:

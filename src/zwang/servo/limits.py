@@ -15,8 +15,7 @@ columns, so that the answer does not depend on ε and has exact derivatives: ent
 with it, the others as without limits.
 
 Reference: Stark and Parker (1995), Computational Statistics 10, 129-141; Nocedal and Wright (2006),
-    Numerical Optimization,
-algorithm 16.3.
+    Numerical Optimization, algorithm 16.3.
 """
 
 from __future__ import annotations

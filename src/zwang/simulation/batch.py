@@ -134,6 +134,12 @@ class Batch:
         dims = ("member", *(f"{name} entry {i}" for i in range(1, values.ndim)))
         return dims, values, {"units": unit_of(self.model, name), "long_name": f"parameter {name}"}
 
+    def __str__(self) -> str:
+        """How many members ended how, and the range of each coordinate at the end."""
+        return present("text_of_batch", self)
+
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return present("notebook_of_batch", self)

@@ -62,8 +62,7 @@ class Rattle(AbstractIntegrator):
         order: 2; 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below some 1e-6.
 
     Reference: Andersen (1983), J. Comput. Phys. 52, 24-34; Hairer, Lubich and Wanner, Geometric
-        Numerical Integration (2006),
-    sections VII.1.4 and V.3.2.
+        Numerical Integration (2006), sections VII.1.4 and V.3.2.
     """
 
     order: int = eqx.field(static=True, default=2)

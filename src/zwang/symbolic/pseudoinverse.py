@@ -38,7 +38,8 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
     if max(A.shape) > LARGEST_CLOSED_FORM:
         raise ModelError(
             f"weighted_pseudoinverse: A has shape {A.shape}, expected at most "
-            f"{LARGEST_CLOSED_FORM} rows and columns; a number for each symbol and zw.motion take any size."
+            f"{LARGEST_CLOSED_FORM} rows and columns; "
+            "a number for each symbol and zw.motion take any size."
         )
     M = sp.eye(A.cols) if M is None else sp.Matrix(M)
     if M.shape != (A.cols, A.cols):

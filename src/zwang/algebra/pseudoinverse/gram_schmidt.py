@@ -86,8 +86,7 @@ class GramSchmidt(AbstractPseudoinverse):
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Björck (1967), BIT 7, 1-21; Wampler (1979), ACM Trans. Math. Softw. 5, 494-499; Rust,
-        Burrus and
-    Schneeberger (1966), Commun. ACM 9, 381-387.
+        Burrus and Schneeberger (1966), Commun. ACM 9, 381-387.
     """
 
     threshold: Float[Array, ""] | float = 1e-10

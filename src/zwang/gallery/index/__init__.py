@@ -6,6 +6,7 @@ once.
 | `entry.py` | `Entry`, `Setting` |
 | `members.py` | members that are Python files |
 | `mechanisms.py` | members that are mechanism files |
+| `files.py` | the file that a member is made from |
 """
 
 from __future__ import annotations

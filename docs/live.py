@@ -1,0 +1,85 @@
+"""Members of the gallery to play in a page: a directive that runs one and shows its viewer.
+
+    ```{live} four-bar
+    :duration: 4
+    :height: 400
+    ```
+
+The page of the run is written beside the built pages and asks the network for nothing.
+"""
+
+import contextlib
+import io
+import os
+from pathlib import Path
+
+import jax
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+import zwang as zw
+from zwang.output.viewer import write_view
+from zwang.plots import Picture
+from zwang.plots.svg import svg
+
+FOLDER = "_static/live"
+LONGEST = 8.0
+"""A longer run plays no more [s]; seconds of motion, not of computing."""
+RTOL = 1e-6
+
+
+def write_member(name: str, folder: Path, duration: float | None = None) -> Path:
+    """Run a member of the gallery, and write the page that plays it and a small picture of it.
+
+    The picture is absent where the member draws none.
+    """
+    page = folder / f"{name}.html"
+    if page.exists():
+        return page
+    folder.mkdir(parents=True, exist_ok=True)
+    example = zw.gallery.load(name)
+    shown = min(example.duration, LONGEST) if duration is None else duration
+    with contextlib.redirect_stdout(io.StringIO()):
+        run = example.run(duration=shown, rtol=max(RTOL, example.rtol))
+    for drawn in example.figures.values():
+        picture = drawn(run)
+        if isinstance(picture, Picture):
+            text = svg(picture, name, f"thumbnail-{name}", themed=False)
+            (folder / f"{name}.svg").write_text(text, encoding="utf-8")
+            break
+    if example.scene is None:
+        page.write_text("<!doctype html><title>no picture</title>", encoding="utf-8")
+    else:
+        write_view(run, example.scene, page, description=example.description)
+    return page
+
+
+class Live(SphinxDirective):
+    """An inline frame that plays a run."""
+
+    required_arguments = 1
+    option_spec = {
+        "duration": lambda text: float(text),
+        "height": directives.positive_int,
+    }
+
+    def run(self):
+        name = self.arguments[0]
+        folder = Path(self.env.app.outdir) / FOLDER
+        write_member(name, folder, self.options.get("duration"))
+        up = "../" * self.env.docname.count("/")
+        frame = (
+            f'<iframe src="{up}{FOLDER}/{name}.html" title="{name}, in motion" loading="lazy" '
+            f'style="width:100%;height:{self.options.get("height", 400)}px;border:0"></iframe>'
+        )
+        return [nodes.raw("", frame, format="html")]
+
+
+def setup(app):
+    # runs of some seconds, for which compiling well would cost more than it saves
+    os.environ.setdefault("ZWANG_COMPILER", "plain")
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_disable_most_optimizations", True)
+    app.add_directive("live", Live)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,99 @@
+"""Directives that put `verification.json`, which `python -m verification` writes, into a page.
+
+```{verification-table} chrono
+```
+```{verification-summary}
+```
+"""
+
+import html
+import json
+from collections import Counter
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+FILE = Path(__file__).parent / "verification.json"
+TITLES = {
+    "chrono": "Project Chrono: joint tests against ADAMS",
+    "modelica": "Modelica Standard Library: multibody examples",
+    "papers": "Five papers",
+    "exact": "Closed forms",
+}
+OPEN = 12
+"""Suites with at most as many lines are shown unfolded."""
+
+
+def kept() -> dict[str, list[dict]]:
+    """The lines of every suite."""
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def counted(lines: list[dict]) -> str:
+    """How many lines have which verdict."""
+    count = Counter(line["verdict"] for line in lines)
+    return ", ".join(f"{n} {verdict}" for verdict, n in sorted(count.items()))
+
+
+def cells(line: dict) -> list[str]:
+    """A line of the table."""
+    number = line["difference"]
+    found = "" if number is None else f"{number:.1e} (≤ {line['allowed']:.0e})"
+    return [
+        line["case"],
+        line["what"],
+        line["published"],
+        line["ours"],
+        found,
+        line["verdict"],
+        line["why"],
+    ]
+
+
+def table(lines: list[dict]) -> str:
+    """The lines of a suite as HTML, without columns that are empty throughout."""
+    heads = ("case", "what", "published", "ours", "difference", "verdict", "why, and whose")
+    rows = [cells(line) for line in lines]
+    shown = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    head = "".join(f"<th scope='col'>{heads[i]}</th>" for i in shown)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(row[i])}</td>" for i in shown) + "</tr>" for row in rows
+    )
+    return f"<table class='docutils'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class VerificationTable(SphinxDirective):
+    """All lines of one suite, folded if they are many."""
+
+    required_arguments = 1
+
+    def run(self):
+        self.env.note_dependency(str(FILE))
+        lines = kept().get(self.arguments[0], [])
+        if not lines:
+            raise self.error(f"verification.json has no suite {self.arguments[0]!r}")
+        commands = sorted({line["command"] for line in lines})
+        stated = commands[0] if len(commands) == 1 else "its command stands in each line"
+        opened = " open" if len(lines) <= OPEN else ""
+        text = (
+            f"<p>{counted(lines)}; <code>{html.escape(stated)}</code></p>"
+            f"<details{opened}><summary>{len(lines)} lines</summary>"
+            f"<div class='table-wrapper'>{table(lines)}</div></details>"
+        )
+        return [nodes.raw("", text, format="html")]
+
+
+class VerificationSummary(SphinxDirective):
+    """How many lines of which suite have which verdict."""
+
+    def run(self):
+        self.env.note_dependency(str(FILE))
+        rows = [f"| {TITLES[name]} | {counted(lines)} |" for name, lines in kept().items()]
+        return self.parse_text_to_nodes("\n".join(["| suite | lines |", "|---|---|", *rows]) + "\n")
+
+
+def setup(app):
+    app.add_directive("verification-table", VerificationTable)
+    app.add_directive("verification-summary", VerificationSummary)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,32 @@
+"""What the numbers of a model at one instant are called."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from zwang.equations.system import System
+
+
+class Labels(NamedTuple):
+    """What the numbers of one instant are called, for people: static, so that it passes through
+    `jit`.
+
+    Attributes:
+        model: name of the model.
+        velocities, velocity_units: names and units of the velocities.
+        energy_unit: unit of energy, from which units of generalized forces follow.
+        actuators, actuator_units: names and units of the controls.
+    """
+
+    model: str
+    velocities: tuple[str, ...]
+    velocity_units: tuple[str, ...]
+    energy_unit: str
+    actuators: tuple[str, ...] = ()
+    actuator_units: tuple[str, ...] = ()
+
+
+def labels_of(name: str, system: System) -> Labels:
+    """The names and units of a system, under the name of its model."""
+    velocities, units = tuple(system.velocities), tuple(system.velocity_units)
+    return Labels(name, velocities, units, system.energy_unit)

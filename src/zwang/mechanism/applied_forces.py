@@ -1,0 +1,57 @@
+"""What springs, dampers, bushings and forces by formula do over a run, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.relative_pose import value_and_rate
+from zwang.simulation.results.variables import Variables
+
+if TYPE_CHECKING:
+    from zwang.simulation.results import Run
+
+
+def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
+    """Efforts of all springs, bushings and forces at the samples of a run.
+
+    A spring or force named `strut` gives `strut`, its effort, and `strut value` and `strut rate`,
+    the coordinate that it acts on and its rate. A positive effort increases its coordinate: it
+    pushes two points apart. A bushing, and a force with components, has an entry for each.
+
+    Args:
+        mechanism: the mechanism.
+        run: a run of its model.
+
+    Returns:
+        Variables over `time` (and `component`), with units where an effort is one number.
+    """
+    p, laws = mechanism.params, mechanism.compiled.forces.laws()
+    time = {"time": (("time",), run.t, {"units": "s"})}
+    if not laws:
+        return Variables({}, time, {})
+
+    # one program for all samples and all forces, because compiling is what takes the time
+    @jax.jit
+    @jax.vmap
+    def at(q, v, t):
+        rate = mechanism.compiled.rate(q, v, t, p)
+        found = {}
+        for name, (ends, law) in laws.items():
+            coordinate = mechanism.compiled.joints.coordinate(ends)
+            x, xdot = value_and_rate(lambda q, f=coordinate: f(q, p), q, rate)
+            found[name] = law(x, xdot, t, p), x, xdot
+        return found
+
+    data: dict[str, tuple] = {}
+    for name, values in at(run.q, run.v, run.t).items():
+        angular = laws[name][0].coordinate.angular
+        units = ("N m", "rad", "rad/s") if angular else ("N", "m", "m/s")
+        for ending, value, unit in zip(("", " value", " rate"), values, units, strict=True):
+            one = value.ndim == 1
+            dims = ("time",) if one else ("time", f"{name} component")
+            data[name + ending] = (dims, np.asarray(value), {"units": unit} if one else {})
+    return Variables(data, time, {})

@@ -1,0 +1,317 @@
+"""What to cite: BibTeX entries of the methods that a run used."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from zwang.errors import ModelError
+from zwang.simulation.results import Run
+
+SOFTWARE, EQUATION = "zwang", "udwadia1992"
+"""Cited for every run: this library, and the equation that it solves."""
+
+ENTRIES = {
+    "zwang": (
+        "software",
+        {"author": "{The zwang developers}", "title": "{zwang}", "license": "Apache-2.0"},
+    ),
+    "udwadia1992": (
+        "article",
+        {
+            "author": "Udwadia, Firdaus E. and Kalaba, Robert E.",
+            "title": "A new perspective on constrained motion",
+            "journal": "Proc. R. Soc. Lond. A",
+            "volume": "439",
+            "pages": "407--410",
+            "year": "1992",
+        },
+    ),
+    "udwadia2006": (
+        "article",
+        {
+            "author": "Udwadia, Firdaus E. and Phohomsiri, Phailaung",
+            "title": "Explicit equations of motion for constrained mechanical systems with "
+            "singular mass matrices and applications to multi-body dynamics",
+            "journal": "Proc. R. Soc. A",
+            "volume": "462",
+            "pages": "2097--2117",
+            "year": "2006",
+        },
+    ),
+    "campbell1979": (
+        "book",
+        {
+            "author": "Campbell, Stephen L. and Meyer, Carl D.",
+            "title": "Generalized Inverses of Linear Transformations",
+            "publisher": "Pitman",
+            "year": "1979",
+        },
+    ),
+    "orsino2017": (
+        "article",
+        {
+            "author": "Orsino, Renato Maia Matarazzo",
+            "title": "Recursive modular modelling methodology for lumped-parameter dynamic systems",
+            "journal": "Proc. R. Soc. A",
+            "volume": "473",
+            "year": "2017",
+        },
+    ),
+    "prince1981": (
+        "article",
+        {
+            "author": "Prince, P. J. and Dormand, J. R.",
+            "title": "High order embedded {Runge-Kutta} formulae",
+            "journal": "J. Comput. Appl. Math.",
+            "volume": "7",
+            "pages": "67--75",
+            "year": "1981",
+        },
+    ),
+    "tsitouras2011": (
+        "article",
+        {
+            "author": "Tsitouras, Ch.",
+            "title": "{Runge-Kutta} pairs of order 5(4) satisfying only the first column "
+            "simplifying assumption",
+            "journal": "Comput. Math. Appl.",
+            "volume": "62",
+            "pages": "770--775",
+            "year": "2011",
+        },
+    ),
+    "kvaerno2004": (
+        "article",
+        {
+            "author": "Kv{\\ae}rn{\\o}, Anne",
+            "title": "Singly diagonally implicit {Runge-Kutta} methods with an explicit first "
+            "stage",
+            "journal": "BIT",
+            "volume": "44",
+            "pages": "489--502",
+            "year": "2004",
+        },
+    ),
+    "andersen1983": (
+        "article",
+        {
+            "author": "Andersen, Hans C.",
+            "title": "{RATTLE}: a ``velocity'' version of the {SHAKE} algorithm for molecular "
+            "dynamics calculations",
+            "journal": "J. Comput. Phys.",
+            "volume": "52",
+            "pages": "24--34",
+            "year": "1983",
+        },
+    ),
+    "bogacki1989": (
+        "article",
+        {
+            "author": "Bogacki, P. and Shampine, L. F.",
+            "title": "A 3(2) pair of {Runge-Kutta} formulas",
+            "journal": "Appl. Math. Lett.",
+            "volume": "2",
+            "pages": "321--325",
+            "year": "1989",
+        },
+    ),
+    "baumgarte1972": (
+        "article",
+        {
+            "author": "Baumgarte, J.",
+            "title": "Stabilization of constraints and integrals of motion in dynamical systems",
+            "journal": "Comput. Methods Appl. Mech. Eng.",
+            "volume": "1",
+            "pages": "1--16",
+            "year": "1972",
+        },
+    ),
+    "parikh2014": (
+        "article",
+        {
+            "author": "Parikh, Neal and Boyd, Stephen",
+            "title": "Proximal algorithms",
+            "journal": "Found. Trends Optim.",
+            "volume": "1",
+            "pages": "127--239",
+            "year": "2014",
+        },
+    ),
+    "golub1996": (
+        "book",
+        {
+            "author": "Golub, Gene H. and Van Loan, Charles F.",
+            "title": "Matrix Computations",
+            "edition": "3",
+            "publisher": "Johns Hopkins University Press",
+            "year": "1996",
+        },
+    ),
+    "varga2001": (
+        "article",
+        {
+            "author": "Varga, Andr{\\'a}s",
+            "title": "Computing generalized inverse systems using matrix pencil methods",
+            "journal": "Int. J. Appl. Math. Comput. Sci.",
+            "volume": "11",
+            "pages": "1055--1068",
+            "year": "2001",
+        },
+    ),
+    "greville1960": (
+        "article",
+        {
+            "author": "Greville, T. N. E.",
+            "title": "Some applications of the pseudoinverse of a matrix",
+            "journal": "SIAM Rev.",
+            "volume": "2",
+            "pages": "15--22",
+            "year": "1960",
+        },
+    ),
+    "bjorck1967": (
+        "article",
+        {
+            "author": 'Bj{\\"o}rck, {\\AA}ke',
+            "title": "Solving linear least squares problems by {Gram-Schmidt} orthogonalization",
+            "journal": "BIT",
+            "volume": "7",
+            "pages": "1--21",
+            "year": "1967",
+        },
+    ),
+    "hestenes1958": (
+        "article",
+        {
+            "author": "Hestenes, Magnus R.",
+            "title": "Inversion of matrices by biorthogonalization and related results",
+            "journal": "J. Soc. Ind. Appl. Math.",
+            "volume": "6",
+            "pages": "51--90",
+            "year": "1958",
+        },
+    ),
+    "udwadia2014": (
+        "article",
+        {
+            "author": "Udwadia, Firdaus E. and Wanichanon, Thanapat",
+            "title": "Control of uncertain nonlinear multibody mechanical systems",
+            "journal": "J. Appl. Mech.",
+            "volume": "81",
+            "pages": "041020",
+            "year": "2014",
+        },
+    ),
+    "butterworth1930": (
+        "article",
+        {
+            "author": "Butterworth, S.",
+            "title": "On the theory of filter amplifiers",
+            "journal": "Wireless Engineer",
+            "volume": "7",
+            "pages": "536--541",
+            "year": "1930",
+        },
+    ),
+}
+"""Kind and fields of each BibTeX entry."""
+
+CITED: dict[str, tuple[str, ...]] = {
+    "Dopri8": ("prince1981",),
+    "Tsit5": ("tsitouras2011",),
+    "Kvaerno5": ("kvaerno2004",),
+    "Rattle": ("andersen1983",),
+    "Bosh3": ("bogacki1989",),
+    "Proximal": ("parikh2014",),
+    "Sparse": ("parikh2014",),
+    "CompleteOrthogonal": ("golub1996",),
+    "SVD": ("golub1996",),
+    "Varga": ("varga2001",),
+    "Greville": ("greville1960",),
+    "Householder": ("golub1996",),
+    "GramSchmidt": ("bjorck1967",),
+    "Jacobi": ("hestenes1958",),
+    "UdwadiaKalaba": (EQUATION,),
+    "Campbell": ("campbell1979",),
+    "CampbellSingular": ("campbell1979",),
+    "UdwadiaPhohomsiri": ("udwadia2006",),
+    "LagrangeMultipliers": (),
+    "Nullspace": ("orsino2017",),
+    "Projection": (),
+    "Stabilized": ("baumgarte1972",),
+    "Baumgarte": ("baumgarte1972",),
+    "NoStabilization": (),
+    "BaumgarteRates": ("baumgarte1972",),
+    "BaumgarteGains": ("baumgarte1972",),
+    "Robust": ("udwadia2014",),
+    "Butterworth": ("butterworth1930",),
+    "FirstOrder": (),
+    "SecondOrder": (),
+    "Poles": (),
+    "Rate": (),
+    "LeastNorm": (),
+    "WeightedNorm": (),
+    "Preferred": (),
+    "PaperLeastNorm": (),
+}
+"""What each method of a run is cited by; empty where it is this library's own or in any
+textbook.
+"""
+
+PARTS = ("integrator", "drift", "pseudoinverse", "formulation")
+"""Attributes of a run that name its methods."""
+
+
+def cite(run: Run) -> str:
+    """BibTeX entries for what a run used: zwang, the equation of Udwadia and Kalaba, each method.
+
+    Args:
+        run: a run, also a loaded one.
+
+    Returns:
+        BibTeX, an entry for each source, with a comment that says what it is cited for.
+
+    Raises:
+        ModelError: for something that is no run.
+
+    Example:
+        >>> print(zw.cite(run))
+    """
+    if not isinstance(run, Run):
+        raise ModelError(f"cite: expected a zw.Run, such as zw.simulate returns, got {type(run)}.")
+    used = {SOFTWARE: ["the library"], EQUATION: ["the equation of motion"]}
+    for part in PARTS:
+        # a method with settings is recorded as its representation: Baumgarte(alpha=5.0)
+        for name in re.findall(r"[A-Z]\w+", str(run.attrs.get(part, ""))):
+            for key in CITED.get(name, ()):
+                used.setdefault(key, []).append(f"{part} {name}")
+    for name in _control_methods(run):
+        for key in CITED.get(name, ()):
+            used.setdefault(key, []).append(f"control {name}")
+    return "\n\n".join(_bibtex(key, reasons) for key, reasons in used.items())
+
+
+def _control_methods(run: Run) -> list[str]:
+    """Names of the gains and of the choice of control of a run's servo."""
+    try:
+        servo: Any = getattr(run.model, "servo", None)
+    except ModelError:  # the model of a loaded run that is not trusted
+        return []
+    if servo is None:
+        return []
+    gains = getattr(servo, "gains", {})
+    gains = gains.values() if isinstance(gains, dict) else [gains]
+    found = [*gains, getattr(servo, "null_space", None)]
+    return list(dict.fromkeys(type(x).__name__ for x in found if x is not None))
+
+
+def _bibtex(key: str, reasons: list[str]) -> str:
+    kind, fields = ENTRIES[key]
+    if key == SOFTWARE:
+        import zwang
+
+        fields = {**fields, "version": zwang.__version__}
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+    why = ", ".join(dict.fromkeys(reasons))
+    return "\n".join([f"% {why}", f"@{kind}{{{key},", *lines, "}"])

@@ -1,0 +1,211 @@
+"""What objects say of themselves: their numbers with names and units, as small tables that
+terminals and notebooks show alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.errors import Result
+from zwang.simulation.results.units import force_unit
+
+FORCE_COLUMNS = 4
+"""Constraints whose forces have a column each; more are summed up."""
+TABLE_ROWS = 40
+"""Rows of a table; of more, the first are shown and the number of the others is stated."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedTable:
+    """A small table.
+
+    Attributes:
+        title: a line above.
+        heading: of the columns.
+        rows: texts.
+        note: a line below; empty for none.
+    """
+
+    title: str
+    heading: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+    def text(self) -> str:
+        """The table in columns of one width each."""
+        shown = [self.heading, *self.rows[:TABLE_ROWS]] if self.rows else []
+        widths = [
+            max(len(row[i]) for row in shown) for i in range(len(self.heading) if shown else 0)
+        ]
+        lines = [
+            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            for row in shown
+        ]
+        if (beyond := len(self.rows) - TABLE_ROWS) > 0:
+            lines.append(f"  … and {beyond} more")
+        note = [f"  {self.note}"] if self.note else []
+        return "\n".join(line.rstrip() for line in [self.title, *lines, *note])
+
+
+def number(value: Any, unit: str = "") -> str:
+    """A number with its unit; zero has no sign."""
+    return f"{float(value) + 0.0:.6g}{f' {unit}' if unit else ''}"
+
+
+def per_second(unit: str) -> str:
+    """The unit of a rate: m/s becomes m/s²."""
+    if not unit:
+        return ""
+    return f"{unit}²" if unit.endswith("/s") else f"{unit}/s"
+
+
+def _named(labels: Any, nv: int) -> tuple[str, Sequence[str], Sequence[str], str]:
+    """Title, names and units of velocities, and the unit of energy, also where there are none."""
+    if labels is None:
+        return "", [f"v{i}" for i in range(nv)], [""] * nv, ""
+    return labels.model, labels.velocities, labels.velocity_units, labels.energy_unit
+
+
+def motion_table(motion: Any) -> NamedTable:
+    """Acceleration, free acceleration and constraint forces by velocity."""
+    if np.ndim(motion.acceleration) != 1:
+        n = np.shape(motion.acceleration)[:-1]
+        return NamedTable(f"motions at {' × '.join(map(str, n))} instants", (), ())
+    nv = len(motion.acceleration)
+    # labels are lost where a motion comes from `motion_of`, which has no names to give
+    title, names, units, energy = _named(motion.labels, nv)
+    forces = {name: np.asarray(x) for name, x in motion.by_constraint.items() if np.size(x) == nv}
+    # more columns than these wrap in a terminal of 80 characters
+    if len(forces) > FORCE_COLUMNS or not forces:
+        forces = {"constraints": np.asarray(motion.constraint_force)}
+    columns = {
+        "acceleration": np.asarray(motion.acceleration),
+        "without constraints": np.asarray(motion.free_acceleration),
+        **{f"force of {name}": x for name, x in forces.items()},
+    }
+    rows = []
+    for i in range(nv):
+        rate, force = per_second(units[i]), force_unit(units[i], energy) if units[i] else ""
+        cells = [
+            number(x[i], force if name.startswith("force of ") else rate)
+            for name, x in columns.items()
+        ]
+        rows.append((names[i], *cells))
+    note = (
+        f"rank {int(motion.rank)} of {np.size(motion.multipliers)} rows, relative residual "
+        f"{float(motion.residual):.1e}{_outcome(motion.result)}"
+    )
+    return NamedTable(f"{title}: motion" if title else "motion", ("velocity", *columns), rows, note)
+
+
+def control_tables(control: Any) -> list[NamedTable]:
+    """Controls; accelerations and forces by velocity; tracking errors by servo constraint."""
+    if np.ndim(control.u) != 1:
+        n = np.shape(control.u)[:-1]
+        return [NamedTable(f"controls at {' × '.join(map(str, n))} instants", (), ())]
+    nu, nv, labels = len(control.u), len(control.acceleration), control.labels
+    title, names, units, energy = _named(labels, nv)
+    actuators = labels.actuators if labels else [f"u{i}" for i in range(nu)]
+    control_units = labels.actuator_units if labels and labels.actuator_units else [""] * nu
+    applied = [
+        (name, number(x, unit))
+        for name, x, unit in zip(actuators, np.asarray(control.u), control_units, strict=True)
+    ]
+    moved = []
+    for i in range(nv):
+        force = force_unit(units[i], energy) if units[i] else ""
+        cells = (control.acceleration[i], control.actuator_force[i], control.passive_force[i])
+        shown = zip(cells, (per_second(units[i]), force, force), strict=True)
+        moved.append((names[i], *(number(x, unit) for x, unit in shown)))
+    errors = [
+        (name, *(number(x[name]) for x in (control.violation, control.velocity_violation)))
+        + (number(control.authority[name]), number(control.missed[name]))
+        for name in control.authority
+    ]
+    note = f"rank {int(control.rank)} of {nu} actuators{_outcome(control.result)}"
+    heads = (
+        ("actuator", "control"),
+        ("velocity", "acceleration", "force of actuators", "force of passive constraints"),
+        ("servo constraint", "|phi|", "|psi|", "authority", "missed"),
+    )
+    return [
+        NamedTable(f"{title}: control" if title else "control", heads[0], applied, note),
+        NamedTable("motion under it", heads[1], moved),
+        NamedTable("tracking", heads[2], errors),
+    ]
+
+
+def batch_table(batch: Any) -> NamedTable:
+    """How members ended, and the range of every coordinate at the end of those that did."""
+    system, members = batch.model.system, len(batch.q)
+    counted = Counter(Result(int(code)).sentence for code in batch.result)
+    ended = ", ".join(f"{n} {sentence}" for sentence, n in counted.items())
+    # the end of each member, which an early stop reaches before the last sample
+    last = np.asarray(batch.end.q).reshape(members, -1)
+    rows = [
+        (name, *(number(f(x), unit) for f in (np.nanmin, np.nanmedian, np.nanmax)))
+        for name, unit, x in zip(system.coordinates, system.units, last.T, strict=True)
+        if np.any(np.isfinite(x))
+    ]
+    title = f"{batch.model.name}: {members} motions over {number(batch.t[-1], 's')}"
+    return NamedTable(title, ("at the end", "least", "median", "largest"), rows, ended)
+
+
+def mechanism_tables(mechanism: Any) -> list[NamedTable]:
+    """Bodies with masses and inertias, joints with what they join, and how much else there is."""
+    unit = "kg m²"
+    bodies = []
+    for body in mechanism.geometry.bodies:
+        inertia = np.atleast_1d(np.asarray(body.inertia, float))
+        if inertia.ndim == 2:  # the diagonal of a full tensor
+            inertia = np.diag(inertia)
+        moments = ", ".join(f"{x:.6g}" for x in np.ravel(inertia))
+        bodies.append((body.name, number(body.mass, "kg"), f"{moments} {unit}"))
+    joints = [
+        (name, joint.kind, " and ".join(joint.between or joint.joints or ()))
+        for name, joint in mechanism.joints.items()
+    ]
+    parts = ("drives", "springs", "bushings", "forces", "actuators")
+    have = [
+        f"{len(x)} {part if len(x) != 1 else part.removesuffix('s')}"
+        for part in parts
+        if (x := getattr(mechanism, part))
+    ]
+    where = "the plane" if mechanism.d == 2 else "space"
+    title = f"{mechanism.name}: {len(bodies)} bodies and {len(joints)} joints in {where}"
+    title += f", {', '.join(have)}" if have else ""
+    tables = [NamedTable(title, ("body", "mass", "inertia about the center"), bodies)]
+    return [*tables, NamedTable("", ("joint", "kind", "of"), joints)] if joints else tables
+
+
+def robot_tables(robot: Any) -> list[NamedTable]:
+    """Coordinates of the tree, actuators, loops and couplings, and what the file has beyond."""
+    system = robot.tree.system
+    coordinates = [
+        (name, unit or "1") for name, unit in zip(system.coordinates, system.units, strict=True)
+    ]
+    loops, couplings = robot.description.loops, robot.description.couplings
+    closed = [(name, loop.kind) for name, loop in loops.items()]
+    closed += [(name, "coupling") for name in couplings]
+    title = (
+        f"{robot.name}: {system.nv} degrees of freedom of the tree, {len(closed)} constraints, "
+        f"{len(robot.actuators)} actuators"
+    )
+    note = f"not in the model: {'; '.join(robot.unsupported)}" if robot.unsupported else ""
+    tables = [NamedTable(title, ("coordinate", "unit"), coordinates, note)]
+    if closed:
+        tables.append(NamedTable("", ("constraint", "kind"), closed))
+    if robot.actuators:
+        tables.append(NamedTable("", ("actuator",), [(name,) for name in robot.actuators]))
+    return tables
+
+
+def _outcome(code: Any) -> str:
+    """What a result code says, where it says more than success."""
+    found = Result(int(code))
+    return "" if found is Result.SUCCESS else f"; {found.sentence}"

@@ -1,0 +1,106 @@
+"""Forces of springs and formulas over a run; joint forces in other axes, and on the other body."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.mechanism import (
+    Force,
+    Joint,
+    Link,
+    Mechanism,
+    PartError,
+    Spring,
+    applied_forces,
+    reactions,
+)
+
+K, REST, DAMPING = 4.0, 0.5, 0.3
+
+
+def pendulum(**parts) -> Mechanism:
+    """A rod with a coil spring at its pivot, pulled at its end."""
+    return Mechanism(
+        bodies={"rod": Link(length=1.0, angle=0.5)},
+        joints={"pivot": Joint("revolute", between=("ground", "rod.start"))},
+        ground={"top": (0.2, 1.0)},
+        **parts,
+    )
+
+
+@pytest.fixture(scope="module")
+def both():
+    """The same strut as a spring with damper and as a formula."""
+    strut = ("ground.top", "rod.end")
+    formula = Force(f"-{K}*(value-{REST})-{DAMPING}*rate", between=strut)
+    spring = Spring(between=strut, stiffness=K, rest=REST, damping=DAMPING)
+    found = []
+    for parts in ({"springs": {"strut": spring}}, {"forces": {"strut": formula}}):
+        mechanism = pendulum(**parts)
+        start = mechanism.start_state
+        run = zw.simulate(mechanism.model, start.q, start.v, duration=1.0, rtol=1e-10, samples=9)
+        found.append((mechanism, run))
+    return found
+
+
+def test_a_force_between_two_points_by_formula_is_the_spring_that_it_spells(both):
+    (_, spring), (_, formula) = both
+    np.testing.assert_allclose(formula.q, spring.q, rtol=0, atol=1e-8)  # two runs at rtol 1e-10
+
+
+def test_forces_of_springs_are_those_of_their_law(both):
+    for mechanism, run in both:
+        found = applied_forces(mechanism, run)
+        x, y, angle = run.q.T
+        end = np.stack([x + 0.5 * np.cos(angle) - 0.2, y + 0.5 * np.sin(angle) - 1.0])
+        length = np.linalg.norm(end, axis=0)
+        velocity = run.v[:, :2].T + run.v[:, 2] * 0.5 * np.stack([-np.sin(angle), np.cos(angle)])
+        rate = np.sum(end * velocity, axis=0) / length
+        expected = -K * (length - REST) - DAMPING * rate
+        np.testing.assert_allclose(found["strut"].values, expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found["strut value"].values, length, rtol=0, atol=1e-12)
+        assert found["strut"].attrs["units"] == "N"
+
+
+def test_joint_forces_turn_into_world_axes_and_balance_the_weight(both):
+    mechanism, run = both[0]
+    strut = applied_forces(mechanism, run)["strut"].values
+    second = reactions(mechanism, run, axes="world")["pivot"]
+    first = reactions(mechanism, run, axes="world", on="first")["pivot"]
+    np.testing.assert_allclose(first.force, -second.force, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(first.torque, -second.torque, rtol=0, atol=1e-12)  # the points meet
+    x, y, angle = run.q.T
+    end = np.stack([x + 0.5 * np.cos(angle) - 0.2, y + 0.5 * np.sin(angle) - 1.0], axis=1)
+    pull = strut[:, None] * end / np.linalg.norm(end, axis=1)[:, None]
+    acceleration = np.asarray(run.observation.motion.acceleration)[:, :2]
+    needed = acceleration - np.array([0.0, -9.81]) - pull  # the rod's mass is 1 kg
+    np.testing.assert_allclose(second.force, needed, rtol=0, atol=1e-10)
+
+
+def test_the_torque_on_the_other_body_is_about_its_own_point():
+    bodies = {"a": Link(length=1.0), "b": Link(length=1.0, at=(0.0, 2.0))}
+    # a slide whose points are apart: the force across it has a moment about the other point
+    joints = {
+        "held": Joint("fixed", between=("ground", "a.center")),
+        "slide": Joint("prismatic", between=("a.center", "b.center")),
+    }
+    mechanism = Mechanism(bodies=bodies, joints=joints, gravity=(0.0, -10.0), start={})
+    start = mechanism.start_state
+    moved = np.array(start.q, float)
+    moved[3] += 0.7  # b slides along x
+    moved[4] = 0.0
+    run = zw.simulate(mechanism.model, moved, start.v, duration=0.1, samples=2)
+    second = reactions(mechanism, run, axes="world")["slide"]
+    first = reactions(mechanism, run, axes="world", on="first")["slide"]
+    np.testing.assert_allclose(second.torque, 0.0, atol=1e-9)
+    np.testing.assert_allclose(second.force[:, 1], 10.0, atol=1e-9)
+    apart = run.q[:, 3] - run.q[:, 0]
+    np.testing.assert_allclose(first.torque, -10.0 * apart, atol=1e-9)
+
+
+def test_words_that_mean_nothing_are_refused(both):
+    mechanism, run = both[0]
+    with pytest.raises(PartError, match="expected 'joint' or 'world'"):
+        reactions(mechanism, run, axes="body")
+    with pytest.raises(PartError, match="exactly one of on, joint and between"):
+        pendulum(forces={"f": Force("1", joint="pivot", between=("ground.top", "rod.end"))})

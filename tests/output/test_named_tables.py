@@ -1,0 +1,91 @@
+"""What objects print: their numbers with names and units."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.gallery.mechanisms import FOLDER
+from zwang.mechanism import read
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    system = zw.System(
+        nq=2,
+        coordinates=("x", "y"),
+        units=("m", "m"),
+        mass_matrix=lambda q, t, p: jnp.ones(2),
+        force=lambda q, v, t, p: jnp.array([0.0, -9.81]),
+    )
+    rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
+    return zw.Model(system, [rod], name="pendulum")
+
+
+def cells(text: str) -> list[list[str]]:
+    return [line.split("  ") for line in text.splitlines()]
+
+
+def test_a_motion_prints_accelerations_and_forces_by_name(pendulum):
+    text = str(zw.motion(pendulum, q=[1.0, 0.0], v=[0.0, 2.0]))
+    assert "pendulum: motion" in text and "force of rod" in text
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["x"])
+    # 2 m/s on a circle of 1 m: 4 m/s² towards the center, by the rod
+    assert line.split() == ["x", "-4", "m/s²", "0", "m/s²", "-4", "N"]
+    assert "rank 1 of 1 rows" in text
+
+
+def test_a_traced_motion_prints_its_shapes(pendulum):
+    found = []
+
+    @jax.jit
+    def traced(v):
+        m = zw.motion(pendulum, q=jnp.array([1.0, 0.0]), v=v)
+        found.append(str(m))
+        return m
+
+    again = traced(jnp.array([0.0, 2.0]))
+    assert "Motion(" in found[0]
+    assert "force of rod" in str(again)  # names pass through jit
+
+
+def test_motions_of_a_batch_say_how_many(pendulum):
+    many = jax.vmap(lambda v: zw.motion(pendulum, jnp.array([1.0, 0.0]), v))(jnp.ones((3, 2)))
+    assert "3 instants" in str(many)
+
+
+def test_a_control_prints_actuators_with_units(pendulum):
+    height = zw.Holonomic(lambda q, t, p: q[0] - 0.5, name="reach")
+    servo = zw.Servo(
+        [height], np.array([[1.0], [0.0]]), actuators=["motor"], actuator_units=["N"], gains=5.0
+    )
+    text = str(zw.control(zw.Model(pendulum.system), servo, q=[1.0, 0.0], v=[0.0, 0.0]))
+    line = next(line for line in text.splitlines() if "motor" in line)
+    assert line.split() == ["motor", "-12.5", "N"]  # 5² · 0.5 m, a double pole at -5
+    assert "reach" in text
+
+
+def test_a_batch_prints_how_its_members_ended(pendulum):
+    times = np.linspace(0.0, 0.5, 3)
+    batch = zw.batch(pendulum, np.array([[1.0, 0.0], [0.0, -1.0]]), np.zeros((2, 2)), times=times)
+    text = str(batch)
+    assert "2 motions over 0.5 s" in text and "2 reached the end" in text
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["y"])
+    assert line.split()[1:3] == ["-1", "m"]  # the one that hangs
+
+
+def test_a_mechanism_prints_bodies_and_joints():
+    text = str(read(FOLDER / "four-bar.toml"))
+    assert "3 bodies and 4 joints in the plane" in text
+    assert "ground and crank.start" in text and "kg m²" in text
+
+
+@pytest.mark.parametrize("shown", ["motion", "mechanism"])
+def test_notebooks_show_the_same_table(pendulum, shown):
+    if shown == "motion":
+        made = zw.motion(pendulum, q=[1.0, 0.0], v=[0.0, 2.0])
+    else:
+        made = read(FOLDER / "four-bar.toml")
+    page = made._repr_html_()
+    assert page.count("<table>") >= 1 and "<th>" in page

@@ -1,0 +1,19 @@
+"""Results of other programs, of textbooks and of papers, beside ours: what the page `Verification`
+of the documentation shows.
+
+    python -m verification chrono --data FOLDER      # a clone of projectchrono/chrono
+    python -m verification modelica --data FOLDER    # modelica/MAP-LIB_ReferenceResults
+    python -m verification papers                    # what `zwang reproduce all` computes
+    python -m verification exact                     # members of the gallery with a closed form
+
+Each command recomputes a whole suite, prints its lines, and writes them into
+`docs/verification.json`, from which the page is made; nothing on that page is typed in. Data of
+other projects is not part of this repository: the reader fetches it, as the page says.
+
+| file | what |
+|---|---|
+| `line.py` | one line of the page, and the file that keeps all of them |
+| `chrono.py` | the joint tests of Project Chrono against ADAMS |
+| `modelica.py` | the examples of the Modelica Standard Library |
+| `own.py` | papers and closed forms |
+"""

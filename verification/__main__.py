@@ -1,0 +1,28 @@
+"""`python -m verification SUITE`: recompute a suite and keep its lines for the documentation."""
+
+import argparse
+import importlib
+from pathlib import Path
+
+from verification.line import keep
+from zwang.cli.startup import start_jax
+
+SUITES = {"chrono": "chrono", "modelica": "modelica", "papers": "own", "exact": "own"}
+NEED_DATA = ("chrono", "modelica")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m verification", description=__doc__)
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--data", type=Path, help="the suite's repository, cloned by you")
+    given = parser.parse_args()
+    if given.suite in NEED_DATA and given.data is None:
+        parser.error(f"{given.suite} compares with data of another project: give --data FOLDER")
+    start_jax()
+    module = importlib.import_module(f"verification.{SUITES[given.suite]}")
+    made = module.lines(given.data) if given.suite in NEED_DATA else module.lines(given.suite)
+    keep(given.suite, made)
+
+
+if __name__ == "__main__":
+    main()
