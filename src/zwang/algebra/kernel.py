@@ -39,7 +39,7 @@ class WeightedPseudoinverse(eqx.Module):
         A: constraint matrix, shape (m, nv); rows may repeat.
         method: how `C⁺` is computed.
         row_length: length by which each row is divided [unit of the row / √(kg m²) …], shape (m,);
-            the rows' present length in the metric of M⁻¹ unless given. A run passes the typical
+            by default the rows' present length in the metric of M⁻¹. A run passes the typical
             length, so that a row that shrinks to nothing is not blown up.
     """
 

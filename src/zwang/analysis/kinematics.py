@@ -13,8 +13,8 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, FreedomError
 from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
-from zwang.analysis.path import Path, follow
-from zwang.analysis.subject import Quantity, Subject, course, subject_of, with_inputs
+from zwang.analysis.path import Path, follow_branch
+from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -192,11 +192,11 @@ def _followed(
         if t != wanted[0]:
             # from where the mechanism stands to the first value wanted, so that the branch is the
             # given one
-            approach = follow(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
+            approach = follow_branch(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
             if not approach.q:
                 return approach
             q, t = approach.q[-1], float(wanted[0])
-        return follow(curve, q, t, wanted, watch=watch, **ways)
+        return follow_branch(curve, q, t, wanted, watch=watch, **ways)
     except FreedomError as error:
         raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
 
@@ -216,7 +216,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
 
 def _value(quantity: Quantity, dynamics: Dynamics, q, t) -> float:
     still = np.zeros(dynamics.system.nv)
-    return float(course(quantity, dynamics, q, still, still, t)[0])
+    return float(quantity_rates(quantity, dynamics, q, still, still, t)[0])
 
 
 def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
@@ -278,7 +278,8 @@ def _analyzed(
     found = [rates_at(dynamics, q, t) for q, t in zip(path.q, path.t, strict=True)]
     v, a = (np.array([x[i] for x in found]) for i in (0, 1))
     columns = [
-        [course(x, dynamics, *at) for at in zip(path.q, v, a, path.t, strict=True)] for x in outputs
+        [quantity_rates(x, dynamics, *at) for at in zip(path.q, v, a, path.t, strict=True)]
+        for x in outputs
     ]
     single = len(inputs) == 1 and inputs[0][1] is None
     return Kinematics(
@@ -334,6 +335,6 @@ def _traces(subject: Subject, dynamics: Dynamics, found: Kinematics, rate, trace
     v, a = found.v / rate, found.a / rate**2
     ways = list(zip(found.q, v, a, found.input, strict=True))
     return tuple(
-        Trace(x.name, x.unit, *_scaled([course(x, dynamics, *at) for at in ways], rate))
+        Trace(x.name, x.unit, *_scaled([quantity_rates(x, dynamics, *at) for at in ways], rate))
         for x in points
     )

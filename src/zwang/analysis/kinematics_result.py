@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, Point
 from zwang.analysis.path import Limit, Meeting
-from zwang.analysis.subject import Quantity, course
+from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.plots import Curve as Line
@@ -39,8 +39,8 @@ class Watched:
     def __call__(self, point: Point) -> float:
         dynamics, still = self.curve.dynamics, np.zeros(len(point.tangent) - 1)
         along = point.tangent * self.curve.scale
-        moved = course(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]
-        alone = course(self.quantity, dynamics, point.q, still, still, point.t)[1]
+        moved = quantity_rates(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]
+        alone = quantity_rates(self.quantity, dynamics, point.q, still, still, point.t)[1]
         return float(moved - alone + along[-1] * alone)
 
 

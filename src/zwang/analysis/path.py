@@ -59,7 +59,7 @@ class Meeting:
 
 @dataclasses.dataclass
 class Path:
-    """What `follow` found.
+    """What `follow_branch` found.
 
     Attributes:
         q, t: configurations at the wanted values, in the order of the path, shapes (n, nq), (n,).
@@ -83,7 +83,7 @@ class Path:
     end: Point | None = None
 
 
-def follow(
+def follow_branch(
     curve: Curve,
     q: np.ndarray,
     t: float,

@@ -140,20 +140,20 @@ class Follows:
     """φ = x(q) − w(t); of equal parts equal, so that a second analysis compiles nothing."""
 
     quantity: Callable
-    course: Callable | None
+    motion: Callable | None
     turning: bool
 
     def __call__(self, q, t, p):
-        wanted = t if self.course is None else self.course(t)
+        wanted = t if self.motion is None else self.motion(t)
         error = self.quantity(q, t, p) - wanted
         return wrapped(error) if self.turning else error
 
 
 def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ...]) -> Model:
-    """The model with inputs as further constraints; a course of None is t itself."""
+    """The model with inputs as further constraints; a motion of None is t itself."""
     further = [
-        Holonomic(Follows(x.value, course, x.turning), name=f"input {x.name}", unit=x.unit or ())
-        for x, course in inputs
+        Holonomic(Follows(x.value, motion, x.turning), name=f"input {x.name}", unit=x.unit or ())
+        for x, motion in inputs
     ]
     return Model(
         model.system,
@@ -213,7 +213,7 @@ def subject_of(
 
 
 @program
-def _course(value: Callable, dynamics: Dynamics, q, v, a, t):
+def _with_rates(value: Callable, dynamics: Dynamics, q, v, a, t):
     """A quantity and its first two derivatives along a motion."""
     p, system = dynamics.p, dynamics.system
 
@@ -226,7 +226,9 @@ def _course(value: Callable, dynamics: Dynamics, q, v, a, t):
     return y, dy, ddy
 
 
-def course(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
+def quantity_rates(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
     """A quantity, its rate and its acceleration per unit of t, along a motion at t."""
     q, v, a = (np.asarray(x) for x in (q, v, a))
-    return tuple(np.asarray(x) for x in _course(quantity.value, dynamics, q, v, a, np.float64(t)))
+    return tuple(
+        np.asarray(x) for x in _with_rates(quantity.value, dynamics, q, v, a, np.float64(t))
+    )

@@ -54,8 +54,8 @@ def stablehlo(
 
     Args:
         model: the model; p is its tree of parameters.
-        batch: number of states that are evaluated together, the first axis of q, v and t; one
-            state without that axis unless given.
+        batch: number of states that are evaluated together, the first axis of q, v and t; by
+            default one state without that axis.
         platforms: of "cpu", "cuda", "rocm" and "tpu".
 
     Raises:

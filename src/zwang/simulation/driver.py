@@ -111,7 +111,7 @@ class RunDriver:
         self.detail: str | None = None
         self.first_step = np.nan
 
-    def follow(self, here: Progress) -> tuple[Result, Progress]:
+    def run(self, here: Progress) -> tuple[Result, Progress]:
         """Step to the last sample, or as far as the motion goes."""
         t0, instants = float(here.t), self.instants
         self.first_step = float(here.h)

@@ -192,7 +192,7 @@ def simulate(
         conditions=conditions,
         execution=execution_of(execution),
     )
-    result, here = driver.follow(here)
+    result, here = driver.run(here)
 
     attrs = {
         "start_moved_q": start.placement.moved_q if projecting else 0.0,

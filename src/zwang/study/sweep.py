@@ -34,9 +34,9 @@ from zwang.study.result import Sweep
 from zwang.study.sampling import Sample, axis, grid
 
 PART = 1024
-"""Cases of a part unless given: half a minute of `five-bar` over 20 s, 100 kB on the disk."""
+"""Default number of cases of a part: half a minute of `five-bar` over 20 s, 100 kB on the disk."""
 SAMPLES = 201
-"""Sample times unless given."""
+"""Default number of sample times."""
 
 
 @host_only("zw.trajectory can, with jax.vmap over many parameters")
@@ -73,8 +73,8 @@ def sweep(
         duration, samples, times: as in `zw.simulate`.
         sample: `zw.grid()`, `zw.sobol(4096)` or `zw.draws(1000)`.
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
-            over the samples; or functions `(t, q, v)` → number by name. The last value of every
-            coordinate unless given.
+            over the samples; or functions `(t, q, v)` → number by name. By default the last
+            value of every coordinate.
         out: folder of the parts, each a Parquet file that is written when it is finished. The same
             call with the same folder computes only what is missing.
         workers: number of workers of one thread on this computer; or

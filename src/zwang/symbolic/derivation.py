@@ -127,7 +127,7 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     Args:
         model: the model.
         q0, v0: a state that the random states lie around, shapes (nq,) and (nv,); ones and zeros
-            unless given.
+            by default.
         states: number of states.
 
     Returns:

@@ -22,7 +22,7 @@ class Names:
     Args:
         q: coordinates, symbols or dynamic symbols.
         v: velocities; of coordinates that are dynamic symbols their derivatives, and symbols
-            `x_dot` otherwise, unless given.
+            `x_dot` otherwise, by default.
         params: value of each parameter, by symbol or by name.
 
     Attributes:

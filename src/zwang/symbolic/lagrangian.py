@@ -56,7 +56,7 @@ def from_lagrangian(
     L, v, plain = names.replaced(lagrangian), sp.Matrix(names.v), sp.Matrix(names.q)
     momentum = sp.Matrix([L]).jacobian(v).T
     M = momentum.jacobian(v)
-    # what d/dt (∂L/∂v) has besides M v̇
+    # the terms of d/dt (∂L/∂v) without v̇
     drift = momentum.jacobian(plain) * v + momentum.diff(names._t)
     F = sp.Matrix([L]).jacobian(plain).T - drift
     if force is not None:

@@ -23,7 +23,7 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
 
     Args:
         A: matrix, shape (m, n).
-        M: mass matrix, shape (n, n); the unit matrix unless given, for the Moore-Penrose inverse.
+        M: mass matrix, shape (n, n); the unit matrix by default, which gives A⁺.
 
     Returns:
         A⊕, shape (n, m), simplified.

@@ -24,7 +24,7 @@ class Cut(NamedTuple):
     """What chunks are cut by.
 
     Attributes:
-        turn: what one turn of the loop over chunks costs besides its nodes, in nodes.
+        turn: overhead of one turn of the loop over chunks, in units of the cost of a node.
         widths: of chunks, that are tried: at most what the cache holds.
         dense: where so few rows are left, they are eliminated as one dense matrix.
     """
@@ -307,7 +307,7 @@ def _classes(rounds: list[Round]) -> list[list[Round]]:
 
 
 def width_of(counts: list[int], cut: Cut) -> int:
-    """The width of chunks at which rounds of so many nodes cost least."""
+    """The width of chunks at which rounds of `counts` nodes cost least."""
     cost = [sum(-(-n // w) for n in counts) * (w + cut.turn) for w in cut.widths]
     return int(cut.widths[int(np.argmin(cost))])
 

@@ -126,7 +126,7 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
         S = S.at[update.ravel()].add(
             -pushed.ravel(),
             mode="promise_in_bounds",
-            wrap_negative_indices=False,  # type: ignore
+            wrap_negative_indices=False,
         )
         return S, (inverse, P)
 

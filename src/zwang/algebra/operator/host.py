@@ -82,7 +82,7 @@ class HostOperator:
         mass: factored mass matrix.
         A: constraint matrix, shape (m, nv).
         method: damping and sweeps.
-        row_length: length by which each row is divided, shape (m,); the rows' own unless given.
+        row_length: length by which each row is divided, shape (m,); the rows' own by default.
     """
 
     def __init__(self, mass: HostMass, A: np.ndarray, method: Proximal, row_length=None):

@@ -8,7 +8,7 @@ from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.proximal import Proximal
 
 FEW_SPARSE_ROWS = 1000
-"""Above so many rows damping falls like 1/m²: the smallest singular value of a chain of m rows
+"""Above this number m of rows the damping falls like 1/m²: the smallest singular value of a chain
 falls like 1/m without any row depending on others, and damping must stay below its square.
 """
 LEAST_PART = 1e-3
@@ -25,7 +25,7 @@ class Sparse(AbstractPseudoinverse):
     (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `GAIN`).
 
     Attributes:
-        proximal: damping, number of sweeps and relaxation; `Proximal()` unless given, with less
+        proximal: damping, number of sweeps and relaxation; `Proximal()` by default, with less
             damping for many rows (`FEW_SPARSE_ROWS`).
     """
 

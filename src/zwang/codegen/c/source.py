@@ -85,8 +85,8 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
     Args:
         model: the model.
         q0, v0: start that the code states and that its test driver varies, shapes (nq,) and
-            (nv,); ones and zeros unless given.
-        name: prefix of every function; the model's name unless given.
+            (nv,); ones and zeros by default.
+        name: prefix of every function; by default the model's name.
 
     Returns:
         A `CCode`: `.header`, `.source`, `.driver`, `.write(folder)`.

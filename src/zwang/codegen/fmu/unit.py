@@ -87,7 +87,7 @@ def fmu(
         q0, v0: start, shapes (nq,) and (nv,).
         version: of the interface, 2 for FMI 2.0 or 3 for FMI 3.0.
         step: longest step inside a communication step [s]; a parameter of the unit.
-        name: identifier; the model's name unless given.
+        name: identifier; by default the model's name.
 
     Raises:
         ModelError: without a C compiler, or for a model that `zw.c_code` refuses.
