@@ -126,6 +126,8 @@ _HOME = {
     "fmu": "codegen.fmu",
     "stablehlo": "codegen.stablehlo",
     "derive": "symbolic",
+    "Plant": "learning.plant",
+    "environment": "learning.environment",
     "Robot": "robots",
     "robot": "robots",
     "keep_programs": "compile",
@@ -240,6 +242,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.hierarchy import Module as Module
     from zwang.hierarchy import enforce as enforce
     from zwang.hierarchy import impose as impose
+    from zwang.learning.environment import environment as environment
+    from zwang.learning.plant import Plant as Plant
     from zwang.mechanism import AssemblyError as AssemblyError
     from zwang.mechanism import Mechanism as Mechanism
     from zwang.output.citations import cite as cite

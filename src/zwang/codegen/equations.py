@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import instance
 from zwang.codegen.expression import Graph, Node
 from zwang.codegen.interpreter import expressions
@@ -134,8 +135,6 @@ def equations(model: Model) -> Equations:
     trace = _Trace(model, graph, tree, [np.shape(x) for x in leaves])
     q, v, w, time = inputs["q"], inputs["v"], inputs["w"], np.asarray(t, object)
     system, constraints = model.system, model.constraints
-    # what does not depend on v is traced apart, so that no expression of it can contain a velocity
-    # by accident
     M, N, moved, phi = trace(
         lambda p, q, w, t: (
             _dense(jnp.asarray(system.mass_matrix(q, t, p)), nv),
@@ -161,10 +160,10 @@ def equations(model: Model) -> Equations:
         v,
         time,
     )
-    # friction takes the ideal force as an input: the code computes it first, then this
     ideal, nonideal = _nonideal(trace, p, q, v, time)
     potential = None
-    if (energy := system.potential) is not None:
+    if system.potential is not None:
+        energy = system.potential
         value = lambda p, q, t: jnp.asarray(energy(q, t, p))
         potential = trace(value, p, q, time).item()
     return Equations(
@@ -243,7 +242,6 @@ def unique(names: Sequence[str]) -> list[str]:
     out: list[str] = []
     for name in names:
         number, wanted = 1, name
-        # `a_1` may be both the first entry of a and a parameter of that name
         while wanted in out:
             number += 1
             wanted = f"{name}_{number}"
@@ -302,7 +300,6 @@ def _servo(trace: _Trace, p, q, v, t) -> ServoEquations | None:
         return None
     if not isinstance(servo, Servo):
         raise ModelError(f"{model.name}: formulas and code need a zw.Servo as control law.")
-    # the active set is a decision taken while running, not a formula
     if servo.limits is not None:
         raise ModelError(
             f"{model.name}: limits of actuators have no formula; leave limits= out, and limit u "
@@ -320,9 +317,7 @@ def _servo(trace: _Trace, p, q, v, t) -> ServoEquations | None:
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."
         )
-    # a dense A, entry by entry: expressions have no use for a sparse layout
-    dynamics = model.passive.dynamics(pseudoinverse=None)
-    dynamics = dataclasses.replace(dynamics, structure=None) if dynamics.structure else dynamics
+    dynamics = model.passive.dynamics(pseudoinverse=Proximal())  # dense, as its rows are traced
 
     def rows(p, q, v, t):
         controller = Controller(dataclasses.replace(dynamics, p=p), servo)

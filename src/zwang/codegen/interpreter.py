@@ -115,6 +115,7 @@ class Interpreter:
         for key in BODIES:
             if hasattr(params.get(key), "eqns") or hasattr(params.get(key), "jaxpr"):
                 return self.body(params[key], given)
+        # what acts on numbers alone may be anything that JAX can carry out
         if not any(map(is_symbolic, given)):
             out = equation.primitive.bind(*given, **params)
             return list(map(np.asarray, out if equation.primitive.multiple_results else [out]))

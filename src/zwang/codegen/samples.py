@@ -117,6 +117,7 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
         q = np.asarray(jax.jit(jax.vmap(moved))(w, t, _parameters(model, p)))
         return q, v, t, p
 
+    # off the constraints first, where independent rows leave nothing to chance
     q, v, t, p = drawn(count)
     free = Samples(model, (q0, v0), q, v, t, p, False)
     if not found.m:

@@ -54,8 +54,8 @@ def stablehlo(
 
     Args:
         model: the model; p is its tree of parameters.
-        batch: number of states that are evaluated together, the first axis of q, v and t; by
-            default one state without that axis.
+        batch: number of states that are evaluated together, the first axis of q, v and t; one
+            state without that axis by default.
         platforms: of "cpu", "cuda", "rocm" and "tpu".
 
     Raises:
@@ -76,8 +76,8 @@ def stablehlo(
     of = acceleration if batch is None else jax.vmap(acceleration, in_axes=(0, 0, 0, None))
     lead = () if batch is None else (batch,)
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
-    # parameters stay inputs, so that another set of numbers needs no new export
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
+    # parameters stay arguments, so that other values need no other module
     made = export.export(jax.jit(of), platforms=chosen)(
         shape(model.system.nq), shape(model.system.nv), shape(), p
     )

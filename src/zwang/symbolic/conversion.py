@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -72,7 +72,6 @@ def symbols(found: Equations) -> Symbols:
 
     def make(name: str, written: str, **assumptions) -> sp.Symbol:
         plain = identifier(name)
-        # a trailing underscore keeps the name readable, and no language gives it a meaning
         while plain in taken:
             plain += "_"
         taken.add(plain)
@@ -118,17 +117,16 @@ def namesakes(symbols: Iterable[sp.Symbol]) -> list[sp.Symbol]:
     return [sp.Symbol(s.name, real=True) for s in symbols]
 
 
-def number(x) -> sp.Expr:
+def number(x) -> Any:
     """A number, as a fraction where it was written with few digits: 0.1 is 1/10."""
     if isinstance(x, (bool, np.bool_)):
-        return cast(sp.Expr, sp.true if x else sp.false)  # SymPy keeps truth values apart
+        return sp.true if x else sp.false
     x = float(x)
     if not math.isfinite(x):
         return sp.nan if math.isnan(x) else sp.oo if x > 0 else -sp.oo
     written = repr(x)
     if x == int(x) and abs(x) < 1e15:
         return sp.Integer(int(x))
-    # 0.1 is meant as 1/10, 0.333333333333 as the number that was computed
     digits = written.lower().split("e")[0].replace("-", "").replace(".", "").strip("0")
     return sp.Rational(written) if len(digits) <= 8 and 1e-6 < abs(x) < 1e6 else sp.Float(x, 17)
 
@@ -180,9 +178,9 @@ WORDS = {
 }
 """Each operation in SymPy's words."""
 
-LARGEST_UNABBREVIATED = 2000
+WRITTEN_OUT = 2000
 """Operations of all expressions, written out in full, up to which nothing is abbreviated."""
-SMALL_PART = 8
+SHORT = 8
 """Operations of a part that is written out wherever it is used."""
 
 
@@ -201,12 +199,12 @@ class Converter:
             "c", start=1, exclude=namesakes(inputs.values()), real=True
         )
         nodes = in_order(outputs)
+        # the graph shares what a written formula repeats, so that its size says little
         written: dict[Node, int] = {}
         for node in nodes:
             written[node] = 1 + sum(written.get(x, 0) for x in node.args if isinstance(x, Node))
-        # the size if nothing were shared, which is what SymPy would have to simplify
         total = sum(written.get(x, 0) for x in outputs if isinstance(x, Node))
-        short = total <= LARGEST_UNABBREVIATED
+        short = total <= WRITTEN_OUT
         count: dict[Node, int] = {}
         for node in nodes:
             for x in node.args:
@@ -216,13 +214,8 @@ class Converter:
         for node in nodes:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
-            # conditions stay inside Piecewise, where SymPy understands them
-            if (
-                not short
-                and not node.boolean
-                and size[node] > SMALL_PART
-                and count.get(node, 0) > 1
-            ):
+            if not short and not node.boolean and size[node] > SHORT and count.get(node, 0) > 1:
+                # a condition has no symbol: SymPy's are numbers, which Piecewise refuses
                 symbol = next(self._free)
                 self.definitions.append((symbol, expr))
                 expr, size[node] = symbol, 0

@@ -23,9 +23,9 @@ from zwang.symbolic.integrals import first_integrals
 
 CLOSED = 80
 """Operations of a result, written out in full, up to which it is simplified as one expression."""
-FEW_SYMBOLS = 6
+FEW = 6
 """Symbols of an expression up to which long ones are cancelled, too."""
-LARGEST_MODEL = 40
+MOST_VELOCITIES = 40
 """Velocities or rows up to which a model is derived by symbols."""
 DEPENDENT = 1e-6
 """Rows whose rest is below this part of their length count as dependent."""
@@ -150,18 +150,17 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     count(states, "derive: states", least=1)
     found = symbolic_equations(model)
     _refuse_large(found)
-    # before anything is derived: the same states decide which rows are independent and check the
-    # result
     given = samples(found.source, q0, v0, states)
     return printed_and_checked(closed_form(found, given), given)
 
 
 def _refuse_large(found: SymbolicEquations) -> None:
     size = max(found.A.rows, found.M.rows)
-    if size > LARGEST_MODEL:
+    if size > MOST_VELOCITIES:
         raise ModelError(
-            f"{found.model.name} has {size} velocities or rows, expected at most {LARGEST_MODEL} "
-            "where formulas are printed; zw.c_code writes code for models of any size."
+            f"{found.model.name} has {size} velocities or rows, expected at most "
+            f"{MOST_VELOCITIES} where formulas are "
+            "printed; zw.c_code writes code for models of any size."
         )
 
 
@@ -177,15 +176,15 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
     latex |= {s: rf"c_{{{i + 1}}}" for i, (s, _) in enumerate(found.definitions)}
     names = Definitions(found.definitions, latex)
     mass = Mass(found.M, "M", names)
-    # dependent rows would divide by zero below; they follow from the others
     A, b = found.A.extract(rows, range(found.A.cols)), [found.b[i] for i in rows]
+    # letters say in print which family a definition belongs to
     hold = Rows(A, mass, "zydr", names)
     free = mass.solve(list(found.F), "a")
     acceleration, shares = hold.correct(free, b, "w")
+    # a servo chooses u from what happens without it, and the motion follows from both
     control = None
     if found.servo is not None:
         control, push = _control(found, mass, hold, acceleration, names)
-        # once u is known it is one more force, and the passive rows react to it
         free = mass.solve([f + g for f, g in zip(found.F, push, strict=True)], "af")
         acceleration, shares = hold.correct(free, b, "v")
     force, multipliers = hold.force(shares), hold.multipliers(shares)
@@ -222,8 +221,8 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
     kept: list[int] = []
     for i in range(m):
+        # a median, as single states may lie next to a loss of rank
         tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
-        # the median over states: a rank lost at single configurations must not drop a row
         if np.median(tried[:, -1]) > DEPENDENT and len(kept) < model.system.nv:
             kept.append(i)
     return kept
@@ -246,7 +245,6 @@ def _control(found: SymbolicEquations, mass: Mass, hold: Rows, passive, names: D
         blind = Rows(K, weight, ("kz", "ky", "kd", "kr"), names)
         for i in range(k):
             row = list(G.row(i))
-            # the paper’s own choice sees the control as if hinges did not react
             through = [x - y for x, y in zip(row, blind.tangent(row, "kt", i), strict=True)]
             G[i, :] = sp.Matrix([names.vector("Gk", through, i)])
     r = [servo.b[i] - _row(servo.A, i, passive) for i in range(k)]
@@ -321,7 +319,6 @@ def _one_expression(result: Derivation, value: sp.Matrix) -> sp.Matrix | None:
     )
     for symbol, expression in result.definitions:
         size[symbol] = measure(expression)
-    # writing definitions out can grow exponentially; the size is estimated first
     if any(measure(e) > 8 * CLOSED for e in value):
         return None
     written = result.expanded(value)
@@ -333,9 +330,8 @@ def tidy(expression: sp.Expr) -> sp.Expr:
     """The shortest of a few equal forms of an expression."""
     if expression.has(sp.Piecewise):
         return expression
-    # no single simplification of SymPy is always the shortest
     forms = [expression, sp.factor_terms(expression)]
-    few = len(expression.free_symbols) <= FEW_SYMBOLS
+    few = len(expression.free_symbols) <= FEW
     if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols
         together = sp.cancel(sp.together(expression))
         forms += [together, sp.factor_terms(together)]

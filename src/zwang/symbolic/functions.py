@@ -21,8 +21,8 @@ class Names:
 
     Args:
         q: coordinates, symbols or dynamic symbols.
-        v: velocities; of coordinates that are dynamic symbols their derivatives, and symbols
-            `x_dot` otherwise, by default.
+        v: velocities; by default the derivatives of dynamic symbols, and `x_dot` of a symbol
+            `x`.
         params: value of each parameter, by symbol or by name.
 
     Attributes:

@@ -11,9 +11,9 @@ import sympy as sp
 
 from zwang.symbolic.equations import SymbolicEquations
 
-LARGEST_RATE = 600
+LONGEST_RATE = 600
 """Operations of a rate up to which it is asked whether it vanishes."""
-TRIALS, ZERO_TRIAL = 3, 1e-9
+TRIALS, VANISHING = 3, 1e-9
 """Random numbers that are put in before a proof is tried, and what counts as zero there."""
 
 
@@ -34,14 +34,12 @@ def first_integrals(found: SymbolicEquations) -> dict[str, sp.Expr]:
     momentum = found.M * v
     kept = {}
     for k, name in enumerate(names):
-        # a constraint force along the coordinate would change its momentum
         if any(found.A[i, k] != 0 for i in range(found.A.rows)):
             continue
         if _vanishes(found.F[k] + _rate(found, momentum[k])):
             kept[f"momentum of {name}"] = momentum[k]
     if found.potential is not None and _ideal_and_scleronomic(found):
         energy = found.kinetic + found.potential
-        # the work of constraint forces is left out, as it is zero by the condition above
         power = (v.T * found.F)[0] + _rate(found, energy)
         if _vanishes(power):
             kept["energy"] = energy
@@ -66,12 +64,12 @@ def _ideal_and_scleronomic(found: SymbolicEquations) -> bool:
 
 
 def _vanishes(expression: sp.Expr) -> bool:
-    if sp.count_ops(expression) > LARGEST_RATE:
+    if sp.count_ops(expression) > LONGEST_RATE:
         return False
     free = sorted(expression.free_symbols, key=str)
     rng = np.random.default_rng(0)
     function = sp.lambdify(free, expression, modules="math")
     for _ in range(TRIALS):  # a proof is slow, and most expressions do not vanish at all
-        if not abs(function(*rng.uniform(0.5, 1.5, len(free)))) < ZERO_TRIAL:
+        if not abs(function(*rng.uniform(0.5, 1.5, len(free)))) < VANISHING:
             return False
     return sp.simplify(sp.expand(expression)) == 0

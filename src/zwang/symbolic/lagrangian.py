@@ -52,6 +52,7 @@ def from_lagrangian(
         >>> zw.symbolic.from_lagrangian(L, [x, y], params={m: 1.0, g: 9.81, l: 1.0},
         ...                             holonomic={"rod": x**2 + y**2 - l**2})
     """
+    # plain symbols first: derivatives by dynamic symbols and their rates are no partial ones
     names = Names(q, None, params)
     L, v, plain = names.replaced(lagrangian), sp.Matrix(names.v), sp.Matrix(names.q)
     momentum = sp.Matrix([L]).jacobian(v).T

@@ -7,7 +7,7 @@ import sympy as sp
 from zwang.arguments import shown
 from zwang.errors import ModelError
 
-LARGEST_CLOSED_FORM = 6
+MOST_ROWS = 6
 """Rows and columns up to which a closed form is written."""
 
 
@@ -23,7 +23,7 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
 
     Args:
         A: matrix, shape (m, n).
-        M: mass matrix, shape (n, n); the unit matrix by default, which gives A⁺.
+        M: mass matrix, shape (n, n); the unit matrix by default, for the Moore-Penrose inverse.
 
     Returns:
         A⊕, shape (n, m), simplified.
@@ -35,11 +35,10 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
         Generalized Inverses, theorem 5.
     """
     A = sp.Matrix(A)
-    if max(A.shape) > LARGEST_CLOSED_FORM:
+    if max(A.shape) > MOST_ROWS:
         raise ModelError(
-            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most "
-            f"{LARGEST_CLOSED_FORM} rows and columns; "
-            "a number for each symbol and zw.motion take any size."
+            f"weighted_pseudoinverse: A has shape {A.shape}, expected at most {MOST_ROWS} rows and "
+            "columns; a number for each symbol and zw.motion take any size."
         )
     M = sp.eye(A.cols) if M is None else sp.Matrix(M)
     if M.shape != (A.cols, A.cols):
@@ -49,7 +48,6 @@ def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
     reduced, pivots = A.rref(simplify=True)
     if not pivots:
         return sp.zeros(A.cols, A.rows)
-    # A = G R of full rank, so that each factor has a pseudoinverse in closed form
     rows, G = reduced[: len(pivots), :], A.extract(range(A.rows), list(pivots))
     if len(pivots) == A.rows:
         rows, G = A, sp.eye(A.rows)

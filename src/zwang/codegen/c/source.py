@@ -86,7 +86,7 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
         model: the model.
         q0, v0: start that the code states and that its test driver varies, shapes (nq,) and
             (nv,); ones and zeros by default.
-        name: prefix of every function; by default the model's name.
+        name: prefix of every function; the model's name by default.
 
     Returns:
         A `CCode`: `.header`, `.source`, `.driver`, `.write(folder)`.
@@ -102,7 +102,6 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
     found = equations(model)
     prefix = identifier(label(model.name if name is None else name, "c_code: name"))
     prefix = prefix if prefix[0].isalpha() else f"m_{prefix}"
-    # the driver compares with the numeric model at these states, without zwang
     states = samples(found, q0, v0, DRIVER_STATES)
     start = states.start
     return CCode(
@@ -150,7 +149,6 @@ def _linear_in_v(found: Equations) -> bool:
 
     used = {x for node in in_order(found.A.flat) for x in node.args if isinstance(x, Node)}
     used |= {x for x in found.A.flat if isinstance(x, Node)}
-    # then b needs no second evaluation of A along the motion
     return not any(x in used for x in found.v)
 
 
@@ -279,7 +277,6 @@ def _evaluations(found: Equations) -> list[str]:
 def _function(found: Equations, name: str, arguments: str, outputs: Sequence) -> str:
     written = Statements(input_names(found))
     targets = [each for array, values, _ in outputs for each in entries(array, values)]
-    # a model need not use all arguments, and `-Wall -Wextra -Werror` is how users compile
     unused = " ".join(f"(void){x.split('*')[-1].split(' ')[-1]};" for x in arguments.split(", "))
     zeros = [
         f"zero({a}, {int(np.prod(values.shape))});"
@@ -287,7 +284,6 @@ def _function(found: Equations, name: str, arguments: str, outputs: Sequence) ->
         else f"zero(&{a}[0][0], {_count(a, values)});"
         for a, values, _ in outputs
     ]
-    # entries that are zero by structure are never assigned, so that arrays begin as zeros
     lines = [unused, " ".join(f"(void){a};" for a, *_ in outputs), *zeros]
     lines += written.assignments(targets)
     declared = ", ".join([arguments, *(d for *_, d in outputs)])

@@ -34,7 +34,7 @@ INFIX = {
     "and": "&&",
     "or": "||",
 }
-LONGEST_INLINE = 90
+LONGEST_OPERAND = 90
 """Characters up to which a value that is used once stays inside the line that uses it."""
 
 
@@ -55,8 +55,8 @@ class Statements:
         count, text, lines = uses(nodes, outputs), {}, []
         for node in nodes:
             written = self._written(node, text)
-            # a name for what is used twice: a compiler may not reuse a call of `pow` by itself
-            if count[node] > 1 or len(written) > LONGEST_INLINE:
+            # a compiler keeps a name in a register; a reader is spared long lines
+            if count[node] > 1 or len(written) > LONGEST_OPERAND:
                 name = f"x{len(lines)}"
                 lines.append(f"const {'int' if node.boolean else 'double'} {name} = {written};")
                 written = name
@@ -93,7 +93,6 @@ def constant(x) -> str:
         return "NAN"
     if math.isinf(x):
         return "INFINITY" if x > 0 else "(-INFINITY)"
-    # the shortest decimal that reads back to the same bits
     written = repr(x)
     return f"({written})" if x < 0 or written.startswith("-") else written
 

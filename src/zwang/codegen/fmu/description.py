@@ -47,7 +47,6 @@ def variables(code: CCode, step: float) -> list[Variable]:
     ]
     for name, value in states:
         add(name, "output", "continuous", initial="exact", start=float(value))
-    # derivatives in the order of the states, which is how simulators match them
     for i, (name, _) in enumerate(states):
         add(f"der({name})", "local", "continuous", initial="calculated", derivative=i + 1)
     for name in system.velocities:
@@ -94,7 +93,6 @@ def fmi2(code: CCode, token: str, listed: list[Variable], sources: list[str]) ->
         "canGetAndSetFMUstate": "true",
         "canSerializeFMUstate": "true",
     }
-    # both interfaces stand on the same binary
     for kind, more in (
         ("ModelExchange", {}),
         ("CoSimulation", {"canHandleVariableCommunicationStepSize": "true"}),

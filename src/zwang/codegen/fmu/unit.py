@@ -87,7 +87,7 @@ def fmu(
         q0, v0: start, shapes (nq,) and (nv,).
         version: of the interface, 2 for FMI 2.0 or 3 for FMI 3.0.
         step: longest step inside a communication step [s]; a parameter of the unit.
-        name: identifier; by default the model's name.
+        name: identifier; the model's name by default.
 
     Raises:
         ModelError: without a C compiler, or for a model that `zw.c_code` refuses.
@@ -101,10 +101,10 @@ def fmu(
         raise ModelError(f"fmu: version is {version!r:.40}, expected 2 or 3.")
     step = number(step, "fmu: step", unit="s", above=0.0)
     code = c_code(model, q0, v0, name=name)
-    # a digest of the code, so that description and binary of different models never pair up
     token = "{" + hashlib.sha256((code.source + code.header).encode()).hexdigest()[:32] + "}"
     adapter = _adapter(code, version, step, token)
     sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source, "fmi.c": adapter}
+    # the description and the adapter count the same variables in the same order
     listed = variables(code, step)
     compiled = [x for x in sources if x.endswith(".c")]
     description = fmi2(code, token, listed, compiled) if version == 2 else fmi3(code, token, listed)

@@ -17,7 +17,7 @@ from zwang.files import write_text
 from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 
-STATES = 8
+DRIVER_STATES = 8
 """States whose values the test driver knows."""
 MOST_FACTORS = 4
 """Powers up to this one are printed as products."""
@@ -91,7 +91,7 @@ def _function(printer: _Printer, name: str, routine: Routine) -> str:
 
 def driver(name: str, routines: list[Routine], given: Samples, expected: dict) -> dict[str, str]:
     """A program that compares the functions with the numeric model, by its file name."""
-    few = slice(0, STATES)
+    few = slice(0, DRIVER_STATES)
     table = lambda kind, rows: (
         f"static const double {kind}[{len(rows)}][{max(1, rows.shape[1])}] = {{\n"
         + ",\n".join("    {" + (", ".join(map(constant, r)) or "0") + "}" for r in rows)

@@ -12,7 +12,7 @@ from zwang.symbolic.derivation import Derivation
 
 WIDEST = 6
 """Rows and columns up to which a matrix is typeset as one."""
-LONGEST_SHOWN = 400
+MOST_OPERATIONS = 400
 """Operations of a matrix, its entries together, up to which it is typeset as one."""
 RESULTS = {
     "acceleration": r"\dot v = a + A^{\oplus}(b - A a)",
@@ -85,7 +85,7 @@ def _names(found: Derivation) -> str:
 
 def _equation(found: Derivation, name: str, value: sp.Matrix) -> str:
     """`name = matrix`, or entry by entry where the matrix is too large for a page."""
-    if max(value.shape) <= WIDEST and sum(map(sp.count_ops, value)) <= LONGEST_SHOWN:
+    if max(value.shape) <= WIDEST and sum(map(sp.count_ops, value)) <= MOST_OPERATIONS:
         return rf"\[ {name} = {_latex(found, value)} \]"
     lines = [
         rf"&[{i + 1}{'' if value.cols == 1 else f', {j + 1}'}]\colon\quad "

@@ -111,6 +111,7 @@ def run_elsewhere(command, source, file, script, text, routines, given) -> dict[
         write_text(place / file, source)
         write_text(place / script, text + "\n")
         states = np.hstack([given.q, given.v, given.t[:, None], given.p])
+        # repr keeps every bit, which a format with fixed digits does not
         lines = (" ".join(repr(float(x)) for x in row) for row in states)
         write_text(place / "states.txt", "\n".join(lines) + "\n")
         done = finished(command, place)

@@ -42,6 +42,7 @@ def routines(found: Derivation) -> list[Routine]:
 def _routine(found: Derivation, name: str, result: list[sp.Expr]) -> Routine:
     needed = needed_definitions(found.definitions, result)
     numbered = sp.numbered_symbols("s", exclude=namesakes(found.latex_names), real=True)
+    # definitions and results together, so that both use the same common parts
     shared, short = sp.cse([e for _, e in needed] + result, symbols=numbered, order="none")
     symbols = [s for s, _ in needed]
     lines = _sorted(

@@ -1,0 +1,195 @@
+"""Tasks as environments of gymnasium, for libraries of reinforcement learning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.arguments import count
+from zwang.arrays import vector
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.learning.plant import Plant
+from zwang.learning.task import Task, task
+
+try:
+    import gymnasium
+except ImportError:
+    raise ModelError(
+        "environments need gymnasium, which is not installed: pip install 'zwang[learning]'."
+    ) from None
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+
+def environment(
+    plant: Plant,
+    reward: Callable,
+    *,
+    limits=None,
+    observe: Callable | None = None,
+    terminated: Callable | None = None,
+    spread_q=0.05,
+    spread_v=0.05,
+    horizon: int = 500,
+    members: int | None = None,
+) -> Environment | Environments:
+    """A model as an environment of gymnasium.
+
+    Args:
+        plant: a `zw.Plant`: the model, its inputs and the time between two of them.
+        reward: (q, v, u, t, p) → a number, at the end of each step; JAX's functions.
+        limits: of the inputs: a number for ±, or (low, high), each a number or shape (nu,); those
+            of the servo whose actuators are the inputs by default. Actions beyond them are
+            clipped.
+        observe: (q, v, t, p) → observation; q and v together by default.
+        terminated: (q, v, t, p) → whether the episode ends; never by default.
+        spread_q, spread_v: standard deviation of starts about the plant's own, a number or shape
+            (nv,); they are moved onto the constraints.
+        horizon: steps after which an episode is truncated.
+        members: number of environments that are stepped together, as a `gymnasium.vector.VectorEnv`
+            that starts an ended one anew with its next step; one `gymnasium.Env` by default.
+
+    Returns:
+        An `Environment`, or `Environments` with a leading axis of members.
+
+    Raises:
+        ModelError: for a wrong argument, or without gymnasium (extra `learning`).
+
+    Reference: Towers et al. (2024), Gymnasium: a standard interface for reinforcement learning.
+
+    Example:
+        >>> plant = zw.Plant(cart_pole, ["cart.x"], q0=upright)
+        >>> env = zw.environment(plant, lambda q, v, u, t, p: q[3] - 0.01 * u @ u, limits=20.0)
+        >>> observation, info = env.reset(seed=0)
+    """
+    chosen = task(
+        plant,
+        reward,
+        limits=limits,
+        observe=observe,
+        terminated=terminated,
+        spread_q=spread_q,
+        spread_v=spread_v,
+        horizon=horizon,
+    )
+    if members is None:
+        return Environment(chosen)
+    return Environments(chosen, count(members, "environment: members", least=1))
+
+
+def _spaces(chosen: Task):
+    size = chosen.observation_size
+    seen = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+    return seen, gymnasium.spaces.Box(chosen.low, chosen.high, dtype=np.float64)
+
+
+class Environment(gymnasium.Env):
+    """A `Task` as one environment; see `zw.environment`.
+
+    Attributes:
+        task: what is learned; state: where the episode is, a `State`.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, chosen: Task):
+        self.task, self.state, self._steps = chosen, chosen.plant.start, 0
+        self.observation_space, self.action_space = _spaces(chosen)
+        self._advance = jax.jit(chosen.advanced)
+        self._start, self._see = jax.jit(chosen.started), jax.jit(chosen.seen)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        """Start an episode, at `options["q"]` and `options["v"]` where they are given.
+
+        Returns:
+            The observation and an empty dictionary.
+        """
+        super().reset(seed=seed)
+        plant = self.task.plant
+        system, given = plant.model.system, options or {}
+        if "q" in given or "v" in given:
+            q = vector(given.get("q", plant.start.q), system.nq, "reset: q", system.coordinates)
+            v = vector(given.get("v", plant.start.v), system.nv, "reset: v", system.velocities)
+            self.state = plant.place(State(q, v, plant.start.t))
+        else:
+            self.state = self._start(self.np_random.standard_normal((2, system.nv)))
+        self._steps = 0
+        return np.asarray(self._see(self.state)), {}
+
+    def step(self, action):
+        """Apply an input for one step.
+
+        Returns:
+            observation, reward, terminated, truncated, info; `info["failed"]` says that the model
+            returned no finite state, which ends the episode where it was.
+        """
+        u = vector(action, self.task.plant.nu, "step: action", self.task.plant.input_names)
+        self.state, reward, over, finite = self._advance(self.state, u)
+        self._steps += 1
+        info = {} if finite else {"failed": True}
+        cut = self._steps >= self.task.horizon
+        return np.asarray(self._see(self.state)), float(reward), bool(over), cut, info
+
+
+class Environments(VectorEnv):
+    """A `Task` as many environments that are stepped in one compiled call; see `zw.environment`.
+
+    Attributes:
+        task: what is learned; state: where the episodes are, a `State` with a leading axis.
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, chosen: Task, members: int):
+        self.task, self.num_envs = chosen, members
+        self.single_observation_space, self.single_action_space = _spaces(chosen)
+        self.observation_space = batch_space(self.single_observation_space, members)
+        self.action_space = batch_space(self.single_action_space, members)
+        self._over, self._steps = np.zeros(members, bool), np.zeros(members, int)
+        self._advance = jax.jit(self._advanced)
+        self._start, self._see = jax.jit(jax.vmap(chosen.started)), jax.jit(jax.vmap(chosen.seen))
+        self.state: Any = None
+
+    def _noise(self):
+        return self.np_random.standard_normal((self.num_envs, 2, self.task.plant.model.system.nv))
+
+    def reset(self, *, seed=None, options=None):
+        """Start all episodes; `seed` is one number."""
+        if isinstance(seed, (list, tuple)):
+            raise ModelError("reset: seed is a list, expected one number for all environments.")
+        super().reset(seed=seed, options=options)
+        self.state = self._start(self._noise())
+        self._over[:], self._steps[:] = False, 0
+        return np.asarray(self._see(self.state)), {}
+
+    def _advanced(self, state: State, u, noise, over):
+        """One step of each, or a start where the episode was over."""
+        # starts are computed for all: a choice that depends on data compiles to both anyway
+        fresh = jax.vmap(self.task.started)(noise)
+        after, reward, ended, finite = jax.vmap(self.task.advanced)(state, u)
+        pick = lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+        after = jax.tree_util.tree_map(pick, fresh, after)
+        return after, jnp.where(over, 0.0, reward), ended & ~over, finite | over
+
+    def step(self, actions):
+        """Apply an input to each, shape (members, nu); where an episode had ended, start anew."""
+        u = np.asarray(actions, float)
+        if u.shape != (self.num_envs, self.task.plant.nu):
+            raise ModelError(
+                f"step: actions have shape {u.shape}, expected "
+                f"({self.num_envs}, {self.task.plant.nu})."
+            )
+        if self.state is None:
+            raise ModelError("step: call reset() first.")
+        over = self._over
+        self.state, reward, ended, finite = self._advance(self.state, u, self._noise(), over)
+        self._steps = np.where(over, 0, self._steps + 1)
+        cut = self._steps >= self.task.horizon
+        self._over = np.asarray(ended) | cut
+        info = {} if np.all(finite) else {"failed": ~np.asarray(finite)}
+        return np.asarray(self._see(self.state)), np.asarray(reward), np.asarray(ended), cut, info

@@ -1,0 +1,213 @@
+"""A model as a discrete-time system: one state and one input in, the next state out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.arguments import count, instance, number, strategy
+from zwang.dynamics.drift import Projection
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.simulation.differentiable import corrected
+from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
+from zwang.stepping import AbstractIntegrator, Tsit5
+
+
+class HeldForce(eqx.Module):
+    """`B u` with an input that is held, on top of what a servo applies.
+
+    Attributes:
+        actuation: B, shape (nv, nu), or (q, t, p) → B.
+        u: the input, shape (nu,).
+        servo: the model's own control law, or None.
+    """
+
+    actuation: Any
+    u: Float[Array, " nu"]
+    servo: Any
+
+    def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
+        """What the equation of motion adds to F."""
+        s = eq.state
+        B = self.actuation(s.q, s.t, passive.p) if callable(self.actuation) else self.actuation
+        force = jnp.asarray(B) @ self.u
+        return force if self.servo is None else force + self.servo.force(passive, eq)
+
+
+class Plant:
+    """A model with inputs, stepped at fixed length: `x_{k+1} = f(x_k, u_k)`, u held over the step.
+
+        M v̇ = F + Q_c + B u,    constraints hold after every step
+
+    `plant.step` is a pure function: it passes through `jax.jit`, `jax.vmap`, `jax.grad`,
+    `jax.jacfwd` and `jax.lax.scan`, and has no control flow that depends on data.
+
+    Args:
+        model: the model. A servo whose actuators are the inputs is left out; with other inputs it
+            stays, and does not know of them.
+        inputs: what u is: names of parameters and velocities, a matrix B of shape (nv, nu), or a
+            `zw.Servo`, whose actuators they are, as in `zw.linearize`. The actuators of the model's
+            own servo by default.
+        q0, v0: nominal start, shapes (nq,) and (nv,), moved onto the constraints; zeros by
+            default.
+        step: time between two inputs [s].
+        substeps: steps of the integrator in it.
+        params: parameters that differ from the model's.
+        integrator: an explicit one; `zw.Tsit5()` by default.
+
+    Attributes:
+        input_names: name of each input.
+        nominal: value of each input at which nothing is changed, shape (nu,).
+        start: the nominal start, a `State` with `.q`, `.v`, `.t`.
+        source: the model as it was given; `model` has no servo whose actuators are the inputs.
+
+    Raises:
+        ModelError: without inputs, for a start that cannot be placed, or an integrator that is
+            implicit.
+
+    Example:
+        >>> plant = zw.Plant(model, inputs=["cart.x"], q0=q0, step=0.02)
+        >>> state = jax.jit(plant.step)(plant.start, jnp.array([1.0]))
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        inputs: Any = None,
+        q0=None,
+        v0=None,
+        *,
+        step: float = 0.02,
+        substeps: int = 1,
+        params: PyTree = None,
+        integrator: AbstractIntegrator | None = None,
+    ):
+        instance(model, Model, "Plant: model", "a zw.Model")
+        strategy(integrator, AbstractIntegrator, "Plant: integrator", "zw.Tsit5() ...")
+        method = Tsit5() if integrator is None else integrator
+        if method.implicit or not method.estimates:
+            raise ModelError(
+                f"Plant: zw.{type(method).__name__} is not an explicit Runge-Kutta method; "
+                "take zw.Tsit5(), zw.Bosh3() or zw.Dopri8()."
+            )
+        chosen = _inputs(model, params, inputs)
+        servo = chosen.model.servo
+        if servo is not None:
+            servo.refuse_continuous()
+        self.model, self.source = chosen.model, model
+        self.input_names, self.nominal = chosen.names, np.asarray(chosen.nominal)
+        self.length = number(step, "Plant: step", above=0.0, unit="s")
+        self.substeps = count(substeps, "Plant: substeps", least=1)
+        self._inputs, self._method, self._params = chosen, method, params
+        self._settle(q0, v0)
+
+    def _settle(self, q0, v0) -> None:
+        """Place the nominal start, and measure there what small means."""
+        system = self.model.system
+        q0 = np.zeros(system.nq) if q0 is None else q0
+        v0 = np.zeros(system.nv) if v0 is None else v0
+        given = self.model.state(q0, v0)
+        dynamics = with_mass(self.model, self.model.dynamics(self._params), given)
+        found = begin(dynamics, given, self.length)
+        refuse_non_finite(self.model, found)
+        if not found.placement.converged:
+            raise ModelError(
+                f"{self.model.name}: no state on the constraints is found near the start of the "
+                "plant; give q0= and v0= closer to one."
+            )
+        self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
+        self._dynamics = dataclasses.replace(dynamics, scales=found.scales)
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.input_names)
+
+    def step(self, state: State, u, params: PyTree = None) -> State:
+        """The state after one step, on the constraints.
+
+        Args:
+            state: q, v and t, on the constraints.
+            u: inputs, shape (nu,).
+            params: parameters that differ from the plant's, for randomized models.
+        """
+        flow = self._flow(u, params)
+        h = self.length / self.substeps
+        weight = jnp.ones(len(state.q) + len(state.v))
+
+        def once(s: State, _):
+            y = jnp.concatenate([s.q, s.v])
+            found = flow.state(s.t + h, self._method.step(flow, s.t, y, jnp.asarray(h), weight).y)
+            # a loop, so that the model's functions are compiled once for all corrections
+            again = lambda s, _: (corrected(flow.dynamics, s), None)
+            return jax.lax.scan(again, found, None, length=FIXED_CORRECTIONS)[0], None
+
+        return jax.lax.scan(once, state, None, length=self.substeps)[0]
+
+    def place(self, state: State, params: PyTree = None) -> State:
+        """A state moved onto the constraints, least in the mass metric; a pure function."""
+        dynamics = self._flow(self.nominal, params).dynamics
+        nothing = jnp.zeros_like(state.q), jnp.zeros_like(state.v)
+        target = jnp.asarray(TARGET)
+        return Projection().project_step(dynamics, state, nothing, target).state
+
+    def parameters(self, u=None, params: PyTree = None) -> PyTree:
+        """p as the model's functions get it, with the inputs among it."""
+        return self.model.parameters(self._merged(self.nominal if u is None else u, params))
+
+    def _merged(self, u, params: PyTree) -> PyTree:
+        known, given = self._params, params
+        if isinstance(known, dict) and isinstance(given, dict):
+            given = {**known, **given}
+        given = known if given is None else given
+        merged = self.model.params if given is None else self.model.merged(given)
+        if not self._inputs.parameters:
+            return merged
+        # a parameter that is an input has the value of the input, whatever else was given
+        merged = dict(merged)
+        for value, (name, i) in zip(jnp.asarray(u), self._inputs.parameters, strict=False):
+            entry = jnp.asarray(merged[name], float)
+            merged[name] = entry.ravel().at[i].set(value).reshape(entry.shape)
+        return merged
+
+    def _flow(self, u, params: PyTree) -> ConstrainedVectorField:
+        u = jnp.asarray(u, float)
+        if u.shape != (self.nu,):
+            raise ModelError(
+                f"Plant: u has shape {u.shape}, expected ({self.nu},), a number for each of "
+                f"{', '.join(self.input_names)}; many at once go through jax.vmap(plant.step)."
+            )
+        chosen, dynamics = (
+            self._inputs,
+            dataclasses.replace(self._dynamics, p=self.parameters(u, params)),
+        )
+        if chosen.actuation is not None:
+            pushed = u[len(chosen.parameters) :]
+            law = HeldForce(chosen.actuation, pushed, self.model.servo)
+            dynamics = dataclasses.replace(dynamics, law=law)
+        return ConstrainedVectorField(dynamics, Projection(), jnp.asarray(TARGET))
+
+
+def _inputs(model: Model, params, given: Any) -> Inputs:
+    given = model.servo if given is None else given
+    if given is None:
+        raise ModelError(
+            f"{model.name} has no servo whose actuators could be the inputs of a plant; give "
+            "inputs=, names of parameters or velocities, or a matrix B."
+        )
+    found = chosen_inputs(model, params, given)
+    if not found.names:
+        raise ModelError("Plant: inputs is empty, expected at least one input.")
+    return found

@@ -1,0 +1,109 @@
+"""The discrete-time step: against runs, the linearization, and under JAX's transformations."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+
+LENGTH, GRAVITY = 0.5, 9.81
+UPRIGHT = [0.0, 0.0, 0.0, LENGTH]
+
+
+def cart_pole(servo=None):
+    """A cart of 1 kg on a rail and a bob of 0.2 kg on a rod."""
+    system = zw.System(
+        4,
+        lambda q, t, p: jnp.array([1.0, 1.0, 0.2, 0.2]),
+        lambda q, v, t, p: jnp.stack([p["push"], 0.0, 0.0, -0.2 * GRAVITY]),
+        coordinates=("cart.x", "cart.y", "bob.x", "bob.y"),
+    )
+    rail = zw.Holonomic(lambda q, t, p: q[1], name="rail")
+    rod = zw.Holonomic(
+        lambda q, t, p: (q[2] - q[0]) ** 2 + (q[3] - q[1]) ** 2 - LENGTH**2, name="rod"
+    )
+    return zw.Model(system, [rail, rod], {"push": 0.0}, servo=servo, name="cart-pole")
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT, step=0.02)
+
+
+def test_steps_with_a_held_force_follow_a_run(plant):
+    state, advance = plant.start, jax.jit(plant.step)
+    for u in (1.0, -2.0, 0.5):
+        state = advance(state, jnp.array([u]))
+        assert abs(float(state.q[1])) < 1e-15
+    q, v, t = plant.start.q, plant.start.v, 0.0
+    for u in (1.0, -2.0, 0.5):
+        run = zw.trajectory(cart_pole(), q, v, [t, t + 0.02], params={"push": u}, rtol=1e-11)
+        q, v, t = run.q[-1], run.v[-1], t + 0.02
+    np.testing.assert_allclose(state.q, q, atol=1e-11)
+    np.testing.assert_allclose(state.v, v, atol=1e-10)
+    assert float(state.t) == pytest.approx(0.06)
+
+
+def test_a_parameter_acts_like_the_force_that_it_is(plant):
+    named = zw.Plant(cart_pole(), ["push"], q0=UPRIGHT, step=0.02)
+    u = jnp.array([1.7])
+    np.testing.assert_allclose(
+        named.step(named.start, u).v, plant.step(plant.start, u).v, rtol=1e-13, atol=1e-14
+    )
+
+
+def test_its_derivative_is_the_sampled_linearization(plant):
+    """x_{k+1} = e^{AT} x_k + ∫ e^{As} B ds u_k, along the motions that the constraints let
+    through.
+    """
+    import scipy.linalg
+
+    linear = zw.linearize(cart_pole(), q=UPRIGHT, inputs=["cart.x"])
+    n = len(linear.A)
+    both = scipy.linalg.expm(0.02 * np.block([[linear.A, linear.B], [np.zeros((1, n + 1))]]))
+    state = lambda s: jnp.concatenate([s.q, s.v])
+    into = jax.jacfwd(lambda u: state(plant.step(plant.start, u)))(jnp.zeros(1))
+    np.testing.assert_allclose(linear.project @ into[:, 0], both[:n, n], rtol=1e-7, atol=1e-9)
+
+
+def test_many_states_and_parameters_side_by_side(plant):
+    starts = jax.tree_util.tree_map(lambda x: jnp.stack([x] * 3), plant.start)
+    u = jnp.array([[0.0], [1.0], [-1.0]])
+    found = jax.vmap(plant.step)(starts, u)
+    one = plant.step(plant.start, u[1])
+    np.testing.assert_allclose(found.q[1], one.q, rtol=1e-13, atol=1e-15)
+    mirrored = found.v[2] * jnp.array([-1.0, 1.0, -1.0, 1.0])
+    np.testing.assert_allclose(found.v[1], mirrored, rtol=1e-9, atol=1e-12)
+    pushed = jax.vmap(lambda push: plant.step(plant.start, jnp.zeros(1), {"push": push}))
+    np.testing.assert_allclose(pushed(u[:, 0]).v, found.v, rtol=1e-12, atol=1e-14)
+
+
+def test_the_actuators_of_a_servo_are_the_inputs():
+    path = zw.Holonomic(lambda q, t, p: q[0], name="path")
+    servo = zw.Servo([path], np.array([[1.0], [0], [0], [0]]), actuators=["motor"], gains=3.0)
+    plant = zw.Plant(cart_pole(servo), q0=UPRIGHT)
+    assert plant.input_names == ("motor",) and plant.model.servo is None
+    assert float(plant.step(plant.start, jnp.array([5.0])).v[0]) > 0.05
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: zw.Plant(cart_pole()), "no servo whose actuators"),
+        (lambda: zw.Plant(cart_pole(), ["pusch"], q0=UPRIGHT), "pusch"),
+        (lambda: zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT, step=0.0), "step"),
+        (
+            lambda: zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT, integrator=zw.Rattle()),
+            "not an explicit",
+        ),
+    ],
+)
+def test_what_makes_no_plant_is_refused(made, said):
+    with pytest.raises(zw.ModelError, match=said):
+        made()
+
+
+def test_an_input_of_another_shape_is_refused(plant):
+    with pytest.raises(zw.ModelError, match="expected \\(1,\\)"):
+        plant.step(plant.start, jnp.zeros(2))
