@@ -27,9 +27,9 @@ one kernel, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against
 against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
 """
 
-FEW = 8
-"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW` of all. Measured in
-batches of 32: 11 µs for 102 of 4050 products of 15 rows, 28 to 99 as a matrix product.
+FEW_PAIRS = 8
+"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW_PAIRS` of all.
+Measured in batches of 32: 11 µs for 102 of 4050 products of 15 rows, 28 to 99 as a matrix product.
 """
 
 LOOPED = 24
@@ -127,7 +127,7 @@ def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | Non
     """i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are not
     few.
     """
-    if FEW * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
+    if FEW_PAIRS * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
         return None
     columns = [np.flatnonzero(column).tolist() for column in pattern.T]
     found = [(i, j, k) for k, rows in enumerate(columns) for i in rows for j in rows]

@@ -17,7 +17,7 @@ FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
 SHORTEST = 1e-10
 """Length of a step below which the curve counts as lost."""
-SINGULAR_AHEAD, SHORT = 0.02, 1e-3
+SINGULAR_AHEAD, SHORT_STEP = 0.02, 1e-3
 """A smallest singular value below this part of the largest one that was met, and a step below this
 length, make the path look for a singular configuration ahead."""
 STRIDES = (0.01, 0.02, 0.05, 0.1)
@@ -120,7 +120,7 @@ def follow_branch(
     for _ in range(MOST_PATH_STEPS):
         segment, h = _next(path, frame, h)
         # looking ahead costs a search, so that it is done only where rank is being lost
-        near = frame.point.smallest < SINGULAR_AHEAD * widest or h < SHORT
+        near = frame.point.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
         if segment is None or (near and frame.point.smallest < 0.5 * tried):
             tried = frame.point.smallest
             # at a singular configuration no step can be certified: it is jumped over along the

@@ -43,6 +43,7 @@ ENTRY = Entry(
 def build(*, inertia, spin, mass) -> Example:
     """The model, started with its axes along those of space."""
     J, start = np.asarray(inertia, float), np.asarray(spin, float)
+    # no distribution of mass has other moments
     if np.any(J <= 0) or 2 * J.max() > J.sum() * (1 + 1e-12):
         raise ModelError(
             f"free-body got principal moments {list(J)}; each must be positive and at most the "
@@ -76,6 +77,7 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
         return np.tile(start[:, None], (1, len(t)))  # about a principal axis
     order = np.argsort(J, kind="stable")
     energy2, square = momentum @ start, momentum @ momentum
+    # the angular momentum circles about the axis of the largest moment, or else of the smallest
     if square < energy2 * J[order[1]]:
         order = order[::-1]
     I1, I2, I3 = J[order]
@@ -88,6 +90,7 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
     way = 1.0 if w3 >= 0 else -1.0
     # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
     forward = way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])
+    # the argument of the elliptic functions at the start
     phase = first_kind(np.arctan2(w2 / A2, w1 / A1), parameter)
     sn, cn, dn = jacobi(forward * rate * np.asarray(t) + phase, parameter)
     w = np.empty((3, len(t)))

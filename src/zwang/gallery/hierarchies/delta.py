@@ -63,6 +63,7 @@ def build(
     different ones.
     """
     start = np.radians(angle)
+    # height of the arms’ ends above the platform, squared: negative where the rods are too short
     drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2
     if drop <= 0:
         raise ModelError(
@@ -70,6 +71,7 @@ def build(
             f"{angle}; lengthen rod."
         )
     bodies = rigid_body(gravity)
+    # one definition for all rods, so that they are evaluated together
     rods = module(
         bodies,
         rod_mass,
@@ -121,6 +123,7 @@ def build(
     center = -(arm * np.sin(start) + np.sqrt(drop)) * Z
     q0 = []
     for i in range(3):
+        # both rods of a limb are parallel, which is what keeps the platform from turning
         axis = ends[i] - (center + platform * radial[i])
         turn = attitude(frame(axis, across[i]))
         middles = ends[i] - 0.5 * axis + gap * SIDES[:, None] * across[i]

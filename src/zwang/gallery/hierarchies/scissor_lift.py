@@ -67,6 +67,7 @@ def build(
     pin = Holonomic(
         lambda q, t, p: bars.point(q, "rising") - bars.point(q, "falling"), name="middle"
     )
+    # one stage, used for all of them
     stage = Model(bars.system, [pin], bars.params, name="stage")
     top = PlanarBodies(
         [Body("plate", platform_mass, platform_mass * length**2 / 12)], gravity=(0.0, -gravity)
@@ -76,6 +77,7 @@ def build(
     rest = np.radians(rest_angle)
     # force across the foot at rest
     load = gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
+    # stiffness is relative to that of the load, so that about 1 divides stable from unstable
     spring = stiffness * load / (length * np.cos(rest))
     relaxed = length * np.cos(rest) - load / spring
 
@@ -129,6 +131,7 @@ def _joints(bars: PlanarBodies, top: PlanarBodies, names: list[str], length: flo
         )
 
     def foot(q, t, p):
+        # the left foot is pinned, the right one slides on the ground
         first = q[names[0]]
         return jnp.concatenate(
             [

@@ -88,6 +88,7 @@ def build(
     weight = gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
     plate = module(bodies, platform_mass, (disk / 4, disk / 4, disk / 2), "platform")
     legs = [
+        # springs are shortened by the weight that they carry, so that the platform starts near rest
         Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness})
         for i, n in enumerate(LEGS)
     ]
@@ -97,6 +98,7 @@ def build(
     ]
     model = Hierarchy([[*legs, plate], joints], name="stewart")
     turns = [attitude(frame(a, c)) for a, c in zip(axes, crossed, strict=True)]
+    # cylinder and piston lie along the leg, each half a gap from its end
     unit = axes / length[:, None]
     q0 = np.concatenate(
         [
@@ -139,6 +141,7 @@ def _leg(part: Model, stiffness: float) -> Model:
 
     def prismatic(q, t, p):
         cylinder, piston = q["cylinder"], q["piston"]
+        # the piston moves along the cylinder’s axis and turns with it: five rows
         x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
         apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
         return jnp.stack(
