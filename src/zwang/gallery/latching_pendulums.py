@@ -68,6 +68,7 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
     ]
     start = np.radians([angle1, angle2])
     place = np.stack([np.sin(start), -np.cos(start)], axis=1) * length[:, None] / 2
+    # about the pivot
     inertia, moment = mass * length**2 / 3, mass * gravity * length / 2
 
     def exact(t):

@@ -63,7 +63,6 @@ def build(
     different ones.
     """
     start = np.radians(angle)
-    # height of the arms’ ends above the platform, squared: negative where the rods are too short
     drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2
     if drop <= 0:
         raise ModelError(
@@ -71,7 +70,6 @@ def build(
             f"{angle}; lengthen rod."
         )
     bodies = rigid_body(gravity)
-    # one definition for all rods, so that they are evaluated together
     rods = module(
         bodies,
         rod_mass,

@@ -109,11 +109,14 @@ def build(
         )
 
     if task == "pole":
+        # the start velocity for which the cart comes back after each period
         speed = _speed_without_drift(swing, frequency, rest, inertia, pole_mass * center, gravity)
         free = lambda t: _integrated(lambda t, x: cart_acceleration(t), 0.0, speed, t)
         place = lambda t: (free(t), rest + prescribed(t)[0])
         rates = speed, prescribed(np.asarray(0.0))[1]
     else:
+        # the free motion has no closed form; by an integrator of its own, far more accurate than
+        # the run
         free = lambda t: _integrated(pole_acceleration, rest, 0.0, t)
         place = lambda t: (prescribed(t)[0], free(t))
         rates = prescribed(np.asarray(0.0))[1], 0.0
@@ -234,6 +237,7 @@ def _speed_without_drift(swing, frequency, rest, inertia, pull, gravity) -> floa
     error to decay.
     """
     period = 2 * np.pi / frequency
+    # the integrand is smooth and periodic: 64 points are exact to round-off
     nodes, weights = np.polynomial.legendre.leggauss(64)
     t = (nodes + 1) * period / 2
     angle, turning = (

@@ -104,6 +104,7 @@ def build(
     choose = null_space(
         NAME, ("least", "weighted", "preferred"), choice, weights[:driven], preferred[:driven]
     )
+    # a motor acts on the angle of its crank alone, against the ground
     actuation = np.eye(12)[:, CRANK_ANGLES[:driven]]
     servo = Servo(
         [Holonomic(path, name="crank angle")],

@@ -62,6 +62,7 @@ def _run(start: str, pull: float, **when) -> Run:
 def _claims(
     rest: Run, scattered: Run, pulled: Run, consistent: Run, slopes: np.ndarray
 ) -> list[Claim]:
+    # the printed law keeps the error as it is: what changes is that of the integrator
     kept = max(float(np.ptp(error(run))) for run in (rest, scattered))
     moved = float(np.abs(rest.q[-1] - rest.q[0]).max())
     printed = Claim(
@@ -98,9 +99,11 @@ def _claims(
         meaning,
         Verdict.CORRECTED,
     )
+    # about their own center, which the law leaves where it is
     places = consistent.q[-1].reshape(5, 2)
     radius = np.linalg.norm(places - places.mean(axis=0), axis=1)
     off = float(np.abs(radius - PENTAGON).max())
+    # the distance of a robot from itself is no collision
     apart = np.linalg.norm(
         consistent.q.reshape(-1, 5, 1, 2) - consistent.q.reshape(-1, 1, 5, 2), axis=-1
     ) + 9 * np.eye(5)
