@@ -18,8 +18,9 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "family_table",
+    "hostile_table",
 ]
-sys.path.insert(0, str(Path(__file__).parent))  # family_table.py
+sys.path.insert(0, str(Path(__file__).parent))  # family_table.py, hostile_table.py
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"zwang {release}"

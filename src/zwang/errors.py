@@ -5,12 +5,28 @@ programs.
 from __future__ import annotations
 
 import enum
+import re
+
+LONGEST_WORD = 120
+"""Characters of a word that a sentence repeats in full; of a longer one its ends are shown."""
+_LONG_WORD = re.compile(rf"[^\s/\\]{{{LONGEST_WORD + 1},}}")
+
+
+def shortened(sentence: str) -> str:
+    """A sentence in which names and values without end are shown by their first and last
+    characters; the parts of a path count one by one.
+    """
+    ends = lambda word: f"{word[0][: LONGEST_WORD // 2]}…{word[0][-LONGEST_WORD // 6 :]}"
+    return _LONG_WORD.sub(ends, sentence)
 
 
 class ModelError(ValueError):
     """A model, a state or an argument is wrong; the sentence says what, got, expected and how to
     fix it.
     """
+
+    def __init__(self, message: str = ""):
+        super().__init__(shortened(message))
 
 
 class SimulationError(RuntimeError):
@@ -22,7 +38,7 @@ class SimulationError(RuntimeError):
     """
 
     def __init__(self, message: str, result: Result, run=None):
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.result = result
         self.run = run
 
@@ -33,7 +49,7 @@ class OutputError(OSError):
     """
 
     def __init__(self, number: int | None, message: str):
-        super().__init__(number, message)
+        super().__init__(number, shortened(message))
 
     def __str__(self) -> str:
         return str(self.args[1])

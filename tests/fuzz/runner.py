@@ -16,7 +16,8 @@ SEEDS = Path(__file__).with_name("seeds.txt")
 """`kind seed` in each line: what has failed before, and is tried first."""
 OWN = (ModelError, SimulationError)
 """What the library may raise; subclasses included."""
-LONGEST_SENTENCE = 6000
+LONGEST_SENTENCE = 1000
+"""Characters [-]: an answer quotes its input in part, and lists few names."""
 
 
 class TimeLimitError(BaseException):

@@ -25,7 +25,6 @@ def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):
     assert not wrong, "\n".join(f"{kind} {seed}: {what}" for seed, what in wrong.items())
 
 
-@pytest.mark.xfail(strict=True, reason="names in files may be of any length")
 def test_a_name_without_end_is_not_repeated_in_full():
     with pytest.raises(ModelError) as caught:
         Expression("a" * 400).value({})

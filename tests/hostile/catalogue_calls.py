@@ -125,7 +125,7 @@ CONDITIONS = (
     ("a stop that fails", "Stop 'stop': .*ZeroDivisionError", lambda: fall(stop=[zw.Stop(broken)])),
     (
         "a stop that returns a vector",
-        r"Stop 'stop'.*returns shape \(2,\), expected one number",
+        r"Stop 'stop'.*returns shape \(2,\), expected one real number",
         lambda: fall(stop=[zw.Stop(lambda q, v, t, p: q)]),
     ),
     ("a stop that returns None", "Stop .*returns None", lambda: fall(stop=[zw.Stop(lambda q, v, t, p: None)])),

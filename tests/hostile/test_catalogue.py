@@ -1,24 +1,19 @@
 """Every hostile input of the catalogues ends in its sentence and its exit code."""
 
 import contextlib
-import importlib
 import io
-import pkgutil
 
 import pytest
 
-from tests import hostile
+from tests.hostile import CATALOGUES
 from zwang.cli import main
 
-from .case import fault, outcome
+from .case import CLASSES, fault, outcome, table
 
-CATALOGUES = sorted(
-    x.name for x in pkgutil.iter_modules(hostile.__path__) if x.name.startswith("catalogue_")
-)
 CASES = [
-    pytest.param(case, id=f"{name.removeprefix('catalogue_')}-{case.name}")
-    for name in CATALOGUES
-    for case in importlib.import_module(f"tests.hostile.{name}").CASES
+    pytest.param(case, id=f"{name}-{case.name}")
+    for name, catalogue in CATALOGUES.items()
+    for case in catalogue.CASES
 ]
 
 
@@ -37,7 +32,14 @@ def test_a_hostile_input_ends_in_its_sentence(case, tmp_path, monkeypatch):
     assert wrong is None, wrong
 
 
-def test_names_are_unique_and_files_have_more_than_120_cases():
+def test_names_are_unique_and_every_class_has_its_cases():
     ids = [x.id for x in CASES]
-    assert len(set(ids)) == len(ids)
+    assert len(set(ids)) == len(ids) >= 300
     assert sum(x.startswith("files-") for x in ids) >= 120
+    assert {x.values[0].line for x in CASES} == set(CLASSES)
+
+
+def test_the_page_has_a_row_for_every_case():
+    rows = [x for x in table(CATALOGUES).splitlines() if x.startswith("| ") and "what is" not in x]
+    assert len(rows) == len(CASES)
+    assert all(len(row.replace("\\|", "").split("|")) == 6 for row in rows)

@@ -17,7 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from zwang.arguments import shown
 from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
 
 CONSTANTS = {"pi": math.pi, "deg": math.pi / 180, "g": 9.81}
 """`60*deg` is an angle in radians, `g` the acceleration of gravity [m/s²]."""
@@ -47,6 +49,8 @@ FUNCTIONS = {
 """
 LONGEST_FORMULA = 500
 """Characters of a formula."""
+LONGEST_SHOWN = 80
+"""Characters of a formula that a sentence repeats."""
 LARGEST_NUMBER = 1e300
 """Largest number in a formula."""
 _LIBRARY = {
@@ -89,6 +93,10 @@ class Expression:
     def __post_init__(self):
         self._check(self._tree)
 
+    @property
+    def _shown(self) -> str:
+        return shown(self.text, LONGEST_SHOWN)
+
     @cached_property
     def _tree(self) -> ast.expr:
         if len(self.text) > LONGEST_FORMULA:
@@ -99,7 +107,7 @@ class Expression:
             return ast.parse(self.text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise ModelError(
-                f"{self.text!r} is no formula: {getattr(error, 'msg', error)}."
+                f"{self._shown} is no formula: {getattr(error, 'msg', error)}."
             ) from None
 
     def __fingerprint__(self):
@@ -128,9 +136,9 @@ class Expression:
             with np.errstate(all="ignore"):
                 result = float(self._evaluate(self._tree, {**CONSTANTS, **values}, np))
         except (ArithmeticError, TypeError) as error:
-            raise ModelError(f"{self.text!r} has no value: {error}.") from None
+            raise ModelError(f"{self._shown} has no value: {error}.") from None
         if not math.isfinite(result):
-            raise ModelError(f"{self.text!r} is {result}, expected a finite number.")
+            raise ModelError(f"{self._shown} is {result}, expected a finite number.")
         return result
 
     def traced(self, values: Mapping[str, Any]):
@@ -147,10 +155,8 @@ class Expression:
             ModelError: naming the first one.
         """
         if unknown := sorted(self.names - set(known)):
-            there = ", ".join([*known, *CONSTANTS])
-            raise ModelError(
-                f"{self.text!r} uses {unknown[0]!r}, which has no value here; there are: {there}."
-            )
+            there = did_you_mean(unknown[0], [*known, *CONSTANTS])
+            raise ModelError(f"{self._shown} uses {unknown[0]!r}, which has no value here{there}")
 
     def _evaluate(self, node, values, library):
         def child(x):
@@ -178,16 +184,16 @@ class Expression:
             and not isinstance(node.value, bool)
         ):
             if abs(node.value) > LARGEST_NUMBER:
-                raise ModelError(f"{self.text!r} has a number beyond {LARGEST_NUMBER:g}.")
+                raise ModelError(f"{self._shown} has a number beyond {LARGEST_NUMBER:g}.")
             return
         if isinstance(node, ast.Name):
             if node.id in FUNCTIONS:
                 raise ModelError(
-                    f"{self.text!r}: {node.id} is a function and needs its argument in brackets."
+                    f"{self._shown}: {node.id} is a function and needs its argument in brackets."
                 )
             return
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
-            raise ModelError(f"{self.text!r}: write a power as **, not ^.")
+            raise ModelError(f"{self._shown}: write a power as **, not ^.")
         if isinstance(node, (ast.BinOp, ast.UnaryOp)) and type(node.op) in _OPERATORS:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
@@ -197,12 +203,12 @@ class Expression:
             name = node.func.id
             if name not in FUNCTIONS:
                 raise ModelError(
-                    f"{self.text!r}: there is no function {name!r}; "
+                    f"{self._shown}: there is no function {name!r}; "
                     f"there are: {', '.join(FUNCTIONS)}."
                 )
             if len(node.args) != FUNCTIONS[name]:
                 raise ModelError(
-                    f"{self.text!r}: {name} has {len(node.args)} arguments, "
+                    f"{self._shown}: {name} has {len(node.args)} arguments, "
                     f"expected {FUNCTIONS[name]}."
                 )
             for argument in node.args:
@@ -210,6 +216,6 @@ class Expression:
             return
         part = ast.get_source_segment(self.text.strip(), node) or self.text
         raise ModelError(
-            f"{self.text!r}: {part!r} is not allowed; a formula has numbers, names, + - * / ** and "
-            "functions."
+            f"{self._shown}: {shown(part)} is not allowed; a formula has numbers, names, "
+            "+ - * / ** and functions."
         )

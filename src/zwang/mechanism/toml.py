@@ -5,6 +5,7 @@ in a file is executed.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -156,11 +157,19 @@ def _join_start(content: dict[str, Any]) -> None:
             start |= {f"{joint}.{coordinate}": x for coordinate, x in given.items()}
 
 
+@functools.cache
+def _reader():
+    """What checks the content of a file; it takes 30 ms to make."""
+    import pydantic
+
+    return pydantic.TypeAdapter(Mechanism)
+
+
 def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
     import pydantic
 
     try:
-        return pydantic.TypeAdapter(Mechanism).validate_python(content, context=values)
+        return _reader().validate_python(content, context=values)
     except pydantic.ValidationError as error:
         # one sentence: the first mistake, and how many there are
         found = [_explained(x) for x in error.errors(include_url=False)]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
-from zwang.equations.constraint.equation import first_line
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import Events
 from zwang.errors import ModelError
 from zwang.stepping.step import Progress
+from zwang.tracing import outcome, returned
 
 EXPECTED = "expected one real number that passes zero where the condition is met"
+_CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
+"""Conditions found right, by the shapes that they were called with; each takes a millisecond."""
 
 
 def conditions_of(events: Events, stops: Sequence[str], switches: Sequence[str]) -> list[str]:
@@ -27,65 +31,37 @@ def conditions_of(events: Events, stops: Sequence[str], switches: Sequence[str])
     return [*(f"stop condition {name!r}" for name in stops), *switching]
 
 
-def check_conditions(events: Events, flow: ConstrainedVectorField, names: Sequence[str]) -> None:
-    """Evaluate the shapes and kinds of what conditions return, which compiles nothing.
+def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:
+    """Raise unless a condition of a stop or a switch returns one real number; compiles nothing.
+
+    Args:
+        function: `(q, v, t, p, *further) -> number`.
+        what: how it is called, begins the sentence.
+        model: gives the shapes of q and v.
+        p: parameters of the run.
+        further: what else the function takes: the multipliers of the rows that it switches off.
 
     Raises:
-        ModelError: if one fails, or does not return one real number.
+        ModelError: if it fails, or does not return one real number.
     """
-    system, p = flow.dynamics.system, flow.dynamics.p
-    number = lambda *shape: jax.ShapeDtypeStruct(shape, jnp.float64)
-    state = (number(system.nq), number(system.nv), number())
-    functions = [(f, ()) for f in events.stops]
-    functions += [
-        (
-            condition.function,
-            (number(condition.rows[1] - condition.rows[0]),) if condition.off else (),
-        )
-        for condition in events.conditions
-    ]
-    for (function, further), name in zip(functions, names, strict=True):
-        takes = "(q, v, t, p, multipliers)" if further else "(q, v, t, p)"
-        if not callable(function):
-            raise ModelError(f"{name} is {function!r:.60}, expected a function {takes}.")
-        try:
-            found = jax.eval_shape(lambda *x, f=function: f(*x[:3], p, *x[3:]), *state, *further)
-        except ModelError:
-            raise
-        except Exception as error:
-            branches = isinstance(error, jax.errors.TracerBoolConversionError)
-            why = (
-                "it decides with if, and, or or not on numbers that are unknown while the run is "
-                "compiled; write it with jnp.where, or as a difference that passes zero"
-                if branches
-                else f"{first_line(error):.200}"
-            )
-            raise ModelError(
-                f"{name} failed as a function {takes} of {system.nq} coordinates and {system.nv} "
-                f"velocities: {why}."
-            ) from error
-        _check_answer(found, name)
-
-
-def _check_answer(found, name: str) -> None:
-    """Refuse an answer that is not one real number, given by shape and kind."""
-    if not hasattr(found, "shape") or not hasattr(found, "dtype"):
-        raise ModelError(f"{name} returns {type(found).__name__}, {EXPECTED}.")
-    if found.size != 1:
+    system = model.system
+    leaves, tree = jax.tree_util.tree_flatten((p, further))
+    key = (system.nq, system.nv, tree, tuple(jnp.shape(x) for x in leaves))
+    try:
+        known = _CHECKED.setdefault(function, set())
+    except TypeError:  # an object that cannot be a key is looked at every time
+        known = set()
+    if key in known:
+        return
+    q, v = np.zeros(system.nq), np.zeros(system.nv)
+    one = lambda q, v, t, p, *x: jnp.asarray(returned(function(q, v, t, p, *x), what))
+    shape = outcome(one, what, q, v, np.zeros(()), p, *further).shape
+    if shape not in ((), (1,)):
         raise ModelError(
-            f"{name} returns shape {found.shape}, {EXPECTED}; give each entry a condition of "
-            "its own."
+            f"{what} returns shape {shape}, {EXPECTED}: "
+            "jnp.min or jnp.max of them, or a condition for each."
         )
-    if jnp.issubdtype(found.dtype, jnp.bool_):
-        raise ModelError(
-            f"{name} returns True or False, {EXPECTED}: the difference q[0] - 1, not the "
-            "comparison q[0] > 1."
-        )
-    if not jnp.issubdtype(found.dtype, jnp.floating):
-        raise ModelError(
-            f"{name} returns {found.dtype}, {EXPECTED}: a whole number steps over zero, and an "
-            "imaginary part has no sign."
-        )
+    known.add(key)
 
 
 def refuse_undefined(here: Progress, names: Sequence[str]) -> None:

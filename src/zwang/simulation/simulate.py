@@ -37,12 +37,12 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
-from zwang.simulation.conditions import check_conditions, conditions_of, refuse_undefined
+from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
 from zwang.simulation.driver import RunDriver
 from zwang.simulation.engine import Execution, execution_of
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import Switch, Switching, check_condition, event_values
+from zwang.simulation.switching import Switch, Switching, event_values
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Dopri8
@@ -174,7 +174,6 @@ def simulate(
     turns = () if switching is None else switching.conditions
     events = Events(tuple(s.function for s in stop), turns)
     conditions = conditions_of(events, [s.name for s in stop], [s.constraint for s in switches])
-    check_conditions(events, flow, conditions)
     first = step if step is not None else 1e-4 * (instants[-1] - t0) / max(len(instants) - 1, 100)
     here = _begun(flow, events, switching, state, first)
     refuse_undefined(here, conditions)

@@ -11,12 +11,10 @@ compiled program serves all topologies.
 from __future__ import annotations
 
 import dataclasses
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -29,10 +27,10 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCondition
 from zwang.errors import ModelError, Result
+from zwang.simulation.conditions import check_condition
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
-from zwang.tracing import outcome, returned
 
 Condition = float | Callable
 ACCUMULATING, STEADY_RATIO = 8, 0.05
@@ -118,33 +116,6 @@ class Switch:
     def conditions(self, off: int) -> tuple[Condition, ...]:
         given: Any = self.off if off else self.on  # `__post_init__` has made it a tuple
         return given
-
-
-_CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
-"""Conditions found right, by the shapes that they were called with; each takes a millisecond."""
-
-
-def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:
-    """Raise unless a condition of a stop or switch returns one real number; compiles nothing."""
-    system = model.system
-    # by shapes: the same condition with other parameters is not checked again
-    leaves, tree = jax.tree_util.tree_flatten((p, further))
-    key = (system.nq, system.nv, tree, tuple(jnp.shape(x) for x in leaves))
-    try:
-        known = _CHECKED.setdefault(function, set())
-    except TypeError:  # an object that cannot be a key is looked at every time
-        known = set()
-    if key in known:
-        return
-    q, v = np.zeros(system.nq), np.zeros(system.nv)
-    one = lambda q, v, t, p, *x: jnp.asarray(returned(function(q, v, t, p, *x), what))
-    shape = outcome(one, what, q, v, np.zeros(()), p, *further).shape
-    if shape not in ((), (1,)):
-        raise ModelError(
-            f"{what} returns shape {shape}, expected one number that crosses zero: "
-            "jnp.min or jnp.max of them, or a condition for each."
-        )
-    known.add(key)
 
 
 class RefusedSwitchError(Exception):

@@ -34,7 +34,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.simulation.conditions import check_conditions, conditions_of
+from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.placed_start import placed, scales_at
 from zwang.simulation.reverse import FORWARD, forward_only
@@ -202,7 +202,9 @@ def trajectory(
             "condition is met; leave step= out, or use zw.simulate."
         )
     events = Events(tuple(s.function for s in stop), ())
-    check_conditions(events, flow, conditions_of(events, [s.name for s in stop], []))
+    for s in stop:
+        what = f"Stop {s.name!r}: function(q, v, t, p)"
+        check_condition(s.function, what, model, flow.dynamics.p)
     duration = instants[-1] - instants[0]
     tolerances = step_tolerances(model, rtol, atol, step, longest_step, duration, CONTRADICTED)
     accept = accepted_violation(jnp, flow, tolerances.rtol, step)

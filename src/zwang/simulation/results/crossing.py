@@ -29,6 +29,13 @@ times, a good guess 4096 times.
 """
 
 
+SMALL_THROUGHOUT = 2e-2
+"""Singular values below this on both sides of a dip stay small all along: rows that are nearly
+parallel. They would hide one that vanishes until it is smaller still."""
+MOST_SMALL = 3
+"""Most of them that are looked for."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Crossing:
     """A passage through a singular configuration.
@@ -76,11 +83,15 @@ def find_crossings(
     before, after = rows_before.rank(), rows_after.rank()
     # a switch may change the rank for good; the passage is judged by the larger one
     generic = np.maximum(before, after)
+    beside = np.maximum(
+        rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
+    )
+    many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
     times = _bottoms(
-        t[dips - 1], t[dips + 1], scaled_rows, generic, PRECISION * max(t[-1] - t[0], 1e-3)
+        t[dips - 1], t[dips + 1], scaled_rows, generic, many, PRECISION * max(t[-1] - t[0], 1e-3)
     )
     rows_at = scaled_rows(times)
-    rank, smallest = rows_at.rank(), rows_at.last(generic)
+    rank, smallest = rows_at.rank(), rows_at.lowest(generic, 1)[:, 0]
     found = []
     for i in map(int, np.flatnonzero(rank < generic)):
         # rows that were redundant before have a share in the null space all along, and are not
@@ -136,10 +147,11 @@ def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 
 def _bottoms(
-    low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, precision: float
+    low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, many: int, precision: float
 ) -> np.ndarray:
-    """Where between `low` and `high` the last singular value σ of each dip is least; all dips are
-    narrowed down together, each time to the neighbors of the least of a few instants.
+    """Where between `low` and `high` the product σ of the `many` smallest singular values of each
+    dip is least; all dips are narrowed down together, each time to the neighbors of the least of a
+    few instants.
 
     Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
     crowd around where that has its own.
@@ -147,9 +159,9 @@ def _bottoms(
     dip = np.arange(len(low))
     times = low[:, None] + (high - low)[:, None] * FIRST
     while True:
-        values = (
-            scaled_rows(times.ravel()).last(np.repeat(generic, times.shape[1])).reshape(times.shape)
-        )
+        rows = scaled_rows(times.ravel())
+        values = np.prod(rows.lowest(np.repeat(generic, times.shape[1]), many), axis=1)
+        values = values.reshape(times.shape)
         best = np.argmin(values, axis=1)
         # all dips are narrowed together, as one evaluation of many states costs little more than
         # one of a few

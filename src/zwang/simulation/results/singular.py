@@ -34,9 +34,9 @@ class AbstractRows(abc.ABC):
         """Rank at each instant, shape (k,)."""
 
     @abc.abstractmethod
-    def last(self, generic: np.ndarray) -> np.ndarray:
-        """The singular value at each instant that vanishes where the rank falls below `generic`,
-        shape (k,).
+    def lowest(self, generic: np.ndarray, count: int) -> np.ndarray:
+        """The smallest `count` singular values at each instant of those that do not vanish where
+        the rank is `generic`, ascending, shape (k, count); 1 where there are fewer.
         """
 
     @abc.abstractmethod
@@ -55,8 +55,10 @@ class DenseRows(AbstractRows):
     def rank(self):
         return np.sum(np.linalg.svd(self.rows, compute_uv=False) > CROSSING_THRESHOLD, axis=-1)
 
-    def last(self, generic):
-        return np.linalg.svd(self.rows, compute_uv=False)[np.arange(len(self.rows)), generic - 1]
+    def lowest(self, generic, count):
+        sigma = np.linalg.svd(self.rows, compute_uv=False)
+        place = generic[:, None] - 1 - np.arange(count)
+        return np.where(place >= 0, np.take_along_axis(sigma, np.maximum(place, 0), axis=1), 1.0)
 
     def null_share(self, i):
         U, sigma, _ = np.linalg.svd(self.rows[i])
@@ -78,10 +80,12 @@ class SparseRows(AbstractRows):
     def rank(self):
         return np.array([self.m - len(self._null(C)[0]) for C in self.rows])
 
-    def last(self, generic):
-        return np.array(
-            [smallest(C, self.m - g + 1)[0][-1] for C, g in zip(self.rows, generic, strict=True)]
-        )
+    def lowest(self, generic, count):
+        found = np.ones((len(self.rows), count))
+        for i, (C, g) in enumerate(zip(self.rows, generic, strict=True)):
+            sigma = smallest(C, self.m - g + count)[0][self.m - g :]
+            found[i, : len(sigma)] = sigma
+        return found
 
     def null_share(self, i):
         return np.sum(self._null(self.rows[i])[1] ** 2, axis=1)
