@@ -121,7 +121,6 @@ def build(
     center = -(arm * np.sin(start) + np.sqrt(drop)) * Z
     q0 = []
     for i in range(3):
-        # both rods of a limb are parallel, which is what keeps the platform from turning
         axis = ends[i] - (center + platform * radial[i])
         turn = attitude(frame(axis, across[i]))
         middles = ends[i] - 0.5 * axis + gap * SIDES[:, None] * across[i]
