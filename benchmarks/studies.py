@@ -21,7 +21,7 @@ jax.config.update("jax_enable_x64", True)
 import numpy as np  # noqa: E402
 
 import zwang as zw  # noqa: E402
-from zwang.simulation.batch import CHUNK, prepare  # noqa: E402
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, prepare  # noqa: E402
 
 TIMES = np.linspace(0.0, 1.0, 21)
 OPTIONS = {"rtol": 1e-8}
@@ -47,7 +47,12 @@ def measured(cases: int) -> dict[str, float]:
     size = min(1024, cases)
     tiled = [np.tile(x, (size, 1)) for x in start]
     program = prepare(
-        example.model, *tiled, TIMES, params={"coupler.mass": masses[:size]}, chunk=CHUNK, **OPTIONS
+        example.model,
+        *tiled,
+        TIMES,
+        params={"coupler.mass": masses[:size]},
+        chunk=CHUNK_OF_MEMBERS,
+        **OPTIONS,
     )
     program()
 
