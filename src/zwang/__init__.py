@@ -41,10 +41,16 @@ _HOME = {
     "Regulator": "analysis.lqr",
     "kinematics": "analysis.kinematics",
     "Kinematics": "analysis.kinematics_result",
+    "kinematics_batch": "analysis.kinematics_batch",
+    "KinematicsBatch": "analysis.kinematics_batch",
     "assembly_modes": "analysis.assembly_modes",
     "AssemblyModes": "analysis.assembly_modes",
+    "design": "analysis.design",
+    "Design": "analysis.design",
     "driving_torque": "analysis.driving_torque",
     "DrivingTorque": "analysis.driving_torque",
+    "workspace": "analysis.workspace",
+    "Workspace": "analysis.workspace",
     "branches": "analysis.branches",
     "Branches": "analysis.branches",
     "passages": "analysis.branches",
@@ -188,11 +194,15 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.analysis.check import check as check
     from zwang.analysis.continuation import Continuation as Continuation
     from zwang.analysis.continuation import continuation as continuation
+    from zwang.analysis.design import Design as Design
+    from zwang.analysis.design import design as design
     from zwang.analysis.driving_torque import DrivingTorque as DrivingTorque
     from zwang.analysis.driving_torque import driving_torque as driving_torque
     from zwang.analysis.equilibrium import Equilibrium as Equilibrium
     from zwang.analysis.equilibrium import equilibrium as equilibrium
     from zwang.analysis.kinematics import kinematics as kinematics
+    from zwang.analysis.kinematics_batch import KinematicsBatch as KinematicsBatch
+    from zwang.analysis.kinematics_batch import kinematics_batch as kinematics_batch
     from zwang.analysis.kinematics_result import Kinematics as Kinematics
     from zwang.analysis.linearize import Linearization as Linearization
     from zwang.analysis.linearize import linearize as linearize
@@ -201,6 +211,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.analysis.modes import Modes as Modes
     from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.analysis.time_varying import TimeVaryingLinearization as TimeVaryingLinearization
+    from zwang.analysis.workspace import Workspace as Workspace
+    from zwang.analysis.workspace import workspace as workspace
     from zwang.archive import load as load
     from zwang.codegen.c import c_code as c_code
     from zwang.codegen.fmu import fmu as fmu

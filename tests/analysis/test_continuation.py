@@ -72,3 +72,42 @@ def test_an_unknown_parameter_is_refused(driven):
         zw.continuation(driven, [0.0], over="sped", to=(2.0, 6.0))
     with pytest.raises(zw.ModelError, match="needs a steady motion"):
         zw.continuation(driven, [0.0], over="angle", to=(2.0, 6.0))
+
+
+@pytest.fixture(scope="module")
+def oscillator():
+    """x¨ + (c − push) ẋ + x = 0; its damping is c − push."""
+    system = zw.System(
+        1,
+        lambda q, t, p: jnp.ones(1),
+        lambda q, v, t, p: -q - (p["damping"] - p["push"]) * v - q**3,
+        coordinates=("x",),
+    )
+    return zw.Model(system, params={"damping": 0.3, "push": 0.0}, name="oscillator")
+
+
+def test_a_hopf_point_is_found_where_damping_vanishes(oscillator):
+    branch = zw.continuation(oscillator, [0.0], over="push", to=(0.0, 1.0))
+    (point,) = branch.hopf_points
+    assert branch.special == (point,) and abs(point.value - 0.3) < 1e-9
+    assert abs(point.eigenvalue - 1j) < 1e-9 and "Hopf point at 0.3, eigenvalue 1i" in str(point)
+
+
+def test_critical_damping_is_a_double_eigenvalue(oscillator):
+    branch = zw.continuation(oscillator, [0.0], over="damping", to=(0.0, 4.0))
+    (point,) = branch.special
+    assert point.kind == "double eigenvalue" and abs(point.value - 2.0) < 1e-9
+    assert abs(point.eigenvalue + 1) < 1e-6
+
+
+def test_a_column_under_a_follower_force_flutters_at_zieglers_load():
+    # masses 2 and 1, unit lengths and springs: P = 7/2 − √2 (Ziegler 1952)
+    M, K = jnp.array([[3.0, 1.0], [1.0, 1.0]]), jnp.array([[2.0, -1.0], [-1.0, 1.0]])
+    N = jnp.array([[1.0, -1.0], [0.0, 0.0]])
+    system = zw.System(2, lambda q, t, p: M, lambda q, v, t, p: -(K - p["load"] * N) @ q)
+    model = zw.Model(system, params={"load": 0.0}, name="Ziegler's column")
+    branch = zw.continuation(model, [0.0, 0.0], over="load", to=(0.0, 4.0))
+    first = branch.special[0]
+    assert first.kind == "double eigenvalue" and abs(first.value - (3.5 - 2**0.5)) < 1e-8
+    np.testing.assert_array_equal(branch.stable[:5], True)
+    assert not branch.stable[branch.values > first.value].any()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -38,3 +40,20 @@ def test_it_prints_plots_and_saves(driven, tmp_path):
     assert "largest torque" in str(driven)
     driven.plot().save(tmp_path / "torque.svg")
     driven.save(tmp_path / "torque.nc")
+
+
+def test_its_derivatives_by_parameters_are_those_of_differences(driven):
+    given = lambda b: {"lengths": jnp.asarray(LENGTHS).at[1].set(b)}
+    np.testing.assert_allclose(driven.torques(given(3.0)), driven.torque, rtol=1e-9, atol=1e-9)
+    slope = jax.jit(jax.jacfwd(lambda b: driven.torques(given(b))))(3.0)
+    ends = []
+    for b in (3.0 + 1e-4, 3.0 - 1e-4):
+        lengths = np.array([LENGTHS[0], b, *LENGTHS[2:]])
+        start = closed_form(lengths, 0.3, 1)
+        over = (0.3, 0.3 + 2 * np.pi)
+        ends.append(
+            zw.driving_torque(
+                four_bar(), "crank", over, q=start, params={"lengths": lengths}, rate=3.0, samples=9
+            ).torque
+        )
+    np.testing.assert_allclose(slope[::90], (ends[0] - ends[1]) / 2e-4, rtol=1e-5, atol=1e-5)

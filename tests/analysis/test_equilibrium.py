@@ -1,5 +1,6 @@
 """Equilibria and steady motions beside their closed forms."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -161,3 +162,19 @@ def test_a_model_without_freedom_is_in_equilibrium():
     np.testing.assert_allclose(rest.q, [1.0, 1.0], atol=1e-14)
     np.testing.assert_allclose(rest.multipliers, [0.0, G], atol=1e-13)
     assert rest.stable and len(rest.linearization.modes()) == 0 and str(rest)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_where_an_equilibrium_moves_with_a_parameter_is_its_closed_form(copies):
+    # a bob on a rod of length l, stated `copies` times, with a side force h: along (h, −m g)
+    rod = lambda k: zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name=f"rod {k}")
+    system = zw.System(
+        2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.stack([p["side"], -G])
+    )
+    model = zw.Model(system, [rod(k) for k in range(copies)], {"side": 3.0, "length": 0.8})
+    rest = zw.equilibrium(model, [0.1, -0.8])
+    exact = lambda h, l: l * jnp.stack([h, -G]) / jnp.hypot(h, G)
+    for i, name in enumerate(("side", "length")):
+        found = jax.jacfwd(lambda x, name=name: rest.configuration({name: x}))((3.0, 0.8)[i])
+        wanted = jax.jacfwd(exact, i)(3.0, 0.8)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)

@@ -1,5 +1,6 @@
 """Regulators that were laid out on the tangent space work on the full coordinates."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
@@ -65,3 +66,42 @@ def test_wrong_weights_are_refused(linear):
         zw.lqr(linear, R=0.0)
     with pytest.raises(zw.ModelError, match="has no inputs"):
         zw.lqr(zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5]))
+
+
+def driven_governor(speed):
+    """A bead on a hoop that a torque turns, at its steady angle, with its regulator."""
+
+    def force(q, v, t, p):
+        s, c = jnp.sin(q[1]), jnp.cos(q[1])
+        return jnp.stack([p["torque"] - 2 * s * c * v[0] * v[1], s * c * v[0] ** 2 - G * s])
+
+    system = zw.System(
+        nq=2,
+        mass_matrix=lambda q, t, p: jnp.array([0.3 + jnp.sin(q[1]) ** 2, 1.0]),
+        force=force,
+        coordinates=("spin", "angle"),
+        units=("rad", "rad"),
+    )
+    model = zw.Model(system, params={"torque": 0.0}, name="governor")
+    angle = float(np.arccos(G / speed**2))
+    q, v = np.array([0.7, angle]), np.array([speed, 0.0])
+    return zw.lqr(zw.linearize(model, q, v, inputs=["torque"]), R=0.1), q, v
+
+
+def test_a_regulator_about_a_steady_motion_holds_it_and_leaves_its_phase_alone():
+    regulator, q, v = driven_governor(5.0)
+    # without it the angle swings for ever: the same model without torque has imaginary poles
+    assert len(regulator.poles) == 3 and np.max(regulator.poles.real) < -0.1
+    turned = np.array([40.0, 0.0])  # another phase is no deviation
+    np.testing.assert_allclose(regulator(q + turned, v, 0.0), [0.0], atol=1e-10)
+    run = zw.simulate(regulator.model, q + [0.0, 0.1], v + [0.1, 0.0], duration=25.0, rtol=1e-9)
+    np.testing.assert_allclose(run.q[-1, 1], q[1], atol=1e-4)
+    np.testing.assert_allclose(run.v[-1], v, atol=1e-4)
+    assert abs(run.q[-1, 0] - q[0] - 5.0 * 25.0) < 1.0  # it went on turning
+
+
+def test_a_moving_state_is_refused():
+    moving = zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.3, 0.4], inputs=["push"])
+    assert moving.kind == "moving state"
+    with pytest.raises(zw.ModelError, match="about a moving state"):
+        zw.lqr(moving)

@@ -8,18 +8,26 @@
 | `pfaffian.py` | which velocity constraints are holonomic, and what can be reached |
 | `branches.py` | `branches`, `passages`: motions through a singular configuration |
 | `assembly_modes.py` | `assembly_modes`: all configurations at given inputs |
+| `quadratic_loops.py`, `homotopy.py` | rows as quadratic equations, and all solutions of such |
 | `driving_torque.py` | `driving_torque`: kinetostatics |
+| `workspace.py`, `workspace_fill.py` | `workspace`: reach and singularities over a grid of inputs |
+| `design.py`, `design_problem.py`, `design_targets.py` | `design`: dimensions that meet targets |
+| `moving_mechanism.py` | motions and torques as functions of parameters that JAX differentiates |
 | `kinematics.py`, `kinematics_result.py` | `kinematics`: a mechanism over its input |
+| `kinematics_batch.py` | `kinematics_batch`: certified paths of many sets of parameters at once |
 | `path.py` | a branch of configurations followed, with limits and singular configurations |
 | `curve.py` | certified steps along a curve of configurations |
 | `interval.py` | bounds of a JAX function over a box |
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
-| `equilibrium.py`, `balance_problem.py`, `balance_search.py` | where forces balance |
+| `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: forces balance |
 | `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
-| `linearize.py`, `time_varying.py` | `linearize`: linear equations about a state or motion |
+| `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
+| `linearize.py` | `linearize`: minimal linear equations about a state |
+| `time_varying.py` | the same along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
 | `lqr.py` | `lqr`: gains on the full coordinates |
+| `moving_axes.py` | the axes that move along with a steady motion, for its gains |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
 | `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
 | `local_equations.py` | derivatives of the equations at a state |

@@ -1,10 +1,12 @@
 """All configurations of a mechanism at given inputs: its assembly modes.
 
-Newton's iteration on all rows is started from many random configurations at once; what converges is
-put together, angles counted once per turn. How many starts were enough is estimated from what they
-found: the probability that one more start finds a new mode is about the share of starts whose mode
-was found only once (Good and Turing), and a mode with a share ρ of all starts was missed with the
-probability (1 − ρ)^N.
+Where rows are quadratic in coordinates, cosines and sines, as of loops in the plane, all solutions
+are followed from those of simple equations (`homotopy.py`), which finds all of them with
+probability one. Elsewhere Newton's iteration on all rows is started from many random configurations
+at once; what converges is put together, angles counted once per turn. How many starts were enough
+is estimated from what they found: the probability that one more start finds a new mode is about the
+share of starts whose mode was found only once (Good and Turing), and a mode with a share ρ of all
+starts was missed with the probability (1 − ρ)^N.
 
 Reference: Good (1953), The population frequencies of species and the estimation of population
 parameters, Biometrika 40, 237-264.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -23,14 +26,22 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
 from zwang.analysis.kinematics import Constant
+from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.subject import subject_of, with_inputs
-from zwang.arguments import count, host_only, mapping, number, real_array
+from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray as xr
+
+METHODS = ("auto", "homotopy", "starts")
 BOXES_AT_ONCE = 512
 """Starts that run at once."""
 NEWTON_ITERATIONS, FINAL = 60, 1e-12
@@ -50,8 +61,11 @@ class AssemblyModes:
         model: the model with its inputs as constraints.
         q: one configuration each, shape (modes, nq), by how often they were found.
         found: how many starts led to each, shape (modes,).
-        starts: how many starts there were.
+        starts: how many starts, or paths of the homotopy, there were.
         smallest: smallest singular value of the independent rows at each, 0 where modes meet.
+        method: "homotopy", which finds all modes with probability one, or "starts".
+        solutions: of the homotopy, how many isolated solutions there are, complex ones included.
+        failed: of the homotopy, how many paths could not be followed to their ends.
     """
 
     model: Model
@@ -59,6 +73,14 @@ class AssemblyModes:
     found: np.ndarray
     starts: int
     smallest: np.ndarray
+    method: str = "starts"
+    solutions: int = 0
+    failed: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all modes were found with probability one."""
+        return self.method == "homotopy" and not self.failed
 
     def __len__(self) -> int:
         return len(self.q)
@@ -66,19 +88,56 @@ class AssemblyModes:
     @property
     def unseen(self) -> float:
         """Estimate of the probability that one more converging start would find a new mode."""
+        if self.method == "homotopy":
+            return self.failed / self.starts
         return float(np.sum(self.found == 1)) / max(float(np.sum(self.found)), 1.0)
 
     def missed(self, share: float) -> float:
         """Probability that a mode which a part `share` of random starts leads to was missed."""
         share = number(share, "missed: share", least=0.0, most=1.0)
+        if self.complete:
+            return 0.0
         return float((1 - share) ** self.starts)
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The configurations with their names and how often each was found."""
+        import xarray as xr
+
+        system = self.model.system
+        data = {
+            "q": (("mode", "coordinate"), self.q),
+            "found": ("mode", self.found),
+            "smallest_singular_value": ("mode", self.smallest),
+        }
+        attrs = {
+            "model": self.model.name,
+            "method": self.method,
+            "starts": self.starts,
+            "solutions": self.solutions,
+            "complete": int(self.complete),
+        }
+        coords = {
+            "coordinate": list(system.coordinates),
+            "coordinate_unit": ("coordinate", list(system.units)),
+        }
+        return xr.Dataset(data, coords, attrs)
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
 
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""
-        names = self.model.system.coordinates
+        names, units = self.model.system.coordinates, self.model.system.units
         i, j = names.index(x), names.index(y)
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
-        return Picture([Panel([points], y)], x, f"{self.model.name}: assembly modes", height=3.0)
+        label = lambda k: f"{names[k]} [{units[k] or MODEL_UNITS}]"
+        title = f"{self.model.name}: {len(self)} assembly modes"
+        alike = bool(units[i]) and units[i] == units[j]
+        return Picture([Panel([points], label(j))], label(i), title, height=3.5, equal=alike)
 
     def __str__(self) -> str:
         lines = [
@@ -87,10 +146,17 @@ class AssemblyModes:
             f"  one more start finds a new one with a probability of about {self.unseen:.1e}; a "
             f"mode that one start in 100 leads to was missed with {self.missed(0.01):.1e}",
         ]
+        if self.method == "homotopy":
+            sure = "all with probability one" if self.complete else f"{self.failed} paths failed"
+            lines = [
+                f"{self.model.name}: {len(self)} assembly modes, the real ones of "
+                f"{self.solutions} solutions, from {self.starts} paths of a homotopy: {sure}"
+            ]
         for i, (q, n) in enumerate(zip(self.q[:50], self.found, strict=False)):
             shown = ", ".join(f"{x:.5g}" for x in q[:6]) + (", …" if len(q) > 6 else "")
             meets = "  (singular)" if self.smallest[i] < SINGULAR else ""
-            lines.append(f"  {i}  {shown}  found {n} times{meets}")
+            often = "" if self.method == "homotopy" else f"  found {n} times"
+            lines.append(f"  {i}  {shown}{often}{meets}")
         return "\n".join(lines)
 
 
@@ -105,8 +171,10 @@ def assembly_modes(
     spread: float | None = None,
     t: float = 0.0,
     seed: int = 0,
+    method: str = "auto",
 ) -> AssemblyModes:
-    """All configurations of a mechanism at given inputs, as far as random starts find them.
+    """All configurations of a mechanism at given inputs: proven by a homotopy for loops in the
+    plane, and as far as random starts find them elsewhere.
 
     Args:
         model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
@@ -120,13 +188,17 @@ def assembly_modes(
             by default 1.5 times the largest distance among such coordinates of q.
         t: time [s], of a model whose constraints depend on it.
         seed: of the random starts.
+        method: "homotopy" for rows that are quadratic in coordinates, cosines and sines; "starts";
+            "auto" takes the first where it can.
 
     Returns:
         `AssemblyModes`: `.q`, and how sure it is that none is missing.
 
     Raises:
-        ModelError: for unknown inputs, or configurations that are not isolated.
+        ModelError: for unknown inputs, configurations that are not isolated, or rows that are not
+            quadratic with method="homotopy".
     """
+    choice(method, "assembly_modes: method", METHODS)
     starts = count(starts, "assembly_modes: starts", least=1)
     subject = subject_of(model, q, params, "assembly_modes", t=t, place=False)
     given = mapping(inputs or {}, "assembly_modes: inputs", '{"crank.angle": 0.3}')
@@ -139,6 +211,18 @@ def assembly_modes(
     ]
     closed = with_inputs(subject.model, tuple(held))
     dynamics = closed.dynamics(params, Proximal())
+    if method != "starts":
+        size = _spread(subject.model, subject.q, spread)
+        values = tuple((x, f.value) for x, f in held)
+        plain = subject.model.dynamics(params, Proximal())
+        found = all_configurations(plain, values, subject.q, t, size)
+        if found is not None:
+            return _from_homotopy(closed, dynamics, found, t)
+        if method == "homotopy":
+            raise ModelError(
+                f"{closed.name}: its rows are not quadratic in coordinates, cosines and sines, are "
+                'too many, or leave no isolated configurations; take method="starts".'
+            )
     begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
     ends = []
     for i in range(0, starts, BOXES_AT_ONCE):
@@ -165,17 +249,41 @@ def assembly_modes(
     return AssemblyModes(closed, found, times, starts, np.array([x for _, x in smallest]))
 
 
+def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) -> AssemblyModes:
+    """The real solutions, put onto the rows themselves to round-off."""
+    if not len(found.q):
+        raise ModelError(
+            f"{closed.name}: no configuration was found at these inputs: all {found.solutions} "
+            f"solutions are complex ({found.paths} paths of a homotopy, {found.failed} failed)."
+        )
+    # so few shapes that other inputs compile nothing
+    size = 8 * -(-len(found.q) // 8)
+    filled = np.resize(found.q, (size, found.q.shape[1]))
+    at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, filled, np.float64(t)))
+    kept = residual[: len(found.q)] < FINAL * 100
+    q, times = _distinct(at[: len(found.q)][kept], closed)
+    failed = found.failed + int(np.sum(~kept))
+    smallest = np.array([_smallest(dynamics, x, t)[1] for x in q])
+    return AssemblyModes(
+        closed, q, times, found.paths, smallest, "homotopy", found.solutions, failed
+    )
+
+
 def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
     """Random configurations: angles over a turn, attitudes over all, places in a box about q."""
-    system = model.system
-    if spread is not None:
-        number(spread, "assembly_modes: spread", above=0.0)
+    system, size = model.system, _spread(model, q, spread)
     angle = np.array([u == "rad" for u in system.units])
-    own = np.asarray(q)[~angle]
-    size = spread if spread is not None else 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
     begin = np.asarray(q) + size * random.uniform(-1, 1, (count, system.nq))
     begin[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
     return real_array(begin, "assembly_modes: starts")
+
+
+def _spread(model: Model, q, spread) -> float:
+    """Half the size of the box of places."""
+    if spread is not None:
+        return float(number(spread, "assembly_modes: spread", above=0.0))
+    own = np.asarray(q)[[u != "rad" for u in model.system.units]]
+    return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
 
 
 def _solved(dynamics: Dynamics, begin, t):

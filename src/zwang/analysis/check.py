@@ -48,7 +48,7 @@ from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.mechanism.mechanism import Mechanism
 
 INTEGRABLE = "holonomic, given by velocities"
-"""Kind of a velocity constraint that can be integrated."""
+"""Kind of a velocity constraint that can be integrated, after "scleronomic" or "rheonomic"."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Diagnosis:
         dependencies: for each redundant row a smallest combination of others that implies it.
         free_motions: directions in which the model may move, a basis.
         reach: what its velocity constraints leave reachable (Frobenius' theorem); None without
-            linear velocity constraints.
+            velocity constraints.
         integrals: by name, the position constraints that integrable velocity constraints stand
             for, where they are integrable by themselves.
         suggestions: of a mechanism, joints that can be made looser with less redundancy.
@@ -214,10 +214,12 @@ def _diagnose(
     scale = 1 / np.sqrt(np.diag(dense_mass(metric.M)))
     # of geometric mean one, so that lengths keep the magnitude of the model’s units
     scale = scale / np.exp(np.mean(np.log(scale)))
-    reached = reach(dynamics, state, linear, scale) if linear else None
+    bent = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("nonlinear")}
+    reached = reach(dynamics, state, linear, scale, bent) if linear or bent else None
     integrals = {}
     for name in reached.integrable if reached else ():
-        kinds[name] = kinds[name].replace("linear nonholonomic", INTEGRABLE)
+        how = "rheonomic" if reached and name in reached.rheonomic else "scleronomic"
+        kinds[name] = kinds[name].replace("linear nonholonomic", f"{how} {INTEGRABLE}")
         integrals[name] = integral(dynamics, state, name, linear[name], scale)
     for name, rows in c.row_slices.items():
         # in the order of the constraints: the later of two equal rows is the one that counts as

@@ -5,7 +5,8 @@ With unknowns x = (y, γ, s) a branch is a curve r(x) = 0. It is followed by its
 predicted along the tangent, corrected at right angles to it, so that a fold, where s turns round,
 is a point like any other. Where an eigenvalue of the linearization passes through zero, the lowest
 coefficient of its characteristic polynomial that is not zero throughout changes sign: at a fold if
-the tangent's part along s does so too, else at a branch point.
+the tangent's part along s does so too, else at a branch point. Hopf points and double eigenvalues
+are found by what `eigenvalue_events.py` measures.
 
 Reference: Allgower and Georg (2003), Introduction to Numerical Continuation Methods, chapters 6-8.
 """
@@ -21,6 +22,7 @@ import scipy.optimize
 from jaxtyping import PyTree
 
 from zwang.analysis.branch import Branch, Place
+from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium, balanced_start
 from zwang.arguments import count, host_only, instance, known, listed, number
 from zwang.dynamics.model import Model
@@ -32,16 +34,21 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
+ON_POINT = 1e-11
+"""A measure below this times that of the next point is zero: the special point is this one."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class SpecialPoint:
-    """A fold or a branch point.
+    """A fold, a branch point, a Hopf point or a double eigenvalue.
 
     Attributes:
-        kind: "fold" or "branch point".
+        kind: "fold", "branch point", "Hopf point" or "double eigenvalue".
         value: the parameter there.
         q, v: the state.
         tangents: directions of the branches through it, each a pair of dq, shape (nq,), and the
-            change of the parameter; of a fold its one tangent.
+            change of the parameter; of all but branch points the one tangent.
+        eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; else 0.
     """
 
     kind: str
@@ -49,9 +56,12 @@ class SpecialPoint:
     q: np.ndarray
     v: np.ndarray
     tangents: tuple[tuple[np.ndarray, float], ...]
+    eigenvalue: complex = 0j
 
     def __str__(self) -> str:
-        return f"{self.kind} at {self.value:.12g}"
+        x = self.eigenvalue
+        shown = f"{x.imag:.6g}i" if x.imag else f"{x.real:.6g}"
+        return f"{self.kind} at {self.value:.12g}" + (f", eigenvalue {shown} 1/s" if x else "")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,7 +74,7 @@ class Continuation:
         values: the parameter at each.
         stable: whether each is stable, by its eigenvalues.
         eigenvalues: of the linearization at each, symmetries left out, shape (points, n).
-        special: folds and branch points, in order.
+        special: folds, branch points, Hopf points and double eigenvalues, in order.
     """
 
     model: Model
@@ -82,6 +92,10 @@ class Continuation:
     @property
     def branch_points(self) -> tuple[SpecialPoint, ...]:
         return tuple(x for x in self.special if x.kind == "branch point")
+
+    @property
+    def hopf_points(self) -> tuple[SpecialPoint, ...]:
+        return tuple(x for x in self.special if x.kind == "Hopf point")
 
     @property
     def q(self) -> np.ndarray:
@@ -203,10 +217,7 @@ def continuation(
         # test
         if len(places) == 2:
             branch = branch.knowing(places)
-        found = _between(branch, places[-2], new)
-        if found is not None:
-            special.append(found)
-        # the point beyond the range is kept, so that a special point just before it is found
+        special += [x for x in _between(branch, places[-2], new) if not _again(x, special)]
         if not low <= new.value <= high:
             break
     made = [as_equilibrium(model, problem, x.point, params) for x in places]
@@ -221,15 +232,43 @@ def continuation(
     )
 
 
-def _between(branch: Branch, before: Place, after: Place) -> SpecialPoint | None:
-    """The fold or branch point between two neighbors, if there is one."""
+def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
+    """The special points between two neighbors, in order."""
+    found = []
     passes = np.sign(branch.test(before)) != np.sign(branch.test(after))
     turns = np.sign(before.tangent_value) != np.sign(after.tangent_value)
-    if not (passes or turns):
-        return None
-    # where an eigenvalue passes zero this is the sharper function: a fold is only where the
-    # parameter turns
-    measure = branch.test if passes else (lambda place: place.tangent_value)
+    if passes or turns:
+        measure = branch.test if passes else (lambda place: place.tangent_value)
+        root = _located(branch, before, after, measure)
+        if root is not None:
+            h, at = root
+            # where s turns and no eigenvalue passes, another branch goes through
+            kind = "fold" if passes and turns else "branch point"
+            alone = (branch.direction(at, at.tangent),)
+            tangents = alone if kind == "fold" else branch.tangents(at)
+            found.append((h, SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents)))
+    for event in events(before.eigenvalues, after.eigenvalues, branch.rate):
+        root = _located(branch, before, after, lambda x, e=event: e.measure(x.eigenvalues))
+        if root is None:
+            continue
+        h, at = root
+        along, value = (branch.direction(at, at.tangent),), event.eigenvalue(at.eigenvalues)
+        point = SpecialPoint(event.kind, at.value, at.point.q, at.point.v, along, value)
+        found.append((h, point))
+    return [point for _, point in sorted(found, key=lambda x: x[0])]
+
+
+def _again(point: SpecialPoint, special: list[SpecialPoint]) -> bool:
+    """Whether a point at the end of one step was reported at the end of the step before."""
+    near = lambda a, b: np.allclose(a, b, rtol=1e-9, atol=1e-9)
+    return any(
+        x.kind == point.kind and near(x.value, point.value) and near(x.q, point.q)
+        for x in special[-2:]
+    )
+
+
+def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[float, Place] | None:
+    """Where a measure passes through zero between two neighbors, as a part of the step, or None."""
     found: dict[float, Place] = {}
 
     def at_length(h: float) -> float:
@@ -239,13 +278,11 @@ def _between(branch: Branch, before: Place, after: Place) -> SpecialPoint | None
         found[h] = place
         return measure(place)
 
-    if np.sign(at_length(0.0)) == np.sign(at_length(1.0)):
+    first, last = at_length(0.0), at_length(1.0)
+    if abs(first) <= ON_POINT * abs(last):
+        return 0.0, before
+    if np.sign(first) == np.sign(last):
         return None
-    root = cast(
-        float, scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=np.float64(1e-14))
-    )
-    at = found.get(root, before)
-    # where s turns and no eigenvalue passes, another branch goes through
-    kind = "fold" if passes and turns else "branch point"
-    tangents = (branch.direction(at, at.tangent),) if kind == "fold" else branch.tangents(at)
-    return SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents)
+    tight = np.float64(1e-14)
+    root = cast(float, scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=tight))
+    return root, found.get(root, before)

@@ -58,17 +58,17 @@ def _rows(dynamics: Dynamics, q0, y):
     return dynamics.constraints.position_residual(chart(dynamics, q0, y), y[-1], dynamics.p)
 
 
-def _jacobian(dynamics: Dynamics, q0, y):
+def jacobian(dynamics: Dynamics, q0, y):
     return jax.jacfwd(lambda y: _rows(dynamics, q0, y))(y)
 
 
-def _hessian(dynamics: Dynamics, q0, y):
-    return jax.jacfwd(lambda y: _jacobian(dynamics, q0, y))(y)
+def second_derivatives(dynamics: Dynamics, q0, y):
+    return jax.jacfwd(lambda y: jacobian(dynamics, q0, y))(y)
 
 
 @program
 def _second(dynamics: Dynamics, q0, y):
-    return _hessian(dynamics, q0, y)
+    return second_derivatives(dynamics, q0, y)
 
 
 @program
@@ -76,7 +76,7 @@ def _at(dynamics: Dynamics, q0, y):
     return (
         chart(dynamics, q0, y),
         _rows(dynamics, q0, y),
-        _jacobian(dynamics, q0, y),
+        jacobian(dynamics, q0, y),
     )
 
 
@@ -88,7 +88,7 @@ def quickly(function: Callable) -> Callable:
 
 
 def _bounds(dynamics: Dynamics, q0, lo, hi):
-    return tuple(enclosure(lambda y, q0: _hessian(dynamics, q0, y), Interval(lo, hi), q0))
+    return tuple(enclosure(lambda y, q0: second_derivatives(dynamics, q0, y), Interval(lo, hi), q0))
 
 
 @dataclasses.dataclass(frozen=True)

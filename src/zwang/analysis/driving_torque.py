@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.kinematics import kinematics, rates_at
 from zwang.analysis.kinematics_result import Kinematics
+from zwang.analysis.moving_mechanism import moving, torques
 from zwang.arguments import host_only
 from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.evaluation import evaluate
@@ -51,6 +54,17 @@ class DrivingTorque:
     multipliers: np.ndarray
     unique: np.ndarray
     by_constraint: dict[str, np.ndarray]
+
+    def torques(self, params: PyTree) -> Any:
+        """The torque at the same inputs as a function of parameters, shape (n,); inside `jax.grad`
+        and `jit`. Value and first derivatives are exact at the parameters of this result.
+
+        Args:
+            params: as in `zw.kinematics`.
+        """
+        k = self.motion
+        dynamics = k.model.dynamics(params, Proximal())
+        return torques(dynamics, moving(dynamics, jnp.asarray(k.q), jnp.asarray(k.input)), k.rate)
 
     @property
     def unit(self) -> str:
@@ -98,7 +112,7 @@ class DrivingTorque:
         )
 
 
-@host_only("compute the torque of numbers, or differentiate .motion.configurations(params)")
+@host_only("compute the torque of numbers, or differentiate .torques(params)")
 def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> DrivingTorque:
     """Torque or force that moves a mechanism through a range of its input at a constant rate, and
     the forces of all constraints.

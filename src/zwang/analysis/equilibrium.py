@@ -16,6 +16,7 @@ from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import has_potential, minimum, nearest
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.analysis.moving_mechanism import balanced
 from zwang.analysis.symmetry import Symmetries, direction, symmetries
 from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
@@ -106,6 +107,30 @@ class Equilibrium:
             if power > 1e-7 * np.linalg.norm(v) ** 2:
                 return True
         return False
+
+    def configuration(self, params: PyTree) -> Any:
+        """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
+
+        One step of Newton's iteration on forces and constraints, which has the exact value and
+        first derivatives at the parameters of this result, where the equilibrium is isolated.
+
+        Args:
+            params: as in `zw.equilibrium`.
+
+        Raises:
+            ModelError: for a steady motion.
+        """
+        if self.steady:
+            raise ModelError(
+                f"{self.model.name}: configuration(params) is that of an equilibrium at rest; "
+                "this is a steady motion."
+            )
+        given = params
+        if isinstance(self.params, dict) and isinstance(params, dict):
+            given = {**self.params, **params}
+        dynamics = dynamics_of(self.model, given)
+        at = jnp.asarray(self.q), jnp.asarray(self.multipliers), jnp.asarray(self.t)
+        return balanced(dynamics, *at)[0]
 
     @property
     def dataset(self) -> xr.Dataset:

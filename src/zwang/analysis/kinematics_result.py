@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 12
 """Most curves in a panel."""
+MOST_ADVANTAGE = 20.0
+"""Mechanical advantage beyond which a picture has a gap; at dead points it is infinite."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,6 +197,9 @@ class Kinematics:
         if self.singular:
             names = ["singular"] * len(self.singular)
             marks.append(Mark([x.t for x in self.singular], names, dash=(0.9, 1.8)))
+        dead = [t for points in self.dead_points.values() for t, _ in points]
+        if dead:
+            marks.append(Mark(dead, ["dead point"] * len(dead), dash=(0.9, 1.8)))
         panels = []
         if self.outputs:
             for x in (x for x in self.outputs if x.value.ndim == 1):
@@ -202,7 +207,8 @@ class Kinematics:
                 panels.append(Panel([Line(self.input, x.value)], f"{x.name} [{unit}]"))
                 label = f"its rate [{per_second(x.unit) or MODEL_UNITS}]"
                 panels.append(Panel([Line(self.input, x.rate)], label))
-                clipped = np.clip(self.mechanical_advantage[x.name], -20, 20)
+                advantage = self.mechanical_advantage[x.name]
+                clipped = np.where(np.abs(advantage) <= MOST_ADVANTAGE, advantage, np.nan)
                 panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
         else:
             for unit in dict.fromkeys(system.units):

@@ -11,27 +11,35 @@ import numpy as np
 import scipy.linalg
 
 from zwang.analysis.inputs import Inputs
-from zwang.analysis.linear_system import ordered
+from zwang.analysis.linear_system import LinearSystem, ordered
 from zwang.analysis.linearize import Linearization
+from zwang.analysis.moving_axes import MovingAxes, axes_of
 from zwang.arguments import instance, real_array
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray as xr
+
+    from zwang.plots import Picture
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Regulator:
-    """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it.
+    """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
+    motion the deviation is that in axes which move along (`moving_axes.py`).
 
     Attributes:
         linearization: what it was laid out for.
         K: gains on the minimal state z, shape (nu, n).
         K_q, K_v: the same gains on the full coordinates and velocities, shapes (nu, nq) and
             (nu, nv): `K T⁺` with `ξ = N⁺ (q − q₀)`.
-        cost: solution S of the Riccati equation, shape (n, n): zᵀ S z is the cost to come.
-        poles: eigenvalues of the closed loop A − B K [1/s].
+        cost: solution S of the Riccati equation, shape (n, n): zᵀ S z is the cost to come; about a
+            steady motion for the states without symmetries, as `linearization.reduced()` has them.
+        poles: eigenvalues of the closed loop A − B K [1/s], without symmetries.
+        axes: those of a steady motion; None at an equilibrium.
     """
 
     linearization: Linearization
@@ -40,10 +48,15 @@ class Regulator:
     K_v: np.ndarray
     cost: np.ndarray
     poles: np.ndarray
+    axes: MovingAxes | None = None
 
-    def __call__(self, q, v) -> Any:
-        """u at a state; part of any program."""
+    def __call__(self, q, v, t=0.0) -> Any:
+        """u at a state; part of any program. t matters about a steady motion only."""
         at = self.linearization
+        if self.axes is not None:
+            xi, dv = self.axes.deviation(q, v, t)
+            away = self.K @ at.project @ jnp.concatenate([xi, dv])
+            return jnp.asarray(at.nominal_inputs) - away
         away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
         return jnp.asarray(at.nominal_inputs) - away
 
@@ -73,6 +86,21 @@ class Regulator:
             {"model": self.linearization.model.name},
         )
 
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self) -> Picture:
+        """Eigenvalues of the model as it is and with the regulator."""
+        from zwang.analysis.pictures import eigenvalue_picture
+
+        at = self.linearization
+        return eigenvalue_picture(
+            [at.eigenvalues, self.poles], ["open", "closed loop"], f"{at.model.name}: eigenvalues"
+        )
+
     def __str__(self) -> str:
         at = self.linearization
         slowest = -float(np.max(np.real(self.poles), initial=-np.inf))
@@ -98,7 +126,9 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
         Aᵀ S + S A − S B R⁻¹ Bᵀ S + Cᵀ Q C = 0
 
     Args:
-        linearization: of an equilibrium, with inputs: `zw.linearize(model, q, inputs=[…])`.
+        linearization: of an equilibrium or a steady motion, with inputs: `zw.linearize(model, q,
+            inputs=[…])`. About a steady motion the gains act on deviations in axes that move
+            along, and leave alone where along its symmetries the model is.
         Q: weights of the outputs, a number, shape (ny,), or a matrix (ny, ny); the identity if left
             out. The outputs are all coordinates and velocities if `zw.linearize` chose none.
         R: weights of the inputs in the same way, positive.
@@ -107,8 +137,8 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
         A `Regulator`: its gains work on the full coordinates, and `.model` is the closed loop.
 
     Raises:
-        ModelError: without inputs, at a state that is no equilibrium, for weights of another shape,
-            or if the inputs do not reach a state that does not decay, with its name.
+        ModelError: without inputs, at a state that neither rests nor moves steadily, for weights of
+            another shape, or if the inputs do not reach a state that does not decay, with its name.
 
     Example:
         >>> regulator = zw.lqr(zw.linearize(model, q, inputs=["force"]), Q=1.0, R=0.1)
@@ -119,30 +149,35 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     at = instance(linearization, Linearization, "lqr: linearization", "zw.linearize(...)")
     if not at.inputs:
         raise ModelError("lqr: the linearization has no inputs; give inputs= to zw.linearize.")
-    if at.kind != "equilibrium":
+    steady = at.kind == "steady motion"
+    if at.kind == "moving state":
         raise ModelError(
-            f"lqr: the linearization is about a {at.kind}, expected an equilibrium: a gain on the "
-            "coordinates themselves would pull a moving state back to where it was."
+            "lqr: the linearization is about a moving state, expected an equilibrium or a steady "
+            "motion: a gain on the coordinates themselves would pull it back to where it was."
         )
+    system = at.reduced() if steady else at
     output = _weight(Q, len(at.outputs), "Q", at.outputs)
     effort = _weight(R, len(at.inputs), "R", at.inputs)
     if np.min(np.linalg.eigvalsh(effort)) <= 0:
         raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
-    _refuse_unstabilizable(at)
+    _refuse_unstabilizable(system)
+    A, B, C = system.A, system.B, system.C
     try:
-        S = scipy.linalg.solve_continuous_are(at.A, at.B, at.C.T @ output @ at.C, effort)
+        S = scipy.linalg.solve_continuous_are(A, B, C.T @ output @ C, effort)
     except np.linalg.LinAlgError:
         raise ModelError(
             "lqr: the Riccati equation has no solution: a state on the imaginary axis is neither "
             "reached by the inputs nor seen by the weighted outputs; weight it by Q."
         ) from None
-    K = np.linalg.solve(effort, at.B.T @ S)
+    K = np.linalg.solve(effort, B.T @ S)
+    poles = ordered(np.linalg.eigvals(A - B @ K))
+    if steady and at.neutral.shape[1]:
+        K = K @ at.across.T
     gains = K @ at.project
     nv = at.model.system.nv
     back = np.linalg.pinv(at.here.local.N)
-    return Regulator(
-        at, K, gains[:, :nv] @ back, gains[:, nv:], S, ordered(np.linalg.eigvals(at.A - at.B @ K))
-    )
+    axes = axes_of(at) if steady else None
+    return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes)
 
 
 def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
@@ -162,7 +197,7 @@ def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
     return weight
 
 
-def _refuse_unstabilizable(at: Linearization) -> None:
+def _refuse_unstabilizable(at: LinearSystem) -> None:
     """Raise if a state that grows or stays is out of reach of the inputs."""
     reach = at.controllability()
     rest = reach.directions
@@ -181,7 +216,7 @@ def closed_loop(regulator: Regulator) -> Model:
     parameters, k = acting.parameters, len(acting.parameters)
 
     def force(q, v, t, p):
-        u = regulator(q, v)
+        u = regulator(q, v, t)
         given = dict(p) if parameters else p
         for (name, i), value in zip(parameters, u[:k], strict=True):
             x = jnp.asarray(given[name], float)

@@ -8,7 +8,8 @@ holonomic if L = Δ.
 
 L is computed without nested brackets. Along a random motion q(s) in Δ with the derivative Φ(s) of
 its flow, L is spanned by the directions Φ(s)⁻¹ Δ(q(s)): the expansion of each in s has the brackets
-as coefficients, of every order at once.
+as coefficients, of every order at once. Rows that are not linear in v allow a set of velocities
+instead; its fields are found by Newton's iteration from random ones, at ṫ = 1.
 
 References: Sussmann (1973), Trans. Amer. Math. Soc. 180, 171-188 (orbits); Sontag (1992), SIAM J.
 Control Optim. 30, 1400-1426 (random motions are enough, with probability one, for analytic models);
@@ -18,6 +19,7 @@ Frobenius (1877).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +28,6 @@ import numpy as np
 from zwang.analysis.curve import quickly
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
-from zwang.equations.constraint.equation import Constraints
 from zwang.equations.state import State
 
 STEPS = 96
@@ -39,6 +40,8 @@ KNOWN = 1e-5
 """Singular values below this times the largest are zero: the motions are accurate to about 1e-7."""
 VANISHES = 1e-5
 """Value of a form of unit length on L that counts as zero."""
+ALLOWED_NEWTON = 12
+"""Steps of Newton's iteration towards velocities that rows which are not linear in v allow."""
 SUBDIVISIONS = 64
 """Steps of the path on which an integral is defined."""
 
@@ -51,6 +54,7 @@ class Reach:
         dimension: of the reachable set of configurations at fixed t, the accessible dimension.
         directions: dimension of Δ at fixed t, the degrees of freedom of velocities.
         integrable: constraints all rows of which are integrable, given all others.
+        rheonomic: those of them whose integral depends on t.
         gap: largest singular value that counted as zero over the smallest that did not; far below
             1 where the answer is clear.
     """
@@ -59,6 +63,7 @@ class Reach:
     directions: int
     integrable: tuple[str, ...]
     gap: float
+    rheonomic: tuple[str, ...] = ()
 
 
 def _forms(dynamics: Dynamics, rows: np.ndarray, q, t):
@@ -79,14 +84,31 @@ def _direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
     return jnp.append(moved, allowed[-1])
 
 
-def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase):
+def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
+    """A velocity that all rows allow, near w, as a direction of (q, t) with ṫ = 1."""
+    q, t, c, p = x[:-1], x[-1], dynamics.constraints, dynamics.p
+
+    def step(_, v):
+        A = c.matrix(q, v, t, p)[rows] * scale[:-1]
+        slip = jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))[rows]
+        return v - scale[:-1] * (A.T @ jnp.linalg.solve(A @ A.T, slip))
+
+    v = jax.lax.fori_loop(0, ALLOWED_NEWTON, step, scale[:-1] * w[:-1])
+    return jnp.append(dynamics.system.along(q, v, t, p), 1.0)
+
+
+def _field(linear: bool) -> Callable:
+    return _direction if linear else _nonlinear_direction
+
+
+def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool):
     """Places and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
 
     def control(s):
         order = jnp.arange(1, amplitude.shape[1] + 1)
         return jnp.sum(amplitude * jnp.sin(2 * order * s + phase), axis=1)
 
-    field = lambda x, s: _direction(dynamics, rows, scale, x, control(s))
+    field = lambda x, s: _field(linear)(dynamics, rows, scale, x, control(s))
 
     def rate(s, x, flow):
         return field(x, s), jax.jacfwd(lambda x: field(x, s))(x) @ flow
@@ -111,25 +133,28 @@ def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase):
     return jax.lax.scan(step, start, h * jnp.arange(STEPS))[1]
 
 
-def _allowed(dynamics: Dynamics, rows, scale, x):
-    """A frame of Δ at x, shape (n, nv + 1)."""
-    every = jnp.eye(len(scale))
-    return jax.vmap(lambda w: _direction(dynamics, rows, scale, x, w), out_axes=1)(every)
+def _allowed(dynamics: Dynamics, rows, scale, x, every, linear: bool):
+    """Directions that span Δ at x, shape (n, len(every))."""
+    field = _field(linear)
+    return jax.vmap(lambda w: field(dynamics, rows, scale, x, w), out_axes=1)(every)
 
 
-def _reachable(dynamics: Dynamics, rows: np.ndarray, s: State, scale) -> tuple[np.ndarray, float]:
+def _reachable(
+    dynamics: Dynamics, rows: np.ndarray, s: State, scale, linear: bool = True
+) -> tuple[np.ndarray, float]:
     """Orthonormal basis of L in coordinates (q, t), shape (n, dim L), and the gap."""
     random, n = np.random.default_rng(1877), len(s.q) + 1
     x0 = np.append(np.asarray(s.q), float(s.t))
     motion, allowed = quickly(_motion), quickly(_allowed)
-    found = [np.asarray(allowed(dynamics, rows, scale, x0))]
+    every = np.eye(len(scale)) if linear else random.standard_normal((2 * len(scale), len(scale)))
+    found = [np.asarray(allowed(dynamics, rows, scale, x0, every, linear))]
     for _ in range(MOTIONS):
         amplitude = random.standard_normal((len(scale), 3))
         phase = random.uniform(0, 2 * np.pi, amplitude.shape)
-        places, flows = motion(dynamics, rows, scale, x0, amplitude, phase)
+        places, flows = motion(dynamics, rows, scale, x0, amplitude, phase, linear)
         for x, flow in zip(places[7::8], np.asarray(flows)[7::8], strict=True):
             if np.all(np.isfinite(flow)):
-                there = np.asarray(allowed(dynamics, rows, scale, x))
+                there = np.asarray(allowed(dynamics, rows, scale, x, every, linear))
                 found.append(np.linalg.solve(flow, there))
     U, sigma, _ = np.linalg.svd(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]))
     dim = int(np.sum(sigma > KNOWN * sigma[0]))
@@ -151,29 +176,54 @@ def _independent(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.array(kept, int)
 
 
-def reach(dynamics: Dynamics, s: State, linear: dict[str, slice], scale: np.ndarray) -> Reach:
-    """What is reachable under the holonomic constraints and the linear velocity constraints.
+def reach(
+    dynamics: Dynamics,
+    s: State,
+    linear: dict[str, slice],
+    scale: np.ndarray,
+    nonlinear: dict[str, slice] | None = None,
+) -> Reach:
+    """What is reachable under the holonomic constraints and the velocity constraints.
 
     Args:
         dynamics: the model.
         s: where.
         linear: rows of the velocity constraints that are linear in v.
         scale: length of one unit of each velocity, shape (nv,).
+        nonlinear: rows of the velocity constraints that are not.
     """
-    c, every = dynamics.constraints, np.append(scale, 1.0)
+    c, every, bent = dynamics.constraints, np.append(scale, 1.0), nonlinear or {}
     R = np.asarray(_forms(dynamics, np.arange(c.m), s.q, s.t))
-    wanted = np.concatenate(
-        [c.position_rows, *(np.arange(x.start, x.stop) for x in linear.values())]
-    )
-    rows = _independent(R * every, np.sort(wanted).astype(int))
-    basis, gap = _reachable(dynamics, rows, s, every)
+    owned = [*linear.values(), *bent.values()]
+    wanted = np.concatenate([c.position_rows, *(np.arange(x.start, x.stop) for x in owned)])
+    generic = R
+    if bent:  # their gradient may vanish at rest
+        v = scale * np.random.default_rng(1911).standard_normal(len(scale))
+        A = np.asarray(c.matrix(s.q, jnp.asarray(v), s.t, dynamics.p))
+        generic = np.column_stack([A, R[:, -1]])
+    rows = _independent(generic * every, np.sort(wanted).astype(int))
+    basis, gap = _reachable(dynamics, rows, s, every, not bent)
     tangent = _velocities(dynamics, s, basis)
     size = np.linalg.norm(R * every, axis=1)
     value = np.abs(R * every @ (tangent / every[:, None]))
     vanishing = np.max(value, axis=1, initial=0.0) < VANISHES * np.maximum(size, 1e-300)
     integrable = tuple(name for name, x in linear.items() if np.all(vanishing[x]))
     moving = int(np.any(np.abs(tangent[-1]) > 1e-9))
-    return Reach(basis.shape[1] - moving, len(every) - len(rows) - moving, integrable, gap)
+    free = len(every) - len(rows) - moving
+    rheonomic = tuple(x for x in integrable if _depends_on_time(dynamics, s, linear[x]))
+    return Reach(basis.shape[1] - moving, free, integrable, gap, rheonomic)
+
+
+def _depends_on_time(dynamics: Dynamics, s: State, rows: slice) -> bool:
+    """Whether forms have a part along dt, here or nearby."""
+    random, own = np.random.default_rng(1895), np.arange(rows.start, rows.stop)
+    for size in (0.0, 0.3, 0.3):
+        away = jnp.asarray(size * random.standard_normal(dynamics.system.nv))
+        q = dynamics.system.move(s.q, away, s.t, dynamics.p)
+        R = np.asarray(_forms(dynamics, own, q, s.t + size))
+        if np.any(np.abs(R[:, -1]) > 1e-12 * np.max(np.abs(R), initial=0.0)):
+            return True
+    return False
 
 
 def _velocities(dynamics: Dynamics, s: State, basis: np.ndarray) -> np.ndarray:
@@ -192,12 +242,13 @@ def integral(
     dynamics: Dynamics, s: State, name: str, rows: slice, scale: np.ndarray
 ) -> Holonomic | None:
     """The position constraint that an integrable velocity constraint stands for, 0 at s; None where
-    its rows are not integrable by themselves, depend on t, or q̇ is not v.
+    its rows are not integrable by themselves, or q̇ is not v.
 
-        h(q) = y(1),   A (q′ + n y′) = 0 along q(τ) = q + τ (q₀ − q) + n y
+        h(q, t) = y(1),   A q′ + a t′ = 0 along q(τ) = q + τ (q₀ − q) + n y, t(τ) = t + τ (t₀ − t)
 
-    n are fixed directions across the leaves. A path along a leaf from q ends on the line q₀ + n y,
-    at the same y for all q of the leaf, as Frobenius' theorem has it.
+    n are fixed directions across the leaves, a is the part along dt. A path along a leaf from (q,
+    t) ends on the line q₀ + n y, at the same y for all places of the leaf, as Frobenius' theorem
+    has it.
     """
     system = dynamics.system
     if system.velocity_map is not None or system.offset is not None:
@@ -205,30 +256,32 @@ def integral(
     R = np.asarray(_forms(dynamics, np.arange(dynamics.constraints.m), s.q, s.t))
     own = _independent(R * np.append(scale, 1.0), np.arange(rows.start, rows.stop))
     basis, _ = _reachable(dynamics, own, s, np.append(scale, 1.0))
-    if np.any(R[own, -1]) or basis.shape[1] != len(scale) + 1 - len(own):
+    if basis.shape[1] != len(scale) + 1 - len(own):
         return None
     across = np.linalg.pinv(R[own, :-1])
-    return Holonomic(
-        Integral(dynamics.constraints, own, np.asarray(s.q), across), name=f"{name} integrated"
-    )
+    start = np.asarray(s.q), float(s.t)
+    return Holonomic(Integral(dynamics, own, *start, across), name=f"{name} integrated")
 
 
 @dataclasses.dataclass(frozen=True)
 class Integral:
-    """`(q, t, p)` → h(q), shape (rows,); see `integral`."""
+    """`(q, t, p)` → h(q, t), shape (rows,); see `integral`."""
 
-    constraints: Constraints
+    dynamics: Dynamics
     rows: np.ndarray
     q0: np.ndarray
+    t0: float
     across: np.ndarray
 
     def __call__(self, q, t, p):
-        c, still = self.constraints, jnp.zeros(len(self.q0))
+        given = dataclasses.replace(self.dynamics, p=p)
 
         def rate(tau, y):
             at = q + tau * (self.q0 - q) + self.across @ y
-            A = c.matrix(at, still, t, p)[self.rows]
-            return -jnp.linalg.solve(A @ self.across, A @ (self.q0 - q))
+            R = _forms(given, self.rows, at, t + tau * (self.t0 - t))
+            A, a = R[:, :-1], R[:, -1]
+            along = A @ (self.q0 - q) + a * (self.t0 - t)
+            return -jnp.linalg.solve(A @ self.across, along)
 
         h = 1 / SUBDIVISIONS
 

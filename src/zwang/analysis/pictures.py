@@ -45,14 +45,23 @@ def branch_picture(branch: Continuation, coordinates: Sequence[str]) -> Picture:
         q = branch.q[:, i]
         # a segment belongs to the part of its first point
         on = lambda kept, q=q: np.where(kept | np.roll(kept, 1), q, np.nan)
-        curves = [
-            Curve(branch.values, on(branch.stable), "stable", color="#0072b2"),
-            Curve(branch.values, on(~branch.stable), "unstable", color="#d55e00", dash=(5.2, 2.0)),
-        ]
+        curves = []
+        if np.any(branch.stable):
+            curves.append(Curve(branch.values, on(branch.stable), "stable", color="#0072b2"))
+        if not np.all(branch.stable):
+            unstable = on(~branch.stable)
+            style = {"color": "#d55e00", "dash": (5.2, 2.0)}
+            curves.append(Curve(branch.values, unstable, "unstable", **style))
         if branch.special:
             at = [x.value for x in branch.special], [x.q[i] for x in branch.special]
             curves.append(Curve(*at, width=0.0, marker="s", color="#8250df"))
-        labels = [Label((x.value, x.q[i]), x.kind, shift=(5.0, 5.0)) for x in branch.special]
+        # a label at the top of a panel would stand in the legend
+        middle = 0.5 * (np.min(q) + np.max(q))
+        below = [x.q[i] > middle for x in branch.special]
+        labels = [
+            Label((x.value, x.q[i]), x.kind, shift=(5.0, -11.0 if under else 5.0))
+            for x, under in zip(branch.special, below, strict=True)
+        ]
         unit = f" [{system.units[i]}]" if system.units[i] else ""
         panels.append(Panel(curves, f"{names[i]}{unit}", labels=labels))
     return Picture(panels, xlabel=branch.over, title=branch.model.name)

@@ -3,7 +3,8 @@ it.
 
 | file | what |
 |---|---|
-| `run.py`, `sweep.py`, `view.py`, `check.py`, `listing.py`, ... | one command each |
+| `run.py`, `check.py`, `kinematics.py`, ... | one command each, listed in `COMMANDS` |
+| `subject.py` | what analyses of mechanisms work on, ranges of inputs |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -29,17 +30,24 @@ import typer
 
 import zwang
 from zwang.cli import (
+    assembly_modes,
+    branches,
     check,
+    continuation,
     derive,
+    design,
+    driving_torque,
     equilibrium,
     export,
     kinematics,
+    linearize,
     listing,
     modes,
     reproduce,
     run,
     sweep,
     view,
+    workspace,
 )
 from zwang.cli.failure import FAULT, explain
 from zwang.cli.terminal import complain, ready
@@ -55,8 +63,15 @@ COMMANDS = {
     "view": view.command,
     "check": check.command,
     "equilibrium": equilibrium.command,
+    "continuation": continuation.command,
+    "linearize": linearize.command,
     "modes": modes.command,
     "kinematics": kinematics.command,
+    "driving-torque": driving_torque.command,
+    "assembly-modes": assembly_modes.command,
+    "branches": branches.command,
+    "workspace": workspace.command,
+    "design": design.command,
     "derive": derive.command,
     "export": export.command,
     "reproduce": reproduce.command,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.model_options import Settings
-from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.subject import mechanism_or_model
+from zwang.cli.target import locate, made_folder
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments, like
+from zwang.cli.values import assignments
 
 
 def command(
@@ -59,7 +59,7 @@ def command(
     from zwang.cli.startup import start_jax
 
     start_jax()
-    subject, options = _subject(model, given)
+    subject, options = mechanism_or_model(model, given)
     from zwang.analysis.kinematics import kinematics
 
     found = kinematics(
@@ -83,21 +83,3 @@ def command(
         say(f"written to {folder}")
     # an exit code of its own where the branch ended early, so that scripts notice
     return 0 if found.ended in ("range", "closed") else 3
-
-
-def _subject(model: str, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
-    """The mechanism of MODEL, or its model with its start."""
-    from zwang.gallery.mechanisms import FOLDER
-    from zwang.mechanism import read
-
-    path = locate(model)
-    file = FOLDER / f"{model}.toml" if path is None else path
-    if file.suffix == ".toml" and file.is_file():
-        known = read(file).parameters
-        chosen: Any = {k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known}
-        # a value that is no parameter of the file belongs to the model, which is then loaded as for
-        # a run
-        if len(chosen) == len(given):
-            return read(file, **chosen), {}
-    target = load_target(model, given)
-    return target.model, {"q": target.q0, "params": target.params or None}

@@ -40,6 +40,7 @@ class Target:
         figures, exact: as in `zwang.output.report.write_report`.
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
+        mechanism: what the model was made of, if it is a mechanism.
         warnings: what its file has and the model has not, a sentence each.
     """
 
@@ -56,6 +57,7 @@ class Target:
     exact: Callable | None = None
     scene: Any = None
     reactions: Callable | None = None
+    mechanism: Any = None
     warnings: tuple[str, ...] = ()
 
 
@@ -162,6 +164,7 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
         exact=example.exact,
         scene=example.scene,
         reactions=example.reactions,
+        mechanism=example.mechanism,
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
 
@@ -196,6 +199,7 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
         figures=example.figures,
         scene=example.scene,
         reactions=example.reactions,
+        mechanism=example.mechanism,
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from zwang.dynamics.model import Model
-    from zwang.mechanism import Reaction
+    from zwang.mechanism import Mechanism, Reaction
     from zwang.plots import Picture
     from zwang.scene import Scene
     from zwang.simulation.results import Run
@@ -38,6 +38,7 @@ class Example:
             default, None without one.
         reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
         simulate: further arguments of `zw.simulate`.
+        mechanism: what the model was made of, if it is a mechanism.
     """
 
     model: Model
@@ -53,6 +54,7 @@ class Example:
     simulate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     scene: Scene | None = None
     reactions: Callable[[Run], Mapping[str, Reaction]] | None = None
+    mechanism: Mechanism | None = None
 
     def __post_init__(self):
         import numpy as np

@@ -1,14 +1,16 @@
 """The page of a mode moves the scene by the mode's shape."""
 
 import base64
+import json
 import re
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
 from tests.analysis import systems
-from zwang.output.viewer import write_mode
+from zwang.output.viewer import write_free_motion, write_mode
 from zwang.scene import particles_scene
 
 SCENE = particles_scene(lambda q: q.reshape(2, 2), ("a", "b"))
@@ -36,3 +38,35 @@ def test_a_mode_is_played_about_the_state_that_it_belongs_to(tmp_path, modes):
 def test_a_mode_that_does_not_exist_is_refused(tmp_path, modes):
     with pytest.raises(zw.ModelError, match="there are 2 modes"):
         write_mode(modes, SCENE, tmp_path / "mode.html", mode=7)
+
+
+def test_a_free_motion_is_played_on_the_constraints(tmp_path):
+    model, q = systems.double_pendulum(), [0.0, -1.0, 0.0, -1.5]
+    motion = zw.check(model, q).free_motions[0]
+    page = write_free_motion(model, q, motion.direction, SCENE, tmp_path / "free.html")
+    assert "to first order" not in page.read_text()
+    numbers = _places(page.read_text())[:, :, :2]
+    rods = np.linalg.norm(numbers[:, 0], axis=1), np.linalg.norm(np.diff(numbers, axis=1), axis=2)
+    np.testing.assert_allclose(rods[0], 1.0, atol=1e-6)  # the page holds 32-bit floats
+    np.testing.assert_allclose(rods[1], 0.5, atol=1e-6)
+    reached = np.abs(motion.direction[[0, 2]]).argmax()
+    assert np.max(np.abs(numbers[:, reached, 0])) == pytest.approx(0.1, rel=5e-2)  # along an arc
+
+
+def test_a_direction_without_a_motion_is_called_so(tmp_path):
+    """Two circles that touch leave one direction free to first order, and no motion."""
+    circles = lambda q, t, p: jnp.stack([q @ q - 1, (q[0] - 3) ** 2 + q[1] ** 2 - 4])
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
+    model = zw.Model(system, [zw.Holonomic(circles, name="circles")])
+    scene = particles_scene(lambda q: q.reshape(1, 2), ("a",))
+    page = write_free_motion(model, [1.0, 0.0], [0.0, 1.0], scene, tmp_path / "free.html")
+    assert "to first order" in page.read_text()
+    np.testing.assert_allclose(_places(page.read_text())[:, 0, 0], 1.0, atol=1e-6)
+    with pytest.raises(zw.ModelError, match="the direction is zero"):
+        write_free_motion(model, [1.0, 0.0], [0.0, 0.0], scene, tmp_path / "free.html")
+
+
+def _places(page: str) -> np.ndarray:
+    found = re.search(r'"places": ?"([^"]+)"', page)
+    points = len(json.loads(re.search(r'"points": ?(\[[^]]*\])', page).group(1)))
+    return np.frombuffer(base64.b64decode(found.group(1)), "<f4").reshape(-1, points, 3)

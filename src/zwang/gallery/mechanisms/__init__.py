@@ -42,4 +42,5 @@ def assembled(mechanism: Mechanism) -> Example:
         simulate={"samples": run.samples},
         scene=scene(mechanism),
         reactions=lambda run: reactions(mechanism, run),
+        mechanism=mechanism,
     )

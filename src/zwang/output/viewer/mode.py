@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zwang.arguments import number
-from zwang.errors import Result
-from zwang.output.viewer.page import write_view
+from zwang.output.viewer.oscillation import FRAMES, write_oscillation
 from zwang.scene import Scene
 
 if TYPE_CHECKING:
     from zwang.analysis.modes import Modes
 
-FRAMES = 121
 SHORTEST_PERIOD, LONGEST_PERIOD = 0.5, 8.0
 """Least and greatest length of a period on the page [s]; others are shown as 2 s."""
 
@@ -38,7 +34,7 @@ def write_mode(
         ModelError: for a mode that does not exist, or a scene that does not fit the model.
     """
     number(amplitude, "amplitude")
-    at, path = modes.linearization, Path(path)
+    at = modes.linearization
     turns = np.linspace(0.0, 1.0, FRAMES)
     q = modes.motion(mode, turns, amplitude)
     shown = modes[mode]
@@ -46,24 +42,7 @@ def write_mode(
     period = period if SHORTEST_PERIOD <= period <= LONGEST_PERIOD else 2.0
     rate = modes.motion(mode, turns + 0.25, amplitude) - at.q
     v = (2 * np.pi / period) * rate @ np.linalg.pinv(at.here.local.N).T
-    names = list(at.model.constraints.names)
-    none = SimpleNamespace(values=np.full((FRAMES, len(names)), np.nan))
-    run = SimpleNamespace(
-        model=at.model,
-        name=at.model.name,
-        flow=SimpleNamespace(dynamics=at.here.dynamics),
-        steps=SimpleNamespace(t=period * turns, y=np.hstack([q, v])),
-        q=q,
-        t=period * turns,
-        variables={
-            "constraint": SimpleNamespace(values=names),
-            "violation": none,
-            "velocity_violation": none,
-        },
-        result=Result.SUCCESS,
-    )
     pair = f" ± {shown.eigenvalue.imag:.4g}i" if shown.eigenvalue.imag else ""
     sentence = f"Mode {mode}: eigenvalue {shown.eigenvalue.real:.4g}{pair} 1/s, {shown.kind}."
-    still = dataclasses.replace(scene, forces=None)
-    write_view(cast(Any, run), still, path, description=sentence)
-    return path
+    dynamics = at.here.dynamics
+    return write_oscillation(at.model, dynamics, period * turns, q, v, scene, path, sentence)

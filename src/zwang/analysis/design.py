@@ -1,0 +1,326 @@
+"""`zw.design`: dimensions of a mechanism that make its motion what it should be, on one branch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.optimize
+from jaxtyping import PyTree
+
+from zwang.analysis.design_problem import BranchLeftError, Problem, variables_of
+from zwang.analysis.design_targets import AbstractCost, AbstractLimit
+from zwang.analysis.kinematics import kinematics
+from zwang.analysis.kinematics_result import Kinematics
+from zwang.analysis.subject import subject_of
+from zwang.analysis.tables import rounded, table
+from zwang.arguments import count, host_only, listed, mapping, number
+from zwang.errors import ModelError
+from zwang.plots import Curve as Line
+from zwang.plots import Panel, Picture
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CLEAR_OF_ENDS = 0.02
+"""Least singular value of the rows at unit length that a design keeps away from branches' ends."""
+PENALTY = 10.0
+"""Cost of a trial that leaves its branch, in units of the first design's cost."""
+LIMIT_KEPT = 1e-6
+"""Violation of a limit that counts as none."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Design:
+    """What `zw.design` found; `str()` prints it.
+
+    Attributes:
+        values: the design variables, by name.
+        start: what they were.
+        params: parameters of the model at the design, as `zw.kinematics` takes them; of a
+            mechanism file the settings for `zwang.mechanism.read`.
+        before, after: motions of the first and of the found design, a `Kinematics` each.
+        costs, first_costs: weighted costs by name, of the found and of the first design.
+        limits: the least value of each limit, by name, zero or more where it is kept.
+        clearance: smallest singular value on the way; the branch's ends are where it is zero.
+        same_branch: whether the found design was reached from the first one without leaving its
+            branch, and each step of its own motion was certified.
+        steps: iterations of the optimizer.
+        message: of the optimizer.
+        converged: whether it says that it has converged.
+    """
+
+    values: dict[str, float]
+    start: dict[str, float]
+    params: dict
+    before: Kinematics
+    after: Kinematics
+    costs: dict[str, float]
+    first_costs: dict[str, float]
+    limits: dict[str, float]
+    clearance: float
+    same_branch: bool
+    steps: int
+    message: str
+    converged: bool
+
+    @property
+    def cost(self) -> float:
+        """Sum of all costs."""
+        return float(sum(self.costs.values()))
+
+    @property
+    def first_cost(self) -> float:
+        """The same of the first design."""
+        return float(sum(self.first_costs.values()))
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The motion of the found design, with variables and costs."""
+        names = list(self.values)
+        data: dict[str, Any] = {
+            "design": ("variable", np.array([self.values[x] for x in names])),
+            "first_design": ("variable", np.array([self.start[x] for x in names])),
+            "cost": ("target", np.array(list(self.costs.values()))),
+            "first_cost": ("target", np.array(list(self.first_costs.values()))),
+        }
+        coords = {"variable": names, "target": list(self.costs)}
+        return self.after.dataset.assign_coords(coords).assign(data)
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self) -> Picture:
+        """Traced points and outputs of the first design, dashed, and of the found one."""
+        pairs = list(zip(self.before.outputs, self.after.outputs, strict=True))
+        if self.after.traces:
+            lines = []
+            for a, b in zip(self.before.traces, self.after.traces, strict=True):
+                lines.append(Line(a.value[:, 0], a.value[:, 1], f"{a.name} before", dash=(4, 2)))
+                lines.append(Line(b.value[:, 0], b.value[:, 1], f"{b.name} after"))
+            panel = Panel(lines, "y [m]")
+            return Picture([panel], "x [m]", self.after.model.name, height=4.0, equal=True)
+        panels = [
+            Panel(
+                [
+                    Line(self.before.input, a.value, "before", dash=(4, 2)),
+                    Line(self.after.input, b.value, "after"),
+                ],
+                f"{b.name} [{b.unit or 'model units'}]",
+            )
+            for a, b in pairs
+        ]
+        k = self.after
+        if not panels:
+            return k.plot()
+        return Picture(panels, f"{k.input_name} [{k.input_unit or 'model units'}]", k.model.name)
+
+    def __str__(self) -> str:
+        rows = [("variable", "first", "found")]
+        rows += [(x, rounded(self.start[x]), rounded(y)) for x, y in self.values.items()]
+        lines = [
+            f"{self.after.model.name}: design of {len(self.values)} variables, cost "
+            f"{self.first_cost:.6g} to {self.cost:.6g} in {self.steps} steps",
+            *table(rows),
+            *table(
+                [("cost", "first", "found")]
+                + [(x, f"{self.first_costs[x]:.6g}", f"{y:.6g}") for x, y in self.costs.items()]
+            ),
+        ]
+        for name, least in self.limits.items():
+            kept = "kept" if least >= -LIMIT_KEPT else "violated"
+            lines.append(f"  {name}: {kept}, least margin {least:.3g}")
+        branch = "the same, every step certified" if self.same_branch else "not certified"
+        lines.append(f"  branch: {branch}; smallest singular value {self.clearance:.3g}")
+        if not self.converged:
+            lines.append(f"  the optimizer stopped early: {self.message}")
+        return "\n".join(lines)
+
+
+@host_only("design once, with numbers")
+def design(
+    model,
+    vary: Mapping,
+    targets,
+    *,
+    input,
+    over,
+    q=None,
+    params: PyTree = None,
+    rate: float = 1.0,
+    samples: int = 61,
+    clear: float = CLEAR_OF_ENDS,
+    steps: int = 100,
+    **options,
+) -> Design:
+    """Dimensions that make a motion what it should be, without leaving its branch.
+
+        Σ weight · cost(q(t; x), x) → min    with limits ≥ 0 and σ_min ≥ clear at all samples
+
+    by sequential quadratic programming (SLSQP of SciPy) with exact derivatives through the
+    configurations. Every trial is followed from a known design in small parts, so that its
+    configurations belong to the same branch; one that leaves the branch, or cannot be closed at
+    some value of the input, is refused.
+
+    Args:
+        model: a `zw.Model`, or a `zw.Mechanism` that was read from a file.
+        vary: bounds by name, {"coupler": (1.0, 3.0)}: parameters of a mechanism file's formulas, or
+            of the model, "lengths[1]" for one entry of an array.
+        targets: costs and limits of `zwang.analysis.design_targets`, such as
+            `StraightLine("coupler.tip")` and `TransmissionAngle(("coupler.angle",
+            "rocker.angle"), 0.7)`, or functions of a `Sampled` motion that return a cost.
+        input, over: as in `zw.kinematics`, one input.
+        q, params: a start, as in `zw.kinematics`.
+        rate: rate of the input for torques [unit/s].
+        samples: values of the input at which targets are looked at.
+        clear: least singular value of the rows at unit length, at all samples.
+        steps: most iterations.
+        options: `output`, `trace` and others of `zw.kinematics`, for the motions before and after.
+
+    Returns:
+        A `Design`: `.values`, `.params`, `.before`, `.after`; prints, plots and saves.
+
+    Raises:
+        ModelError: for unknown names, no cost, or a first design that does not reach all values of
+            the input.
+
+    Example:
+        >>> found = zw.design(linkage, {"coupler": (2, 4)}, [StraightLine("coupler.tip")],
+        ...                   input="A", over=(0.2, 1.4), trace="coupler.tip")
+    """
+    mapping(vary, "design: vary", '{"coupler": (1.0, 3.0)}')
+    costs, limits = _sorted(listed(targets, "design: targets", "costs and limits"))
+    number(clear, "design: clear", least=0.0)
+    count(steps, "design: steps", least=1)
+    ask = {"rate": number(rate, "design: rate"), "samples": samples, **options}
+    before = kinematics(model, input, over, q=q, params=params, **ask)
+    if before.ended != "range":
+        raise ModelError(
+            f"design: the first design does not reach {np.ravel(over)[-1]:g} on this branch; start "
+            "from one that does, or take a shorter range."
+        )
+    subject = subject_of(model, q, params, "design")
+    variables = variables_of(model, subject.model, params, vary)
+    problem = Problem(subject, before, variables, costs, limits, float(rate))
+    first = problem.at(variables.start)
+    answer = _optimized(problem, first, clear, steps)
+    last = problem.at(answer.x)
+    start, given = problem.followed(answer.x)[0], variables.given(answer.x)
+    after = kinematics(model, input, over, q=start, params=given, **ask)
+    names = variables.names
+    reached = after.ended == "range" and after.certified
+    same = bool(reached and np.allclose(after.q, problem.followed(answer.x), atol=1e-6))
+    return Design(
+        dict(zip(names, map(float, answer.x), strict=True)),
+        dict(zip(names, map(float, variables.start), strict=True)),
+        variables.settings(answer.x),
+        before,
+        after,
+        dict(zip(_names(costs), map(float, last.costs), strict=True)),
+        dict(zip(_names(costs), map(float, first.costs), strict=True)),
+        dict(zip(_names(limits), (float(np.min(x)) for x in last.limits), strict=True)),
+        float(np.min(last.clear)),
+        same,
+        int(answer.nit),
+        str(answer.message),
+        bool(answer.success),
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UserCost(AbstractCost):
+    """A user's own function of a `Sampled` motion."""
+
+    function: Any
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", "cost").strip("<>")
+
+    def __call__(self, m):
+        return self.function(m)
+
+
+def _sorted(given) -> tuple[tuple[AbstractCost, ...], tuple[AbstractLimit, ...]]:
+    limits = tuple(x for x in given if isinstance(x, AbstractLimit))
+    costs = []
+    for x in given:
+        if isinstance(x, AbstractLimit):
+            continue
+        if not callable(x):
+            raise ModelError(
+                f"design: targets contain {x!r:.60}, expected costs and limits of "
+                "zwang.analysis.design_targets or functions of a motion."
+            )
+        costs.append(x if isinstance(x, AbstractCost) else UserCost(x))
+    if not costs:
+        raise ModelError("design: targets contain no cost, so that nothing is to be made small.")
+    return tuple(costs), limits
+
+
+def _names(targets) -> list[str]:
+    """Names that differ."""
+    made: list[str] = []
+    for x in targets:
+        same = sum(y == x.name or y.startswith(f"{x.name} (") for y in made)
+        made.append(f"{x.name} ({same + 1})" if same else x.name)
+    return made
+
+
+def _optimized(problem: Problem, first, clear: float, steps: int):
+    """SLSQP over variables that run from 0 to 1, costs in units of the first one."""
+    v = problem.variables
+    width, size = v.high - v.low, max(float(np.sum(first.costs)), 1e-300)
+    begin = np.clip((v.start - v.low) / width, 0.0, 1.0)
+    known = {"cost": np.ones(1), "limit": np.zeros(1)}
+
+    def at(z):
+        try:
+            return problem.at(v.low + width * np.asarray(z, float))
+        except BranchLeftError:
+            return None
+
+    def cost(z) -> float:
+        found = at(z)
+        return PENALTY if found is None else float(np.sum(found.costs)) / size
+
+    def slope(z):
+        found = at(z)
+        if found is not None:
+            known["cost"] = np.sum(found.cost_slopes, axis=0) * width / size
+        return known["cost"]
+
+    def margin(z):
+        found = at(z)
+        if found is None:
+            return -np.ones_like(known["limit"])
+        known["limit"] = np.concatenate([*found.limits, found.clear - clear])
+        return known["limit"]
+
+    def margin_slope(z):
+        found = at(z)
+        if found is not None:
+            known["margin"] = np.vstack([*found.limit_slopes, found.clear_slopes]) * width
+        return known["margin"]
+
+    # a trial that leaves its branch is answered by the slopes that were known last
+    for first_asked in (slope, margin, margin_slope):
+        first_asked(begin)
+    answer = scipy.optimize.minimize(
+        cost,
+        begin,
+        jac=slope,
+        bounds=[(0.0, 1.0)] * len(begin),
+        constraints=[{"type": "ineq", "fun": margin, "jac": margin_slope}],
+        method="SLSQP",
+        options={"maxiter": steps, "ftol": 1e-10},
+    )
+    answer.x = v.low + width * np.clip(answer.x, 0.0, 1.0)
+    return answer

@@ -1,0 +1,271 @@
+"""The numbers of a design: parameters from design variables, and costs, limits and the branch with
+their derivatives.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.curve import quickly
+from zwang.analysis.design_targets import AbstractCost, AbstractLimit, Sampled
+from zwang.analysis.inputs import chosen_inputs
+from zwang.analysis.kinematics_result import Kinematics
+from zwang.analysis.moving_mechanism import Moving, moving, with_parameters
+from zwang.analysis.subject import Subject
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.mechanism import Mechanism
+from zwang.mechanism.toml import parsed
+from zwang.provenance import source_of
+from zwang.suggestions import did_you_mean
+
+DIFFERENCE = 1e-6
+"""Relative step of the differences by which a mechanism's parameters follow from its formulas."""
+MOST_MOVED = 0.05
+"""Largest part of the bounds that variables move at once, while configurations follow."""
+DESIGN_NEWTON = 8
+"""Steps of Newton's iteration after each part."""
+DESIGN_CLOSED = 1e-9
+"""Residual of rows at unit length that counts as closed."""
+
+
+class Variables(NamedTuple):
+    """How parameters follow from design variables.
+
+    Attributes:
+        names, low, high, start: of the variables.
+        params: x → parameters as the functions take them.
+        slopes: x → their derivatives, with a leading axis of variables.
+        given: x → parameters of the model, as a user gives them.
+        settings: x → what a user changes: entries of parameters, or settings of a mechanism file.
+    """
+
+    names: tuple[str, ...]
+    low: np.ndarray
+    high: np.ndarray
+    start: np.ndarray
+    params: Callable[[np.ndarray], PyTree]
+    slopes: Callable[[np.ndarray], PyTree]
+    given: Callable[[np.ndarray], dict]
+    settings: Callable[[np.ndarray], dict]
+
+
+def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
+    """The design variables of a model, by names of its parameters, of a mechanism file, by its
+    formulas' parameters, or of a function that builds a mechanism.
+
+    Raises:
+        ModelError: for an unknown name, or bounds that are not two increasing numbers.
+    """
+    names = tuple(vary)
+    bounds = []
+    for name in names:
+        pair = np.asarray(vary[name], float)
+        if pair.shape != (2,) or not pair[0] < pair[1]:
+            raise ModelError(
+                f"design: vary[{name!r}] is {vary[name]!r:.60}, expected its lowest and its "
+                "highest value."
+            )
+        bounds.append(pair)
+    low, high = np.array(bounds).T
+    if isinstance(subject, Mechanism):
+        return _of_formulas(subject, model, names, low, high)
+    entries = chosen_inputs(model, params, [_whole(x) for x in names])
+    wanted = [entries.names.index(x) for x in names]
+    own = {x: np.asarray(model.merged(params)[x], float) for x, _ in entries.parameters}
+
+    def given(x):
+        made = {name: value.copy() for name, value in own.items()}
+        for i, value in zip(wanted, x, strict=True):
+            name, place = entries.parameters[i]
+            made[name].reshape(-1)[place] = value
+        return {**(params or {}), **made}
+
+    directions = jax.tree_util.tree_map(lambda d: d[np.array(wanted)], entries.directions)
+    start = entries.nominal[np.array(wanted)]
+    packed = lambda x: model.parameters(given(x))
+    return Variables(names, low, high, start, packed, lambda x: directions, given, given)
+
+
+def _whole(name: str) -> str:
+    """ "lengths" of "lengths[2]"."""
+    return name.partition("[")[0]
+
+
+def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
+    source = source_of(m)
+    if source is None or source.kind != "mechanism":
+        raise ModelError(
+            "design: a mechanism made in Python has no formulas to vary; read it from a file, or "
+            "give its model and vary entries of the model's parameters."
+        )
+    for name in names:
+        if name not in m.parameters:
+            raise ModelError(
+                f"design: {m.name} has no parameter {name!r:.60}{did_you_mean(name, m.parameters)}"
+            )
+    values = {k: float(x) for k, x in m.parameters.items()}  # type: ignore[arg-type]
+    start = np.array([values[name] for name in names])
+    settings = lambda x: dict(zip(names, map(float, x), strict=True))
+
+    def given(x) -> dict:
+        other = parsed(source.text, Path(source.name), {**values, **settings(x)})
+        return dataclasses.replace(other, servo={}, actuators={}, drives={}).params
+
+    def made(x) -> PyTree:
+        return model.parameters(given(x))
+
+    def slopes(x):
+        columns = []
+        for i in range(len(x)):
+            step = np.zeros(len(x))
+            step[i] = DIFFERENCE * max(abs(x[i]), 0.1 * (high[i] - low[i]))
+            above, below = made(x + step), made(x - step)
+            difference = lambda a, b, h=step[i]: (np.asarray(a, float) - np.asarray(b)) / (2 * h)
+            columns.append(jax.tree_util.tree_map(difference, above, below))
+        return jax.tree_util.tree_map(lambda *x: np.stack(x), *columns)
+
+    return Variables(names, low, high, start, made, slopes, given, settings)
+
+
+class Values(NamedTuple):
+    """Costs, limits and clearances at one design, with derivatives by its variables.
+
+    Attributes:
+        costs: shape (c,); limits: an array for each.
+        clear: smallest singular value at each sample, shape (n,).
+        cost_slopes, limit_slopes, clear_slopes: with a last axis of variables.
+    """
+
+    costs: np.ndarray
+    limits: tuple[np.ndarray, ...]
+    clear: np.ndarray
+    cost_slopes: np.ndarray
+    limit_slopes: tuple[np.ndarray, ...]
+    clear_slopes: np.ndarray
+
+
+class BranchLeftError(Exception):
+    """Configurations of a trial could not be followed from those of a known design."""
+
+
+@dataclasses.dataclass(eq=False)
+class Problem:
+    """A design problem about a motion of a first design.
+
+    Attributes:
+        subject: names of coordinates and points.
+        motion: of the first design, which the branch is followed from.
+        variables: the design variables.
+        costs, limits: what is asked for.
+        rate: of the input.
+    """
+
+    subject: Subject
+    motion: Kinematics
+    variables: Variables
+    costs: tuple[AbstractCost, ...]
+    limits: tuple[AbstractLimit, ...]
+    rate: float
+
+    def __post_init__(self):
+        self.dynamics = self.motion.model.dynamics(self.motion.params, Proximal())
+        self.known = (self.variables.start, np.asarray(self.motion.q))
+        self.seen: dict[bytes, Values] = {}
+
+    def followed(self, x: np.ndarray) -> np.ndarray:
+        """Configurations at x, followed from those of the design that is known, in small parts.
+
+        Raises:
+            BranchLeftError: where they do not close, or come to a singular configuration.
+        """
+        start, q = self.known
+        way = (x - start) / (self.variables.high - self.variables.low)
+        parts = max(1, int(np.ceil(np.max(np.abs(way), initial=0.0) / MOST_MOVED)))
+        signs = self._signs(q, self.variables.params(start))
+        for i in range(1, parts + 1):
+            p = self.variables.params(start + i / parts * (x - start))
+            found = quickly(_closed)(self.dynamics, q, self.motion.input, p)
+            new, left = np.asarray(found.q), np.asarray(found.residual)
+            if not np.all(left < DESIGN_CLOSED):
+                raise BranchLeftError("the mechanism does not close at all values of its input")
+            if not np.array_equal(signs, self._signs(new, p)):
+                raise BranchLeftError("a singular configuration lies between")
+            q = new
+        return q
+
+    def _signs(self, q: np.ndarray, p) -> np.ndarray:
+        """Orientation of the rows at each sample, which changes at singular configurations only."""
+        A = np.asarray(quickly(_rows)(self.dynamics, q, self.motion.input, p))
+        return np.sign(np.linalg.det(A[:, self.rows])) if self.rows is not None else np.ones(len(A))
+
+    @cached_property
+    def rows(self) -> np.ndarray | None:
+        """Rows that are independent at all samples of the first design, as many as velocities."""
+        from zwang.analysis.curve import independent_rows
+
+        start, q = self.variables.start, np.asarray(self.motion.q)
+        p = self.variables.params(start)
+        A = np.asarray(quickly(_rows)(self.dynamics, q, self.motion.input, p))
+        length = np.linalg.norm(A, axis=2, keepdims=True)
+        chosen = independent_rows((A / np.where(length > 0, length, 1.0))[0])
+        return chosen if len(chosen) == A.shape[2] else None
+
+    def at(self, x: np.ndarray) -> Values:
+        """All numbers at x.
+
+        Raises:
+            BranchLeftError: as `followed`.
+        """
+        key = np.asarray(x, float).tobytes()
+        if key not in self.seen:
+            q = self.followed(np.asarray(x, float))
+            p, slopes = self.variables.params(x), self.variables.slopes(x)
+            value, slope = quickly(_numbers)(self, q, p, slopes)
+            numbers = jax.tree_util.tree_map(np.asarray, value)
+            turned = jax.tree_util.tree_map(lambda y: np.asarray(y).T, slope)
+            self.seen[key] = Values(*numbers, *turned)
+            self.known = (np.array(x, float), q)
+        return self.seen[key]
+
+    def named(self, name: str) -> Callable:
+        """The function of a coordinate, a joint or a point."""
+        try:
+            return self.subject.quantity(name, "design").value
+        except ModelError:
+            return self.subject.point(name, "design").value
+
+
+def _closed(dynamics: Dynamics, q, t, p) -> Moving:
+    return moving(with_parameters(dynamics, p), q, t, DESIGN_NEWTON)
+
+
+def _rows(dynamics: Dynamics, q, t, p):
+    still = jnp.zeros(dynamics.system.nv)
+    return jax.vmap(lambda q, t: dynamics.constraints.matrix(q, still, t, p))(q, t)
+
+
+def _numbers(problem: Problem, q, p, slopes):
+    """(costs, limits, clearances) and their derivatives along slopes of the parameters."""
+
+    def numbers(p) -> tuple[Any, Any, Any]:
+        dynamics = with_parameters(problem.dynamics, p)
+        m = moving(dynamics, q, jnp.asarray(problem.motion.input))
+        seen = Sampled(m, dynamics, problem.rate, problem.named)
+        costs = [jnp.asarray(x.weight * x(seen), float) for x in problem.costs]
+        limits = tuple(jnp.ravel(jnp.asarray(x(seen), float)) for x in problem.limits)
+        return jnp.stack(costs), limits, m.smallest
+
+    value = numbers(p)
+    return value, jax.vmap(lambda dp: jax.jvp(numbers, (p,), (dp,))[1])(slopes)

@@ -1,0 +1,275 @@
+"""What a design is to achieve: costs, which are made small, and limits, which are kept.
+
+A cost is a function of a motion that returns a number; a limit is one that returns numbers which
+are to be positive. `Sampled` is what they are functions of; users' own functions get the same.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.moving_mechanism import Moving, torques
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.errors import ModelError
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampled:
+    """A motion over its input, as costs and limits see it; part of a compiled program.
+
+    Attributes:
+        moving: t, q, v, a, p at the samples; v and a per unit of the input.
+        dynamics: the equations with these parameters.
+        rate: of the input [unit/s].
+        named: name → quantity, as coordinates, joints and points are called.
+    """
+
+    moving: Moving
+    dynamics: Dynamics
+    rate: float
+    named: Callable[[str], Any]
+
+    @property
+    def input(self):
+        """Values of the input, shape (n,)."""
+        return self.moving.t
+
+    @property
+    def q(self):
+        """Coordinates, shape (n, nq)."""
+        return self.moving.q
+
+    def value(self, name: str):
+        """A coordinate, a joint or the place of a point, shape (n,) or (n, d)."""
+        f, p = self.named(name), self.moving.p
+        return jax.vmap(lambda q, t: f(q, t, p))(self.moving.q, self.moving.t)
+
+    def slope(self, name: str):
+        """The derivative of `value` by the input."""
+        f, p, system = self.named(name), self.moving.p, self.dynamics.system
+
+        def one(q, v, t):
+            along = (system.rate(q, v, t, p), jnp.ones_like(t))
+            return jax.jvp(lambda q, t: f(q, t, p), (q, t), along)[1]
+
+        return jax.vmap(one)(self.moving.q, self.moving.v, self.moving.t)
+
+    def torque(self):
+        """Torque or force on the input, shape (n,)."""
+        return torques(self.dynamics, self.moving, self.rate)
+
+
+class AbstractCost(abc.ABC):
+    """A number that is made small.
+
+    Attributes:
+        name: in tables.
+        weight: factor in the sum of all costs.
+    """
+
+    weight: float
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str: ...
+
+    @abc.abstractmethod
+    def __call__(self, m: Sampled) -> Any: ...
+
+
+class AbstractLimit(abc.ABC):
+    """Numbers that are to be positive, one for each sample, in `name`'s own unit."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str: ...
+
+    @abc.abstractmethod
+    def __call__(self, m: Sampled) -> Any: ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PathThrough(AbstractCost):
+    """Mean square distance of a point from places, one for each sample [m²].
+
+    Attributes:
+        point: name of a point or body.
+        places: shape (samples, d).
+    """
+
+    point: str
+    places: Any
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return f"path of {self.point}"
+
+    def __call__(self, m):
+        there, wanted = m.value(self.point), jnp.asarray(np.asarray(self.places, float))
+        if there.shape != wanted.shape:
+            raise ModelError(
+                f"design: the places for {self.point!r} have shape {wanted.shape}, expected "
+                f"{there.shape}: one for each sample."
+            )
+        return jnp.mean(jnp.sum((there - wanted) ** 2, axis=1))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StraightLine(AbstractCost):
+    """Mean square distance of a point from the straight line that fits its path best [m²]."""
+
+    point: str
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.point} off a straight line"
+
+    def __call__(self, m):
+        x = m.value(self.point)
+        away = x - jnp.mean(x, axis=0)
+        # all but the largest of the principal moments
+        return jnp.sum(jnp.linalg.eigvalsh(away.T @ away / len(x))[:-1])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OutputValues(AbstractCost):
+    """Mean square difference of an output from values, one for each sample (function generation).
+
+    Attributes:
+        output: name of a coordinate or joint.
+        values: shape (samples,).
+    """
+
+    output: str
+    values: Any
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.output} off its values"
+
+    def __call__(self, m):
+        return jnp.mean((m.value(self.output) - jnp.asarray(np.asarray(self.values, float))) ** 2)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TimeRatio(AbstractCost):
+    """Squared difference of the ratio of both strokes of an output from a ratio, over one turn of
+    the input: how long it moves one way over how long it moves the other.
+
+    Attributes:
+        output: name of a coordinate or joint.
+        ratio: wanted, above 1.
+    """
+
+    output: str
+    ratio: float
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return f"time ratio of {self.output}"
+
+    def __call__(self, m):
+        r, t = m.slope(self.output), m.input
+        a, b, h = r[:-1], r[1:], jnp.diff(t)
+        # the part of each interval in which the rate is positive, by linear interpolation
+        cut = jnp.clip(a / jnp.where(a == b, 1.0, a - b), 0.0, 1.0)
+        rising = jnp.where(a > 0, jnp.where(b > 0, 1.0, cut), jnp.where(b > 0, 1.0 - cut, 0.0))
+        share = jnp.sum(rising * h) / jnp.sum(h)
+        longer = jnp.maximum(share, 1.0 - share)
+        return (longer / (1.0 - longer) - self.ratio) ** 2
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DrivingEffort(AbstractCost):
+    """Mean square torque or force on the input [N² or N²·m²]."""
+
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return "driving torque"
+
+    def __call__(self, m):
+        return jnp.mean(m.torque() ** 2)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TransmissionAngle(AbstractLimit):
+    """The angle between two links, folded into [0, π/2], at least so large throughout [rad].
+
+    Attributes:
+        links: names of two angles, of coupler and output link.
+        least: [rad].
+    """
+
+    links: tuple[str, str]
+    least: float
+
+    @property
+    def name(self) -> str:
+        return "transmission angle"
+
+    def __call__(self, m):
+        apart = m.value(self.links[0]) - m.value(self.links[1])
+        # |sin| has the same bound and no kink where the angle passes π/2
+        return jnp.sin(apart) ** 2 - jnp.sin(self.least) ** 2
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Within(AbstractLimit):
+    """A coordinate or joint between two values throughout.
+
+    Attributes:
+        output: its name.
+        low, high: its limits; infinite where there is none.
+    """
+
+    output: str
+    low: float = -np.inf
+    high: float = np.inf
+
+    @property
+    def name(self) -> str:
+        return f"{self.output} within its limits"
+
+    def __call__(self, m):
+        x = m.value(self.output)
+        low = x - self.low if np.isfinite(self.low) else jnp.ones_like(x)
+        high = self.high - x if np.isfinite(self.high) else jnp.ones_like(x)
+        return jnp.concatenate([low, high])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stroke(AbstractLimit):
+    """The way of a coordinate or joint from its smallest to its largest value, between two
+    lengths.
+
+    Attributes:
+        output: its name.
+        low, high: its limits; infinite where there is none.
+    """
+
+    output: str
+    low: float = 0.0
+    high: float = np.inf
+
+    @property
+    def name(self) -> str:
+        return f"stroke of {self.output}"
+
+    def __call__(self, m):
+        x = m.value(self.output)
+        way = jnp.max(x) - jnp.min(x)
+        high = self.high - way if np.isfinite(self.high) else jnp.ones(())
+        return jnp.stack([way - self.low, high])

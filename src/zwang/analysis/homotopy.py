@@ -1,0 +1,188 @@
+"""All solutions of quadratic equations in complex numbers, by following paths from those of simple
+ones.
+
+    H(w, τ) = γ (1 − τ) (wᵢ² − w₀²) + τ wᵀ Pᵢ w,    aᵀ w = 1,    τ: 0 → 1
+
+with random complex γ and a: with probability one no two paths meet before τ = 1, and every isolated
+solution is the end of a path (Bézout's bound, 2ᵏ paths for k equations). w₀ makes the equations
+homogeneous, so that a solution at infinity is a point like any other, with w₀ = 0.
+
+Reference: Sommese and Wampler (2005), The Numerical Solution of Systems of Polynomials, chapters 2,
+7 and 8.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+END, SINGULAR_END = 20.0, 7.0
+"""Paths are followed to `1 − τ = e^{−END}`, 2e-9, before Newton's iteration takes over. One that
+stops beyond `SINGULAR_END`, 1e-3, goes to infinity or to a solution that is not isolated."""
+PREDICTED = 1e-6
+"""Largest correction after a prediction, relative to w; paths that are close ask for less."""
+SHORTEST_PATH_STEP, MOST_PATH_STEPS = 1e-5, 3_000
+"""Step of `−log(1 − τ)` below which a path is given up, and the number of steps after it."""
+FINITE = 1e-7
+"""Least `|w₀| / |w|` of a solution that is not at infinity."""
+REGULAR_END = 1e-10
+"""Least singular value of the Jacobian, relative to the largest, of an isolated solution."""
+SAME_END = 1e-7
+"""Relative distance of two ends that are one solution."""
+PATH_TRIES = 3
+"""How often paths that fail or meet are followed again, ten times as carefully."""
+
+
+class Solutions(NamedTuple):
+    """What was found.
+
+    Attributes:
+        w: isolated finite solutions, shape (n, k), complex.
+        paths: how many paths were followed.
+        infinite: how many of them end at infinity or where solutions are not isolated.
+        failed: how many could not be followed to their ends.
+    """
+
+    w: np.ndarray
+    paths: int
+    infinite: int
+    failed: int
+
+
+def solutions(forms: np.ndarray, seed: int = 0) -> Solutions:
+    """All isolated solutions of `(1, w)ᵀ Pᵢ (1, w) = 0`.
+
+    Args:
+        forms: symmetric matrices P, real, shape (k, k + 1, k + 1).
+        seed: of γ and a.
+    """
+    k = len(forms)
+    size = np.max(np.abs(forms), axis=(1, 2), keepdims=True)
+    forms = forms / np.where(size > 0, size, 1.0)
+    tolerance, found = PREDICTED, None
+    for attempt in range(PATH_TRIES):
+        found = _followed(forms, np.random.default_rng(seed + attempt), tolerance)
+        if not found.failed and not _meet(found.w):
+            break
+        tolerance *= 0.1
+    assert found is not None
+    if _meet(found.w):  # a path was left for another one at every try
+        kept = [i for i, x in enumerate(found.w) if not np.any(_near(found.w[:i], x))]
+        lost = len(found.w) - len(kept)
+        return Solutions(found.w[kept], 2**k, found.infinite, found.failed + lost)
+    return found
+
+
+def _near(w: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.max(np.abs(w - x), axis=-1, initial=0.0) < SAME_END * (
+        1 + np.max(np.abs(x), initial=0.0)
+    )
+
+
+def _meet(w: np.ndarray) -> bool:
+    """Whether two paths ended at one isolated solution, which none does by itself."""
+    return any(np.any(_near(w[:i], x)) for i, x in enumerate(w))
+
+
+def _followed(forms: np.ndarray, random, tolerance: float) -> Solutions:
+    k = len(forms)
+    unit = lambda *shape: np.exp(2j * np.pi * random.random(shape))
+    patch, gamma = unit(k + 1), unit(k)
+    signs = np.array(np.meshgrid(*[[1.0, -1.0]] * k, indexing="ij")).reshape(k, -1).T
+    w = np.concatenate([np.ones((len(signs), 1)), signs], axis=1).astype(complex)
+    w = w / (w @ patch)[:, None]
+    start = np.zeros((k, k + 1, k + 1))
+    start[:, 0, 0] = -1.0
+    start[np.arange(k), np.arange(1, k + 1), np.arange(1, k + 1)] = 1.0
+
+    def system(w, left):
+        """Values and Jacobians of H and aᵀ w − 1, and the derivative by τ, at 1 − τ = left."""
+        old, new = (np.einsum("iab,nb->nia", P, w) for P in (gamma[:, None, None] * start, forms))
+        mixed = left[:, None, None] * old + (1 - left)[:, None, None] * new
+        H = np.concatenate([np.einsum("nia,na->ni", mixed, w), (w @ patch - 1)[:, None]], axis=1)
+        lower = np.broadcast_to(patch, (len(w), 1, k + 1))
+        by_tau = np.einsum("nia,na->ni", new - old, w)
+        pad = np.zeros((len(w), 1))
+        return H, np.concatenate([2 * mixed, lower], axis=1), np.hstack([by_tau, pad])
+
+    w, reached = _tracked(system, w, tolerance)
+    ends, infinite, failed = [], 0, 0
+    for x, s in zip(w, reached, strict=True):
+        end = _finished(system, x) if s > SINGULAR_END else None
+        if end is not None:
+            ends.append(end)
+        elif s > SINGULAR_END:
+            infinite += 1
+        else:
+            failed += 1
+    return Solutions(np.array(ends, complex).reshape(-1, k), len(signs), infinite, failed)
+
+
+def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """The last points of all paths, and their `s = −log(1 − τ)`."""
+    n = len(w)
+    w, s, h, alive = w.copy(), np.zeros(n), np.full(n, 0.02), np.ones(n, bool)
+    for _ in range(MOST_PATH_STEPS):
+        i = np.flatnonzero(alive & (s < END))
+        if not len(i):
+            break
+        step = np.minimum(h[i], END - s[i])
+        rate = lambda w, s: _rate(system, w, s)
+        k1 = rate(w[i], s[i])
+        k2 = rate(w[i] + step[:, None] / 2 * k1, s[i] + step / 2)
+        k3 = rate(w[i] + step[:, None] / 2 * k2, s[i] + step / 2)
+        k4 = rate(w[i] + step[:, None] * k3, s[i] + step)
+        there = w[i] + step[:, None] / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        corrections = []
+        for _ in range(3):
+            H, J, _ = system(there, np.exp(-(s[i] + step)))
+            change = _solve(J, H)
+            there = there - change
+            corrections.append(np.linalg.norm(change, axis=1) / np.linalg.norm(there, axis=1))
+        first, off = corrections[0], corrections[-1]
+        good = np.isfinite(off) & (first < tolerance) & (off < 1e-2 * tolerance)
+        w[i[good]], s[i[good]] = there[good], (s[i] + step)[good]
+        h[i] = np.where(good, np.minimum(1.5 * step, 1.0), 0.5 * step)
+        alive[i[h[i] < SHORTEST_PATH_STEP]] = False
+    return w, s
+
+
+def _rate(system, w, s):
+    """dw/ds of the path."""
+    left = np.exp(-s)
+    _, J, by_tau = system(w, left)
+    return -_solve(J, by_tau) * left[:, None]
+
+
+def _solve(J: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """`J⁻¹ r` for each path; NaN where J is singular."""
+    try:
+        return np.linalg.solve(J, r[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        return np.array([_one(a, b) for a, b in zip(J, r, strict=True)])
+
+
+def _one(J: np.ndarray, r: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(J, r)
+    except np.linalg.LinAlgError:
+        return np.full(len(r), np.nan)
+
+
+def _finished(system, x: np.ndarray) -> np.ndarray | None:
+    """The isolated finite solution at the end of a path, or None."""
+    w, none = x[None], np.zeros(1)
+    for _ in range(8):
+        H, J, _ = system(w, none)
+        change = _solve(J, H)
+        if not np.all(np.isfinite(change)):
+            return None
+        w = w - change
+    _, J, _ = system(w, none)
+    sigma = np.linalg.svd(J[0], compute_uv=False)
+    moved = np.linalg.norm(w[0] - x) / np.linalg.norm(x)
+    end = w[0] / np.linalg.norm(w[0])
+    if sigma[-1] < REGULAR_END * sigma[0] or moved > 1e-3 or abs(end[0]) < FINITE:
+        return None
+    return end[1:] / end[0]

@@ -1,0 +1,275 @@
+"""Many certified paths at once: one mechanism with many sets of parameters over its input.
+
+Each step is the one of `curve.py`, a Krawczyk test over a box around it, compiled once for all
+members. A member ends at the range's end, at a limit position, or where no step can be certified.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.curve import chart, jacobian, second_derivatives
+from zwang.analysis.interval import Interval, enclosure
+from zwang.analysis.kinematics import scales
+from zwang.analysis.subject import subject_of, with_inputs
+from zwang.arguments import host_only, real_array
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.errors import ModelError
+
+FIRST_BATCH_STEP, SHORTEST_BATCH_STEP = 0.1, 1e-8
+"""Lengths of the first step, and of one below which a member counts as lost [1, in scaled
+directions]."""
+BATCH_NEWTON = 10
+"""Steps of the corrector, which starts on the tangent inside of a certified box."""
+BATCH_CORRECTED = 1e-11
+"""Last correction, and distance of a start from its branch, that count as none."""
+MOST_BATCH_STEPS = 5_000
+"""Steps after which members that still run count as lost."""
+LEAST_MEMBERS = 64
+"""Least number of members in one call; fewer are repeated, so that no shape compiles anew."""
+
+
+class _Ends(NamedTuple):
+    """One step of one member: its end, and the tangent that it started along."""
+
+    good: Any
+    ratio: Any
+    q: Any
+    t: Any
+    tangent: Any
+    start: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class KinematicsBatch:
+    """Paths of many members; `str()` prints a summary.
+
+    Attributes:
+        ended: "range", "limit" (the input turned back) or "lost" (no step could be certified)
+            for each member, shape (n,).
+        steps: certified steps of each, shape (n,).
+        q, t: the last certified configuration of each, shapes (n, nq) and (n,). At the end of the
+            range it lies just beyond the last value.
+        member, points, inputs: all ends of certified steps: whose, configurations, and values of
+            the input, shapes (k,), (k, nq), (k,).
+    """
+
+    ended: np.ndarray
+    steps: np.ndarray
+    q: np.ndarray
+    t: np.ndarray
+    member: np.ndarray
+    points: np.ndarray
+    inputs: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ended)
+
+    def of(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """The inputs and configurations of one member, in order of its path."""
+        own = self.member == i
+        return self.inputs[own], self.points[own]
+
+    def __str__(self) -> str:
+        n = {kind: int(np.sum(self.ended == kind)) for kind in ("range", "limit", "lost")}
+        return (
+            f"{len(self)} paths of {int(self.steps.sum())} certified steps: {n['range']} reach the "
+            f"last value, {n['limit']} end at a limit position, {n['lost']} where no step could be "
+            "certified"
+        )
+
+
+@host_only("follow the paths once, with numbers")
+def kinematics_batch(
+    model, input, over, *, q, params: PyTree, most_rounds: int = MOST_BATCH_STEPS
+) -> KinematicsBatch:
+    """Certified paths of a mechanism over one input for many sets of parameters.
+
+    Args:
+        model: a `zw.Model` whose rows are holonomic and, with the input, as many as its
+            velocities, in coordinates without quaternions.
+        input: as in `zw.kinematics`, one coordinate or function.
+        over: first and last value of the input.
+        q: configurations at the first value, on the constraints, shape (n, nq).
+        params: parameters as in `zw.kinematics`, each with a leading axis of n.
+        most_rounds: steps after which a member counts as lost.
+
+    Returns:
+        A `KinematicsBatch`: `.ended`, `.q`, `.t`, `.of(i)`.
+
+    Raises:
+        ModelError: for starts that are off the constraints, redundant rows, or rotations in space,
+            which `zw.kinematics` follows one by one.
+    """
+    begin = np.asarray(real_array(q, "kinematics_batch: q"), float)
+    first, last = (float(x) for x in np.asarray(real_array(over, "kinematics_batch: over")))
+    if begin.ndim != 2 or len(begin) == 0:
+        raise ModelError(
+            f"kinematics_batch: q has shape {begin.shape}, expected (members, coordinates)."
+        )
+    subject = subject_of(model, begin[0], None, "kinematics_batch", place=False)
+    system = subject.model.system
+    if system.velocity_map is not None or system.retract is not None:
+        raise ModelError(
+            f"{subject.model.name} has rotations in space as quaternions; follow its members one "
+            "by one with zw.kinematics."
+        )
+    held = with_inputs(subject.model, ((subject.quantity(input, "kinematics_batch: input"), None),))
+    if held.constraints.m != system.nv:
+        raise ModelError(
+            f"kinematics_batch: {held.constraints.m} rows with the input for {system.nv} "
+            "velocities, expected as many of both; zw.kinematics follows redundant rows."
+        )
+    dynamics, packed = held.dynamics(None, Proximal()), _packed(held, params, len(begin))
+    scale = jnp.asarray(scales(dynamics, begin[0], first))
+    return _run(dynamics, packed, scale, begin, first, last, most_rounds)
+
+
+def _packed(held, params: PyTree, n: int) -> PyTree:
+    """The parameters as the functions take them, with a leading axis of members."""
+    wrong = [np.shape(x) for x in jax.tree_util.tree_leaves(params) if np.shape(x)[:1] != (n,)]
+    if wrong:
+        raise ModelError(
+            f"kinematics_batch: a parameter has shape {wrong[0]}, expected a leading axis of {n}."
+        )
+    made = [held.parameters(jax.tree_util.tree_map(lambda x, i=i: x[i], params)) for i in range(n)]
+    return jax.tree_util.tree_map(lambda *x: np.stack([np.asarray(y) for y in x]), *made)
+
+
+def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> KinematicsBatch:
+    """All members step by step; those that have ended leave the batch."""
+    n, ahead = len(begin), 1.0 if last >= first else -1.0
+    q, t, h = begin.copy(), np.full(n, first), np.full(n, FIRST_BATCH_STEP)
+    tangent = np.zeros((n, len(scale)))
+    tangent[:, -1] = ahead
+    ended, steps = np.full(n, "lost", dtype="<U5"), np.zeros(n, int)
+    took, running = [(np.arange(n), q.copy(), t.copy())], np.arange(n)
+    off = np.max(np.abs(_members(_off, dynamics, packed, scale, running, q, t)))
+    if not off < BATCH_CORRECTED * 1e3:
+        raise ModelError(
+            f"kinematics_batch: a start is off its constraints by {off:.1e} at the first value of "
+            "the input; put each on its branch first."
+        )
+    for _ in range(most_rounds):
+        if not len(running):
+            break
+        own = q[running], t[running], tangent[running], h[running]
+        ends = _Ends(*_members(_step, dynamics, packed, scale, running, *own))
+        good, ratio = np.asarray(ends.good), np.nan_to_num(np.asarray(ends.ratio), nan=1e3)
+        turned = good & (ends.tangent[:, -1] * ends.start[:, -1] < 0)
+        moved = running[good]
+        q[moved], t[moved], tangent[moved] = ends.q[good], ends.t[good], ends.tangent[good]
+        steps[moved] += 1
+        took.append((moved, q[moved], t[moved]))
+        grown = np.clip(0.35 / np.maximum(ratio - 0.5, 1e-3), 0.5, 3.0)
+        shrunk = np.clip(0.4 / np.maximum(ratio - 0.5, 1e-3), 0.1, 0.7)
+        h[running] *= np.where(good, grown, shrunk)
+        ended[running[turned]] = "limit"
+        there = good & ~turned & ((t[running] - last) * ahead >= 0)
+        ended[running[there]] = "range"
+        running = running[~(turned | there | (h[running] < SHORTEST_BATCH_STEP))]
+    member, points, inputs = (np.concatenate([x[i] for x in took]) for i in range(3))
+    order = np.argsort(member, kind="stable")
+    return KinematicsBatch(ended, steps, q, t, member[order], points[order], inputs[order])
+
+
+def _members(function, dynamics: Dynamics, packed, scale, own: np.ndarray, *given):
+    """A function of many members at once, of a few sizes, so that it compiles a few times."""
+    size = LEAST_MEMBERS
+    while size < len(own):
+        size *= 4
+    filled = np.resize(np.arange(len(own)), size)
+    p = jax.tree_util.tree_map(lambda x: x[own[filled]], packed)
+    found = _compiled(function)(dynamics, p, scale, *(x[filled] for x in given))
+    return jax.tree_util.tree_map(lambda x: np.asarray(x)[: len(own)], found)
+
+
+_programs: dict = {}
+
+
+def _compiled(function):
+    """`function(dynamics, p, scale, *state)` over members, compiled once."""
+    if function not in _programs:
+
+        def every(dynamics, p, scale, *given):
+            def one(p, *state):
+                d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+                return function(d, scale, *state)
+
+            return jax.vmap(one)(p, *given)
+
+        _programs[function] = eqx.filter_jit(every)
+    return _programs[function]
+
+
+def _off(dynamics: Dynamics, scale, q, t):
+    """Newton's correction of a start at its input, which is zero on the branch."""
+    phi, J = _rows(dynamics, scale, q, jnp.append(jnp.zeros(len(q)), t))
+    return jnp.linalg.solve(J[:, :-1], phi)
+
+
+def _rows(dynamics: Dynamics, scale, q, y):
+    phi = dynamics.constraints.position_residual(chart(dynamics, q, y), y[-1], dynamics.p)
+    return phi, jacobian(dynamics, q, y) * scale
+
+
+def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
+    """One step of length h as in `curve.Frame.attempt`, with its corrected end."""
+    origin = jnp.append(jnp.zeros(dynamics.system.nv), t)
+    phi, J = _rows(dynamics, scale, q, origin)
+    tangent, normal, inverse = _frame(J, before)
+    start = jnp.abs(inverse @ phi)
+    ahead, line = origin + scale * (h / 2 * tangent), scale * jnp.abs(tangent) * h / 2
+
+    def bounds(reach):
+        box = Interval(ahead - reach, ahead + reach)
+        low, high = enclosure(lambda y, q: second_derivatives(dynamics, q, y), box, q)
+        unit = scale[:, None] * scale
+        middle = jnp.tensordot(inverse, (low + high) / 2 * unit, 1)
+        radius = jnp.tensordot(jnp.abs(inverse), (high - low) / 2 * unit, 1)
+        bend = jnp.abs(middle @ tangent @ tangent) + radius @ jnp.abs(tangent) @ jnp.abs(tangent)
+        return middle, radius, start + h**2 / 2 * bend
+
+    error = bounds(line)[2]
+    width = 2.2 * jnp.maximum(error, 0.02 * jnp.max(error)) + 1e-13
+    fat = jnp.abs(normal) @ width
+    middle, radius, error = bounds(line + scale * fat)
+    across, reach = middle @ normal, h * jnp.abs(tangent) + fat
+    turned = h * jnp.abs(jnp.einsum("ijk,j->ik", across, tangent))
+    spread = jnp.abs(jnp.einsum("ijk,jl->ilk", across, normal))
+    turned += jnp.einsum("ilk,l->ik", spread, width)
+    turned += jnp.einsum("ijk,j->ik", radius @ jnp.abs(normal), reach)
+    image = error + turned @ width
+    good, ratio = jnp.all(image < width), jnp.max(image / width)
+
+    place = lambda n: origin + scale * (h * tangent + normal @ n)
+
+    def correct(_, state):
+        n, _ = state
+        phi, J = _rows(dynamics, scale, q, place(n))
+        step = jnp.linalg.solve(J @ normal, phi)
+        return n - step, jnp.max(jnp.abs(step))
+
+    n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
+    y = place(n)
+    # the corrector has to end inside of the box in which the branch is alone
+    good = good & (left < BATCH_CORRECTED) & jnp.all(jnp.abs(n) <= width + 1e-12)
+    _, J = _rows(dynamics, scale, q, y)
+    along = tangent - normal @ jnp.linalg.solve(J @ normal, J @ tangent)
+    after, _, _ = _frame(J, along)
+    return _Ends(good, ratio, chart(dynamics, q, y), y[-1], after, tangent)
+
+
+def _frame(J, before):
+    """Tangent along an earlier one, complement N and (J N)⁻¹."""
+    U, S, Vt = jnp.linalg.svd(J, full_matrices=True)
+    tangent, normal = Vt[-1], Vt[:-1].T
+    return jnp.where(tangent @ before < 0, -tangent, tangent), normal, (U / S).T

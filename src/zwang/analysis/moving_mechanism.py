@@ -1,0 +1,121 @@
+"""Motions over an input and the torque that drives them, as functions of parameters that JAX
+differentiates.
+
+    φ(q, t, p) = 0,    A q′ = −∂φ/∂t,    A q″ = b(q, q′),    τ = q′ᵀ (M q̈ − F)
+
+All are functions of a batch of samples near configurations that are known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from zwang.analysis.local_equations import force, mass
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+
+RANK = 1e-9
+"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
+
+
+class Moving(NamedTuple):
+    """A motion at samples of its input.
+
+    Attributes:
+        t: values of the input, shape (n,).
+        q, v, a: coordinates, velocities and accelerations per unit of the input, shapes (n, …).
+        p: parameters.
+        smallest: smallest singular value of the rows at unit length that decides about the branch,
+            shape (n,).
+        residual: largest row residual at unit length, shape (n,).
+    """
+
+    t: Any
+    q: Any
+    v: Any
+    a: Any
+    p: Any
+    smallest: Any
+    residual: Any
+
+
+def with_parameters(dynamics: Dynamics, p) -> Dynamics:
+    """The same equations with other parameters, as its functions take them."""
+    return eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+
+
+def _unit_rows(dynamics: Dynamics, q, t):
+    """Rows at unit length, and their lengths."""
+    still = jnp.zeros(dynamics.system.nv)
+    A = dynamics.constraints.matrix(q, still, t, dynamics.p)
+    length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
+    return A / length[:, None], length
+
+
+def closed(dynamics: Dynamics, q, t, steps: int):
+    """Newton's iteration for q of one sample; the last step carries the derivatives.
+
+    With A held, `q − A⊕ φ(q, p)` has the exact value and first derivatives where φ(q, p) = 0.
+    """
+    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
+
+    def step(q):
+        A, length = _unit_rows(dynamics, jax.lax.stop_gradient(q), t)
+        inverse = jnp.linalg.pinv(jax.lax.stop_gradient(A), rtol=RANK)
+        phi = c.position_residual(q, t, p) / jax.lax.stop_gradient(length)
+        return system.move(q, -inverse @ phi, t, p)
+
+    if steps > 1:
+        q = jax.lax.stop_gradient(jax.lax.fori_loop(0, steps - 1, lambda _, q: step(q), q))
+    return step(q)
+
+
+def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
+    """The motion through configurations near q, shapes (n, nq) and (n,)."""
+    c, p, nv = dynamics.constraints, dynamics.p, dynamics.system.nv
+
+    def one(q, t):
+        q = closed(dynamics, q, t, steps)
+        A, length = _unit_rows(dynamics, q, t)
+        inverse, still = jnp.linalg.pinv(A, rtol=RANK), jnp.zeros(nv)
+        v = -inverse @ (c.velocity_residual(q, still, t, p) / length)
+        a = inverse @ (c.rhs(q, v, t, p) / length)
+        left = jnp.max(jnp.abs(c.position_residual(q, t, p)) / length)
+        return q, v, a, jnp.linalg.svd(A, compute_uv=False)[nv - 1], left
+
+    q, v, a, smallest, left = jax.vmap(one)(q, t)
+    return Moving(t, q, v, a, p, smallest, left)
+
+
+def torques(dynamics: Dynamics, m: Moving, rate):
+    """Force or torque on the input at a constant rate of it, shape (n,)."""
+
+    def one(q, v, a, t):
+        when = (t - m.t[0]) / rate
+        F = force(dynamics, State(q, rate * v, when))
+        return v @ (mass(dynamics.system, q, t, dynamics.p) @ (rate**2 * a) - F)
+
+    return jax.vmap(one)(m.q, m.v, m.a, m.t)
+
+
+def balanced(dynamics: Dynamics, q, multipliers, t):
+    """q and λ of an equilibrium nearby as functions of parameters, by one step of Newton's
+    iteration on `F + Aᵀλ = 0, φ = 0` with its matrix held.
+    """
+    system, c, p = dynamics.system, dynamics.constraints, dynamics.p
+    nv, still = system.nv, jnp.zeros(system.nv)
+
+    def left(x):
+        there = system.move(q, x[:nv], t, p)
+        A = c.matrix(there, still, t, p)
+        F = force(dynamics, State(there, still, t)) + A.T @ x[nv:]
+        return jnp.concatenate([F, c.position_residual(there, t, p)])
+
+    at = jnp.concatenate([still, multipliers])
+    J = jax.lax.stop_gradient(jax.jacfwd(left)(at))
+    x = at - jnp.linalg.pinv(J, rtol=RANK) @ left(at)
+    return system.move(q, x[:nv], t, p), x[nv:]

@@ -1,0 +1,326 @@
+"""Constraints of planar mechanisms as quadratic equations, from which `homotopy.py` finds all
+configurations.
+
+With z = (coordinates that are no angles, cos θ, sin θ), hinges are linear rows of z, sliding joints
+and distances quadratic ones, and `cos² θ + sin² θ = 1` for each angle. The coefficients are found
+from values of φ at random places, and proven at others: a model whose rows are of another kind is
+left to random starts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from zwang.analysis.homotopy import solutions
+from zwang.analysis.subject import Quantity
+from zwang.dynamics.equation_of_motion import Dynamics
+
+FITTED = 1e-8
+"""Largest error of a row at places that it was not fitted to, relative to its largest value."""
+MOST_UNKNOWNS, MOST_EQUATIONS = 40, 10
+"""Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
+REAL = 1e-8
+"""Largest imaginary part of a real solution, relative to its size."""
+ZERO_COEFFICIENT = 1e-9
+"""Coefficients below this times the largest are zero."""
+
+
+class Found(NamedTuple):
+    """Configurations from all solutions of the equations.
+
+    Attributes:
+        q: the real ones, shape (n, nq).
+        solutions: how many solutions there are, complex ones included.
+        paths, failed: of the homotopy.
+    """
+
+    q: np.ndarray
+    solutions: int
+    paths: int
+    failed: int
+
+
+class _Input(NamedTuple):
+    """θᵢ = value, or θᵢ − θⱼ = value."""
+
+    i: int
+    j: int | None
+    value: float
+
+
+def all_configurations(
+    dynamics: Dynamics,
+    inputs: tuple[tuple[Quantity, float], ...],
+    q: np.ndarray,
+    t: float,
+    spread: float,
+) -> Found | None:
+    """All configurations at given inputs, or None where the rows are not quadratic, too many, or
+    their solutions are not isolated.
+
+    Args:
+        dynamics: the model without its inputs.
+        inputs: quantities with the values that are held.
+        q: a place nearby, for the scale of coordinates that are no angles.
+        t: time [s].
+        spread: size of the region in which rows are looked at [unit of coordinates].
+    """
+    system = dynamics.system
+    if system.velocity_map is not None or system.retract is not None:
+        return None
+    angle = np.array([u == "rad" for u in system.units], bool)
+    size = system.nq + int(angle.sum())
+    if size > MOST_UNKNOWNS:
+        return None
+    held, others = _split(dynamics, inputs, angle, q, t)
+    places = _places(angle, q, spread)
+    parallel, rest = _parallel_rows(dynamics, angle, places, t)
+    held += parallel
+    forms = _fitted(dynamics, others, rest, angle, places, t)
+    if forms is None:
+        return None
+    linear, quadratic = _sorted(np.concatenate([forms, _circles(angle), _driven(held, angle)]))
+    point, along = _affine(linear)
+    if point is None:
+        return Found(np.zeros((0, system.nq)), 0, 0, 0)
+    reduced = _substituted(quadratic, point, along)
+    square = _square(reduced, along.shape[1])
+    if square is None:
+        return None
+    answer = solutions(square)
+    off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
+    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < 1e-7 * (1 + np.abs(x @ x))]
+    real = [x.real for x in w if np.max(np.abs(x.imag), initial=0.0) < REAL * (1 + np.abs(x).max())]
+    if not along.shape[1]:  # linear rows alone fix everything
+        real = [np.zeros(0)] if np.all(np.abs(reduced) < 1e-9) else []
+        w = real
+    places = np.array([_coordinates(point + along @ x, angle, held, q) for x in real])
+    return Found(places.reshape(-1, system.nq), len(w), answer.paths, answer.failed)
+
+
+def _z(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """(coordinates that are no angles, cos, sin), for one q or many."""
+    return np.concatenate([q[..., ~angle], np.cos(q[..., angle]), np.sin(q[..., angle])], axis=-1)
+
+
+def _coordinates(z: np.ndarray, angle: np.ndarray, held: list[_Input], q) -> np.ndarray:
+    rest, k = int((~angle).sum()), int(angle.sum())
+    found = np.array(q, float)
+    found[~angle] = z[:rest]
+    found[angle] = np.arctan2(z[rest + k :], z[rest : rest + k])
+    for x in held:  # in the turn that the input asks for
+        found[x.i] = x.value + (0.0 if x.j is None else found[x.j])
+    return found
+
+
+def _split(dynamics: Dynamics, inputs, angle, q, t):
+    """Inputs that are angles of bodies or differences of two, and all others."""
+    held, others = [], []
+    random = np.random.default_rng(3)
+    for quantity, value in inputs:
+        x = jax.jit(lambda q, f=quantity.value: f(q, t, dynamics.p))
+        places = q + random.standard_normal((4, len(q)))
+        slopes = np.array([np.asarray(jax.grad(x)(at)) for at in places])
+        base = np.array([float(x(at)) for at in places]) - places @ slopes[0]
+        own = np.flatnonzero(np.abs(slopes[0]) > 1e-9)
+        steady = np.allclose(slopes, slopes[0]) and np.all(angle[own])
+        # a relative angle is known up to whole turns
+        turns = np.allclose(np.exp(1j * base), np.exp(1j * base[0]))
+        ones = np.allclose(np.sort(slopes[0][own]), [1.0] if len(own) == 1 else [-1.0, 1.0])
+        if steady and turns and len(own) in (1, 2) and ones:
+            i = int(own[np.argmax(slopes[0][own])])
+            j = int(own[np.argmin(slopes[0][own])]) if len(own) == 2 else None
+            held.append(_Input(i, j, float(value - base[0])))
+        else:
+            others.append((quantity, value))
+    return held, others
+
+
+def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
+    """Random places at which rows are looked at, three quarters of them to fit and one to prove."""
+    random, nz = np.random.default_rng(1779), len(angle) + int(angle.sum())
+    count = (nz + 1) * (nz + 2) + 40
+    places = q + spread * random.uniform(-1, 1, (count, len(angle)))
+    places[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
+    return places
+
+
+def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], np.ndarray]:
+    """Rows that hold an angle or the difference of two, as of slides, and the indices of all
+    others.
+    """
+    c, p, still = dynamics.constraints, dynamics.p, np.zeros(dynamics.system.nv)
+
+    def rows(q):
+        return c.position_residual(q, t, p), c.matrix(q, still, t, p)
+
+    value, A = (np.asarray(x) for x in jax.jit(jax.vmap(rows))(places[:6]))
+    held, rest = [], []
+    for k in range(value.shape[1]):
+        size = np.max(np.abs(A[0, k]), initial=0.0)
+        slope = A[0, k] / (size if size else 1.0)
+        own = np.flatnonzero(np.abs(slope) > ZERO_COEFFICIENT)
+        steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
+        ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
+        opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
+        base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
+        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=1e-9)
+        if not (steady and ones and opposed and known and np.all(angle[own])):
+            rest.append(k)
+            continue
+        sign = slope[own[0]]
+        j = int(own[1]) if len(own) == 2 else None
+        held.append(_Input(int(own[0]), j, float(-base[0] * sign)))
+    return held, np.array(rest, int)
+
+
+def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Rows that were stated in axes that turn with a body, in fixed axes: a hinge's two rows are
+    quadratic in the first and linear in the second.
+    """
+    linear = np.concatenate([np.ones((len(places), 1)), _z(places, angle)], axis=1)
+    half, found, k = len(places) * 3 // 4, value.copy(), 0
+
+    def fits(r: np.ndarray) -> bool:
+        coefficient = np.linalg.lstsq(linear[:half], r[:half], rcond=1e-12)[0]
+        off = np.abs(linear[half:] @ coefficient - r[half:])
+        return bool(np.max(off) < FITTED * max(np.max(np.abs(r)), 1e-300))
+
+    while k + 1 < value.shape[1]:
+        pair = value[:, k : k + 2]
+        if fits(pair):
+            k += 2
+            continue
+        for i in np.flatnonzero(angle):
+            c, s = np.cos(places[:, i]), np.sin(places[:, i])
+            turned = np.column_stack(
+                [c * pair[:, 0] - s * pair[:, 1], s * pair[:, 0] + c * pair[:, 1]]
+            )
+            if fits(turned):
+                found[:, k : k + 2] = turned
+                k += 1
+                break
+        k += 1
+    return found
+
+
+def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Products of (1, z) at many places, and the indices of their factors; sin² θ, which is
+    1 − cos² θ, is left out.
+    """
+    full = np.concatenate([np.ones((len(z), 1)), z], axis=1)
+    i, j = np.triu_indices(full.shape[1])
+    kept = (i != j) | (i < full.shape[1] - angles)
+    i, j = i[kept], j[kept]
+    return full[:, i] * full[:, j], i, j
+
+
+def _fitted(dynamics: Dynamics, others, rest, angle, places, t) -> np.ndarray | None:
+    """Symmetric forms of (1, z) of rows and other inputs, or None if they are not quadratic."""
+    p, c = dynamics.p, dynamics.constraints
+    nz = len(angle) + int(angle.sum())
+
+    def rows(q):
+        phi = c.position_residual(q, t, p)[rest]
+        more = [f.value(q, t, p) - value for f, value in others]
+        return jax.numpy.concatenate([phi, *(jax.numpy.reshape(x, (1,)) for x in more)])
+
+    value = np.asarray(jax.jit(jax.vmap(rows))(places))
+    if not np.all(np.isfinite(value)):
+        return None
+    products, i, j = _monomials(_z(places, angle), int(angle.sum()))
+    value = _turned_back(value, places, angle)
+    half, largest = len(places) * 3 // 4, np.max(np.abs(value), axis=0)
+    coefficient = np.linalg.lstsq(products[:half], value[:half], rcond=1e-12)[0]
+    error = np.max(np.abs(products[half:] @ coefficient - value[half:]), axis=0)
+    if np.any(error > FITTED * np.where(largest > 0, largest, 1.0)):
+        return None
+    coefficient[np.abs(coefficient) < ZERO_COEFFICIENT * np.max(np.abs(coefficient), axis=0)] = 0.0
+    forms = np.zeros((value.shape[1], nz + 1, nz + 1))
+    forms[:, i, j] = coefficient.T / 2
+    return forms + forms.transpose(0, 2, 1)
+
+
+def _circles(angle: np.ndarray) -> np.ndarray:
+    """`cos² + sin² − 1` for each angle."""
+    rest, k = int((~angle).sum()), int(angle.sum())
+    forms = np.zeros((k, rest + 2 * k + 1, rest + 2 * k + 1))
+    for n in range(k):
+        for place in (1 + rest + n, 1 + rest + k + n):
+            forms[n, place, place] = 1.0
+        forms[n, 0, 0] = -1.0
+    return forms
+
+
+def _driven(held: list[_Input], angle: np.ndarray) -> np.ndarray:
+    """Rows of inputs, linear in cosines and sines."""
+    rest, k = int((~angle).sum()), int(angle.sum())
+    place = {int(i): n for n, i in enumerate(np.flatnonzero(angle))}
+    forms = np.zeros((2 * len(held), rest + 2 * k + 1, rest + 2 * k + 1))
+    for n, x in enumerate(held):
+        turn = np.array([[np.cos(x.value), -np.sin(x.value)], [np.sin(x.value), np.cos(x.value)]])
+        own = 1 + rest + place[x.i]
+        for row, at in ((0, own), (1, own + k)):
+            form = forms[2 * n + row]
+            form[0, at] += 0.5
+            if x.j is None:
+                form[0, 0] -= turn[row, 0]
+            else:
+                other = 1 + rest + place[x.j]
+                form[0, other] -= 0.5 * turn[row, 0]
+                form[0, other + k] -= 0.5 * turn[row, 1]
+            form[:, 0] = form[0]
+    return forms
+
+
+def _sorted(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Linear forms and quadratic ones."""
+    size = np.max(np.abs(forms), axis=(1, 2))
+    bent = np.max(np.abs(forms[:, 1:, 1:]), axis=(1, 2)) > ZERO_COEFFICIENT * size
+    return forms[~bent & (size > 0)], forms[bent]
+
+
+def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """z = point + along w from linear rows; None where they contradict each other."""
+    n = linear.shape[1] - 1
+    if not len(linear):
+        return np.zeros(n), np.eye(n)
+    A, r = 2 * linear[:, 0, 1:], -linear[:, 0, 0]
+    U, sigma, Vt = np.linalg.svd(A)
+    rank = int(np.sum(sigma > 1e-10 * sigma[0]))
+    point = Vt[:rank].T @ ((U.T @ r)[:rank] / sigma[:rank])
+    if np.max(np.abs(A @ point - r)) > 1e-8 * (1 + np.max(np.abs(r))):
+        return None, Vt[rank:].T
+    return point, Vt[rank:].T
+
+
+def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Forms of (1, w); those that vanish are left out."""
+    change = np.zeros((len(point) + 1, along.shape[1] + 1))
+    change[0, 0], change[1:, 0], change[1:, 1:] = 1.0, point, along
+    found = np.einsum("ab,iac,cd->ibd", change, forms, change, optimize=True)
+    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > 1e-10]
+
+
+def _square(forms: np.ndarray, k: int) -> np.ndarray | None:
+    """As many forms as unknowns: random combinations where there are more of them."""
+    if k > MOST_EQUATIONS:
+        return None
+    upper = np.triu_indices(k + 1)
+    flat = forms[:, upper[0], upper[1]]
+    U, sigma, Vt = np.linalg.svd(flat, full_matrices=False)
+    rank = int(np.sum(sigma > 1e-10 * np.max(sigma, initial=0.0)))
+    if rank < k:
+        return None
+    if rank > k or len(forms) > k:
+        mix = np.random.default_rng(1841).standard_normal((k, len(forms)))
+        forms = np.einsum("ki,iab->kab", mix, forms)
+    return forms
+
+
+def _values(forms: np.ndarray, w: np.ndarray) -> np.ndarray:
+    full = np.concatenate([[1.0], w])
+    return np.einsum("iab,a,b->i", forms, full, full)

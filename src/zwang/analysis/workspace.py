@@ -1,0 +1,271 @@
+"""`zw.workspace`: where a mechanism can reach on one branch, how well, and where it is singular."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
+from zwang.analysis.workspace_fill import Grid, Held, filled
+from zwang.arguments import count, host_only, mapping
+from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import MODEL_UNITS
+from zwang.errors import ModelError
+from zwang.plots import Curve as Line
+from zwang.plots import Panel, Picture
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+"""Bounds of the classes of conditioning in a picture."""
+COLORS = ("#d55e00", "#e69f00", "#f0e442", "#56b4e9", "#0072b2")
+"""From nearly singular to isotropic."""
+MOST_PLACES = 200_000
+"""Largest number of places of a grid."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Workspace:
+    """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
+
+    Attributes:
+        model: the model with its inputs held.
+        names, units: of the inputs.
+        axes: values of each input, arrays of lengths n₁, n₂ …
+        point, point_unit: what is moved.
+        reached: which places of the grid the branch of the start reaches, shape (n₁, n₂, …).
+        q: coordinates there, NaN elsewhere, shape (n₁, …, nq).
+        places: the point there, shape (n₁, …, d).
+        conditioning: smallest over largest singular value of the derivative of the point by the
+            inputs, in their units: 1 where it moves alike in all directions, 0 where it loses one.
+        orientation: sign of the determinant of that derivative, where it is square.
+        smallest: smallest singular value of the rows at unit length with the inputs held, 0 where
+            the mechanism can move with its inputs locked.
+        boundary: inputs and places on the boundary of what is reached inside of the grid, shapes
+            (k, inputs) and (k, d): singularities of the second kind.
+        lost: inputs and places where the point loses a direction, the same shapes: singularities of
+            the first kind.
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    axes: tuple[np.ndarray, ...]
+    point: str
+    point_unit: str
+    reached: np.ndarray
+    q: np.ndarray
+    places: np.ndarray
+    conditioning: np.ndarray
+    orientation: np.ndarray
+    smallest: np.ndarray
+    boundary: tuple[np.ndarray, np.ndarray]
+    lost: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def share(self) -> float:
+        """Part of the grid that is reached."""
+        return float(np.mean(self.reached))
+
+    @cached_property
+    def extent(self) -> np.ndarray:
+        """Least and greatest coordinate of the point, shape (2, d)."""
+        seen = self.places[self.reached]
+        return np.array([seen.min(axis=0), seen.max(axis=0)])
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The grid with everything on it, by name."""
+        import xarray as xr
+
+        names = [x.replace("/", "_") for x in self.names]
+        coords: dict[str, Any] = {
+            name: (name, axis, {"units": unit or MODEL_UNITS})
+            for name, axis, unit in zip(names, self.axes, self.units, strict=True)
+        }
+        coords["coordinate"] = list(self.model.system.coordinates)
+        coords["axis"] = list("xyz"[: self.places.shape[-1]])
+        data: dict[str, Any] = {
+            "reached": (names, self.reached),
+            "q": ([*names, "coordinate"], self.q),
+            "place": ([*names, "axis"], self.places, {"units": self.point_unit or MODEL_UNITS}),
+            "conditioning": (names, self.conditioning),
+            "smallest_singular_value": (names, self.smallest),
+        }
+        for what, (inputs, places) in (("boundary", self.boundary), ("lost", self.lost)):
+            data[f"{what}_input"] = ((what, "input"), inputs)
+            data[f"{what}_place"] = ((what, "axis"), places)
+        return xr.Dataset(data, coords, {"model": self.model.name, "point": self.point})
+
+    def save(self, path: Path | str) -> Path:
+        """Write `dataset` as NetCDF (`.nc`)."""
+        from zwang.analysis.saving import save
+
+        return save(self.dataset, path)
+
+    def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
+        """The places that are reached, colored by conditioning, with singularities of both kinds;
+        `axes` chooses two of space.
+        """
+        i, j = axes
+        unit, letters = self.point_unit or MODEL_UNITS, "xyz"
+        lines = self._classes(self.places[..., i], self.places[..., j])
+        for (_, places), name, color in self._singular():
+            if len(places):
+                lines.append(_spots(places[:, i], places[:, j], name, color))
+        panel = Panel(lines, f"{letters[j]} [{unit}]")
+        title = f"{self.model.name}: what {self.point} reaches"
+        return Picture([panel], f"{letters[i]} [{unit}]", title, height=4.5, equal=True)
+
+    def plot_inputs(self) -> Picture:
+        """The same over the first two inputs; conditioning over the input where there is one."""
+        unit = lambda k: self.units[k] or MODEL_UNITS
+        label, title = f"{self.names[0]} [{unit(0)}]", f"{self.model.name}: {self.point}"
+        if len(self.axes) == 1:
+            panel = Panel([Line(self.axes[0], self.conditioning)], "conditioning [1]")
+            return Picture([panel], label, title)
+        grid = np.meshgrid(*self.axes, indexing="ij")
+        lines = self._classes(grid[0], grid[1])
+        for (inputs, _), name, color in self._singular():
+            if len(inputs):
+                lines.append(_spots(inputs[:, 0], inputs[:, 1], name, color))
+        panel = Panel(lines, f"{self.names[1]} [{unit(1)}]")
+        return Picture([panel], label, title, height=4.5)
+
+    def _singular(self):
+        return (
+            (self.boundary, "boundary (second kind)", "#1f2328"),
+            (self.lost, "direction lost (first kind)", "#8250df"),
+        )
+
+    def _classes(self, x: np.ndarray, y: np.ndarray) -> list[Line]:
+        lines = []
+        for low, high, color in zip(LEVELS, LEVELS[1:], COLORS, strict=False):
+            own = self.reached & (self.conditioning >= low) & (self.conditioning <= high)
+            if np.any(own):
+                lines.append(_spots(x[own], y[own], f"conditioning {low:g} to {high:g}", color, 3))
+        return lines
+
+    def __str__(self) -> str:
+        low, high = self.extent
+        span = ", ".join(
+            f"{'xyz'[i]} {a:.4g} to {b:.4g}" for i, (a, b) in enumerate(zip(low, high, strict=True))
+        )
+        seen = self.conditioning[self.reached]
+        best = np.unravel_index(np.nanargmax(self.conditioning), self.conditioning.shape)
+        at = ", ".join(
+            f"{name} = {axis[i]:.4g}"
+            for name, axis, i in zip(self.names, self.axes, best, strict=True)
+        )
+        return (
+            f"{self.model.name}: {int(self.reached.sum())} of {self.reached.size} places of "
+            f"{' and '.join(self.names)} reached on this branch\n"
+            f"  {self.point:<17} {span} {self.point_unit}\n"
+            f"  conditioning      {seen.min():.3g} to {seen.max():.3g}, best at {at}\n"
+            f"  second kind       {len(self.boundary[0])} places on the boundary, where the "
+            "mechanism can move with its inputs held\n"
+            f"  first kind        {len(self.lost[0])} places where the point loses a direction"
+        )
+
+
+def _spots(x, y, label: str, color: str, size: float = 4.0) -> Line:
+    return Line(x, y, label, color=color, width=0.0, marker="s", size=size)
+
+
+@host_only("map the workspace once, with numbers")
+def workspace(
+    model,
+    inputs: Mapping,
+    point,
+    *,
+    q=None,
+    params: PyTree = None,
+    samples: int = 61,
+    t: float = 0.0,
+) -> Workspace:
+    """What a point of a mechanism reaches over all values of its inputs, on the branch of a start.
+
+        φ(q) = 0,   x(q) = u,   u in a grid;    J = ∂(point)/∂u
+
+    The grid is filled from the start to its neighbors, each time by Newton's iteration from the
+    neighbor's configuration; a step that would pass a singular configuration, where the rows turn
+    their orientation, is not taken, so that the map belongs to one branch. Where a neighbor cannot
+    be reached, the boundary between is located by bisection.
+
+    Args:
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
+            aside.
+        inputs: range of each input by name, {"left.angle": (0, 3.1), "right.angle": (0, 3.1)}, or
+            all values, increasing; as many inputs as degrees of freedom.
+        point: what is moved: "body.point" of a mechanism, a body, a function `(q, t, p)`, or
+            the names of coordinates in a list.
+        q: a configuration on the branch meant; of a mechanism its start by default.
+        params: parameters that differ from the model's.
+        samples: number of values of each input where only two are given.
+        t: time [s], of a model whose constraints depend on it.
+
+    Returns:
+        A `Workspace`: `.places`, `.conditioning`, `.boundary`, `.lost`; prints, plots and saves.
+
+    Raises:
+        ModelError: for unknown names, a number of inputs that does not fit the degrees of freedom,
+            a grid that is too large, or a start outside of all ranges.
+
+    Reference: Gosselin and Angeles (1990), IEEE Trans. Robot. Autom. 6, 281-290 (kinds of
+        singularities).
+    """
+    subject = subject_of(model, q, params, "workspace", t=t)
+    given = mapping(inputs, "workspace: inputs", '{"left.angle": (0.0, 3.1)}')
+    if not given:
+        raise ModelError("workspace: inputs is empty, expected the range of each input by name.")
+    quantities = tuple(subject.quantity(name, "workspace: inputs") for name in given)
+    axes = tuple(_axis(name, x, samples) for name, x in given.items())
+    if np.prod([len(x) for x in axes]) > MOST_PLACES:
+        raise ModelError(
+            f"workspace: the grid has {np.prod([len(x) for x in axes])} places, more than "
+            f"{MOST_PLACES}; take fewer samples."
+        )
+    where = _point(subject, point)
+    held = with_inputs(subject.model, ())  # the inputs are parameters of `Held` instead
+    dynamics = held.dynamics(params, Proximal())
+    grid = Grid(dynamics, tuple(Held(x, i) for i, x in enumerate(quantities)), where.value, t)
+    found = filled(grid, axes, subject.q, held.name)
+    return Workspace(
+        held,
+        tuple(x.name for x in quantities),
+        tuple(x.unit for x in quantities),
+        axes,
+        where.name,
+        where.unit,
+        *found,
+    )
+
+
+def _axis(name: str, given, samples: int) -> np.ndarray:
+    values = np.asarray(given, float)
+    if values.ndim != 1 or len(values) < 2 or not np.all(np.diff(values) > 0):
+        raise ModelError(
+            f"workspace: the range of {name!r:.60} is expected to be its first and its last value, "
+            "or all values, increasing."
+        )
+    if len(values) > 2:
+        return values
+    return np.linspace(values[0], values[1], count(samples, "workspace: samples", least=2))
+
+
+def _point(subject: Subject, given) -> Quantity:
+    """A place, or several coordinates as one."""
+    if not isinstance(given, (list, tuple)):
+        return subject.point(given, "workspace: point")
+    parts = [subject.quantity(x, "workspace: point") for x in given]
+    value = lambda q, t, p: jnp.stack([x.value(q, t, p) for x in parts])
+    return Quantity(", ".join(x.name for x in parts), value, parts[0].unit)

@@ -1,0 +1,301 @@
+"""A grid of inputs filled with configurations of one branch, from its start outwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.curve import independent_rows, quickly
+from zwang.analysis.subject import Quantity
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.errors import ModelError
+from zwang.mechanism.relative_pose import wrapped
+
+GRID_NEWTON = 10
+"""Steps of Newton's iteration from one place of the grid to the next."""
+GRID_CLOSED = 1e-10
+"""Residual of rows at unit length that counts as closed."""
+PARTS = 4
+"""Parts in which a step of the grid is tried again when it fails at once."""
+LONGEST_GRID_STEP = 0.7
+"""Longest step of Newton's iteration [1, in lengths of the mass metric's typical coordinate]."""
+BISECTIONS = 30
+"""Halvings of an edge of the grid, on which the boundary of what is reached lies."""
+RANK = 1e-9
+"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
+PLACES_AT_ONCE = 256
+"""Places that are solved at once."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """x(q) − u, u a parameter that only this constraint reads."""
+
+    quantity: Quantity
+    index: int
+
+    def __call__(self, q, t, p):
+        error = self.quantity.value(q, t, p[0]) - p[1][self.index]
+        return wrapped(error) if self.quantity.turning else error
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Grid:
+    """The equations on a grid of inputs; each is a program of its own, its parameters constants.
+
+    Attributes:
+        dynamics: the model without its inputs.
+        held: one function `(q, t, (p, u))` for each input, zero where it has its value.
+        point: `(q, t, p)` → place.
+        t: time [s].
+    """
+
+    dynamics: Dynamics
+    held: tuple[Held, ...]
+    point: Callable
+    t: float
+
+
+class Solved(NamedTuple):
+    """Configurations at inputs, and what follows there.
+
+    Attributes:
+        q, residual: coordinates and largest row residual at unit length.
+        A: rows at unit length with those of the inputs.
+        place: the point; slope: its derivative by the inputs, shape (…, d, inputs).
+    """
+
+    q: Any
+    residual: Any
+    A: Any
+    place: Any
+    slope: Any
+
+
+def _solved(grid: Grid, q, u) -> Solved:
+    """Newton's iteration at many inputs at once."""
+    return jax.vmap(lambda q, u: _one(grid, q, u))(q, u)
+
+
+def _one(grid: Grid, q, u) -> Solved:
+    dynamics, t = grid.dynamics, jnp.asarray(grid.t)
+    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
+    still = jnp.zeros(system.nv)
+
+    def held(q):
+        return jnp.stack([f(q, t, (p, u)) for f in grid.held])
+
+    def rows(q):
+        along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
+        A = jnp.concatenate([c.matrix(q, still, t, p), along])
+        r = jnp.concatenate([c.position_residual(q, t, p), held(q)])
+        length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
+        return A / length[:, None], r / length, length
+
+    def step(_, q):
+        A, r, _ = rows(q)
+        dv = -jnp.linalg.pinv(A, rtol=RANK) @ r
+        size = jnp.linalg.norm(dv)
+        return system.move(
+            q, dv * jnp.minimum(1.0, LONGEST_GRID_STEP / jnp.maximum(size, 1e-300)), t, p
+        )
+
+    q = jax.lax.fori_loop(0, GRID_NEWTON, step, q)
+    A, r, length = rows(q)
+    k = len(grid.held)
+    # velocities per unit of each input: A v = the unit vectors of the last rows
+    v = jnp.linalg.pinv(A, rtol=RANK)[:, -k:] / length[-k:]
+    place = lambda s: jnp.atleast_1d(grid.point(system.move(q, s, t, p), t, p))
+    slope = jax.jacfwd(place)(still) @ v
+    residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(r)), jnp.inf)
+    return Solved(q, residual, A, place(still), slope)
+
+
+def _at(grid: Grid, q: np.ndarray, u: np.ndarray) -> Solved:
+    """`_solved` in chunks of one size, so that it compiles once."""
+    made = []
+    for i in range(0, len(q), PLACES_AT_ONCE):
+        own = np.resize(np.arange(i, min(i + PLACES_AT_ONCE, len(q))), PLACES_AT_ONCE)
+        found = quickly(_solved)(grid, q[own], u[own])
+        made.append([np.asarray(x)[: min(PLACES_AT_ONCE, len(q) - i)] for x in found])
+    return Solved(*(np.concatenate(x) for x in zip(*made, strict=True)))
+
+
+def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
+    """All that a `Workspace` holds after its names: reached, q, places, conditioning, orientation,
+    smallest, boundary, lost.
+
+    Raises:
+        ModelError: if the start is outside of the grid, or the number of inputs does not fit.
+    """
+    shape, system = tuple(len(x) for x in axes), grid.dynamics.system
+    u0, start = _start(grid, axes, q, name)
+    first = _at(grid, start[None], u0[None])
+    rows = independent_rows(first.A[0])
+    if len(rows) != system.nv:
+        raise ModelError(
+            f"workspace: {system.nv - len(rows)} degrees of freedom of {name} are left with the "
+            "inputs given; a mechanism needs as many inputs as degrees of freedom."
+        )
+    sign = float(np.sign(np.linalg.det(first.A[0][rows])))
+    branch = lambda x: (x.residual < GRID_CLOSED) & (np.sign(np.linalg.det(x.A[:, rows])) == sign)
+    inputs = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    state = _outwards(grid, inputs, u0, start, branch)
+    reached = state["reached"]
+    if not np.any(reached):
+        raise ModelError(
+            f"workspace: no place of the grid next to the start of {name} is reached; take more "
+            "samples, or a start farther from its singular configurations."
+        )
+    flat = _at(grid, state["q"][reached], inputs[reached])
+    nan = lambda *more: np.full((*shape, *more), np.nan)
+    places, conditioning, orientation, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
+    places[reached] = flat.place
+    sigma = np.linalg.svd(flat.slope, compute_uv=False)
+    conditioning[reached] = sigma[:, -1] / np.where(sigma[:, 0] > 0, sigma[:, 0], np.inf)
+    if flat.slope.shape[1] == flat.slope.shape[2]:
+        orientation[reached] = np.sign(np.linalg.det(flat.slope))
+    smallest[reached] = np.linalg.svd(flat.A, compute_uv=False)[:, system.nv - 1]
+    qs = np.where(reached[..., None], state["q"], np.nan)
+    boundary = _boundary(grid, inputs, qs, reached, branch)
+    lost = _lost(grid, inputs, qs, orientation)
+    return reached, qs, places, conditioning, orientation, smallest, boundary, lost
+
+
+def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs at the start, moved into the grid's ranges by whole turns where they are angles."""
+    p, zero = grid.dynamics.p, np.zeros(len(axes))
+    u = np.array([float(f(jnp.asarray(q), grid.t, (p, zero))) for f in grid.held])
+    for i, axis in enumerate(axes):
+        turn, own = 2 * np.pi, grid.held[i].quantity
+        if own.unit == "rad" and not axis[0] <= u[i] <= axis[-1]:
+            u[i] += turn * np.round((0.5 * (axis[0] + axis[-1]) - u[i]) / turn)
+        if not axis[0] - 1e-9 <= u[i] <= axis[-1] + 1e-9:
+            raise ModelError(
+                f"workspace: the start of {name} has {own.name!r} at {u[i]:.6g}, outside of its "
+                f"range {axis[0]:g} to {axis[-1]:g}; give a q inside, or a range that holds it."
+            )
+    return u, np.asarray(q, float)
+
+
+def _stepped(grid: Grid, q, a, b, branch) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations followed from inputs a to b, and which of them stay on the branch."""
+    found = _at(grid, q, b)
+    good, new = branch(found), found.q.copy()
+    again = np.flatnonzero(~good)
+    if len(again):
+        at, alive = q[again], np.ones(len(again), bool)
+        for i in range(1, PARTS + 1):
+            part = _at(grid, at, a[again] + i / PARTS * (b[again] - a[again]))
+            alive &= branch(part)
+            at = part.q
+        good[again], new[again] = alive, at
+    return new, good
+
+
+def _outwards(grid: Grid, inputs: np.ndarray, u0, start, branch) -> dict[str, np.ndarray]:
+    """Fill the grid from the places next to the start."""
+    shape = inputs.shape[:-1]
+    qs, reached = np.zeros((*shape, len(start))), np.zeros(shape, bool)
+    tried = np.zeros((*shape, 2 * len(shape)), bool)
+    near = np.argsort(np.sum(((inputs - u0) / _steps(inputs)) ** 2, axis=-1), axis=None)[:4]
+    places = [np.unravel_index(i, shape) for i in near]
+    ends = np.array([inputs[x] for x in places])
+    many = np.repeat(start[None], len(ends), axis=0)
+    new, good = _stepped(grid, many, np.repeat(u0[None], len(ends), axis=0), ends, branch)
+    front = []
+    for place, q, fine in zip(places, new, good, strict=True):
+        if fine:
+            qs[place], reached[place] = q, True
+            front.append(place)
+    while front:
+        ways: list[tuple[tuple, tuple]] = []
+        claimed: set[tuple] = set()
+        for place in front:
+            for axis, sign in itertools.product(range(len(shape)), (-1, 1)):
+                way = 2 * axis + (sign > 0)
+                other = tuple(x + sign * (i == axis) for i, x in enumerate(place))
+                inside = all(0 <= x < n for x, n in zip(other, shape, strict=True))
+                if not inside or reached[other] or other in claimed or tried[(*place, way)]:
+                    continue
+                tried[(*place, way)] = True
+                claimed.add(other)
+                ways.append((place, other))
+        if not ways:
+            break
+        begin, end = (tuple(np.array(x).T) for x in zip(*ways, strict=True))
+        new, good = _stepped(grid, qs[begin], inputs[begin], inputs[end], branch)
+        kept = [other for (_, other), fine in zip(ways, good, strict=True) if fine]
+        for (_, other), q, fine in zip(ways, new, good, strict=True):
+            if fine:
+                qs[other], reached[other] = q, True
+        # a place that was refused from one neighbor may be reached from another one
+        refused = [place for (place, _), fine in zip(ways, good, strict=True) if not fine]
+        front = list(dict.fromkeys([*kept, *refused]))
+    return {"q": qs, "reached": reached}
+
+
+def _steps(inputs: np.ndarray) -> np.ndarray:
+    """Distance of neighbors along each input."""
+    k = inputs.shape[-1]
+    flat = inputs.reshape(-1, k)
+    return np.maximum(np.ptp(flat, axis=0) / np.array(inputs.shape[:-1]), 1e-12)
+
+
+def _edges(inside: np.ndarray, outside: np.ndarray):
+    """Pairs of neighbors, the first of them inside and the second outside."""
+    pairs = []
+    for axis in range(inside.ndim):
+        low = [slice(None)] * inside.ndim
+        high = list(low)
+        low[axis], high[axis] = slice(None, -1), slice(1, None)
+        for a, b in ((low, high), (high, low)):
+            found = np.argwhere(inside[tuple(a)] & outside[tuple(b)])
+            shift = np.zeros(inside.ndim, int)
+            shift[axis] = 1
+            first = found + (shift if a is high else 0)
+            second = found + (shift if b is high else 0)
+            pairs.append((first, second))
+    begin, end = (np.concatenate([x[i] for x in pairs]) for i in range(2))
+    return tuple(begin.T), tuple(end.T)
+
+
+def _bisected(grid: Grid, q, a, b, keep: Callable) -> tuple[np.ndarray, np.ndarray]:
+    """The last inputs between a and b at which `keep` holds, and the places there."""
+    low, high = np.zeros(len(a)), np.ones(len(a))
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        found = _at(grid, q, a + middle[:, None] * (b - a))
+        good = keep(found)
+        low, high = np.where(good, middle, low), np.where(good, high, middle)
+        q = np.where(good[:, None], found.q, q)
+    u = a + low[:, None] * (b - a)
+    return u, _at(grid, q, u).place
+
+
+def _boundary(grid: Grid, inputs, qs, reached, branch) -> tuple[np.ndarray, np.ndarray]:
+    begin, end = _edges(reached, ~reached)
+    if not len(begin[0]):
+        return _none(inputs, grid, qs, reached)
+    return _bisected(grid, qs[begin], inputs[begin], inputs[end], branch)
+
+
+def _lost(grid: Grid, inputs, qs, orientation) -> tuple[np.ndarray, np.ndarray]:
+    """Where the derivative of the point by the inputs turns its orientation."""
+    begin, end = _edges(orientation > 0, orientation < 0)
+    if not len(begin[0]):
+        return _none(inputs, grid, qs, np.isfinite(qs[..., 0]))
+    same = lambda x: np.linalg.det(x.slope) > 0
+    return _bisected(grid, qs[begin], inputs[begin], inputs[end], same)
+
+
+def _none(inputs, grid: Grid, qs, reached) -> tuple[np.ndarray, np.ndarray]:
+    one = tuple(np.argwhere(reached)[0])
+    d = _at(grid, qs[one][None], inputs[one][None]).place.shape[1]
+    return np.zeros((0, inputs.shape[-1])), np.zeros((0, d))

@@ -1,0 +1,66 @@
+"""`zwang continuation`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.terminal import say
+from zwang.cli.values import assignments
+
+
+def command(
+    model: ModelName,
+    over: Annotated[
+        str,
+        typer.Argument(metavar="OVER", help="A parameter, or a velocity of a steady motion."),
+    ],
+    from_: Annotated[float, typer.Option("--from", help="Lowest value of the parameter.")],
+    to: Annotated[float, typer.Option("--to", help="Highest value of the parameter.")],
+    steady: Annotated[
+        bool, typer.Option("--steady", help="A steady motion at the start's velocities.")
+    ] = False,
+    hold: Annotated[
+        list[str] | None, typer.Option(help="A coordinate or velocity that is kept; repeatable.")
+    ] = None,
+    set_: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for continuation.nc and its picture.")
+    ] = None,
+) -> int:
+    """Follow an equilibrium or a steady motion in a parameter, through folds, branch points and
+    Hopf points.
+
+    Examples:
+
+    [cyan]zwang continuation my_governor.py speed --from 1 --to 6[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    target = load_target(model, given)
+    from zwang.analysis.continuation import continuation
+
+    found = continuation(
+        target.model,
+        target.q0,
+        over=over,
+        to=(from_, to),
+        v=target.v0 if steady else None,
+        hold=tuple(hold or ()),
+        params=target.params or None,
+    )
+    say(fitted(str(found)))
+    if out is not None:
+        folder = made_folder(out)
+        found.save(folder / "continuation.nc")
+        found.plot().save(folder / "continuation.svg")
+        say(f"written to {folder}")
+    return 0

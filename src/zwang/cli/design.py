@@ -1,0 +1,116 @@
+"""`zwang design`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.failure import UserError
+from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.subject import mechanism_or_model, numbers, ranges
+from zwang.cli.target import locate, made_folder
+from zwang.cli.terminal import say
+from zwang.cli.values import assignments
+
+
+def command(
+    model: ModelName,
+    input_: Annotated[
+        str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
+    ],
+    from_: Annotated[float, typer.Option("--from", help="First value of the input [its unit].")],
+    to: Annotated[float, typer.Option("--to", help="Last value of the input [its unit].")],
+    vary: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=LOW:HIGH", help="A parameter and its bounds; repeatable."),
+    ],
+    straight: Annotated[
+        list[str] | None, typer.Option(help="A point that is to move on a straight line.")
+    ] = None,
+    time_ratio: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=RATIO", help="Times of an output's two strokes."),
+    ] = None,
+    torque: Annotated[bool, typer.Option("--torque", help="Little driving torque.")] = False,
+    transmission: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,LEAST", help="Least angle [rad] between two links."),
+    ] = None,
+    stroke: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LOW:HIGH", help="Limits of an output's stroke; repeatable."),
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Rate of the input [unit/s].")] = 1.0,
+    samples: Annotated[int, typer.Option(help="Number of configurations.", min=3)] = 61,
+    set_: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for design.nc and its picture.")
+    ] = None,
+) -> int:
+    """Dimensions that make a mechanism's motion what it should be, on the branch of its start.
+
+    Exit code 0 if the design converged and keeps its limits, 3 if not.
+
+    Examples:
+
+    [cyan]zwang design quick-return shaft --from 0 --to 6.2832 --vary crank=0.05:0.3
+    --time-ratio guide=2[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    bounds = ranges(vary, "--vary")
+    from zwang.analysis.design import LIMIT_KEPT, design
+    from zwang.analysis.design_targets import (
+        DrivingEffort,
+        StraightLine,
+        Stroke,
+        TimeRatio,
+        TransmissionAngle,
+    )
+
+    targets: list[Any] = [StraightLine(x) for x in straight or ()]
+    targets += [TimeRatio(x, r) for x, r in numbers(time_ratio or [], "--time-ratio").items()]
+    targets += [DrivingEffort()] if torque else []
+    targets += [Stroke(x, *pair) for x, pair in ranges(stroke or [], "--stroke").items()]
+    if transmission is not None:
+        targets.append(TransmissionAngle(*_links(transmission)))
+    subject, options = mechanism_or_model(model, given)
+    outputs = tuple(x.output for x in targets if isinstance(x, (TimeRatio, Stroke)))
+    found = design(
+        subject,
+        bounds,
+        targets,
+        input=input_,
+        over=(from_, to),
+        rate=rate,
+        samples=samples,
+        output=tuple(dict.fromkeys(outputs)),
+        trace=tuple(straight or ()),
+        **options,
+    )
+    say(fitted(str(found)))
+    if out is not None:
+        folder = made_folder(out)
+        found.save(folder / "design.nc")
+        found.plot().save(folder / "design.svg")
+        say(f"written to {folder}")
+    kept = all(x >= -LIMIT_KEPT for x in found.limits.values())
+    return 0 if found.converged and kept else 3
+
+
+def _links(text: str) -> tuple[tuple[str, str], float]:
+    parts = text.split(",")
+    try:
+        first, second, least = parts[0], parts[1], float(parts[2])
+    except (IndexError, ValueError):
+        raise UserError(
+            f"--transmission is {text!r:.80}, expected two angles and the least angle between "
+            "them, such as coupler.angle,rocker.angle,0.7"
+        ) from None
+    return (first, second), least

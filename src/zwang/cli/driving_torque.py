@@ -1,0 +1,55 @@
+"""`zwang driving-torque`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.subject import mechanism_or_model
+from zwang.cli.target import locate, made_folder
+from zwang.cli.terminal import say
+from zwang.cli.values import assignments
+
+
+def command(
+    model: ModelName,
+    input_: Annotated[
+        str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
+    ],
+    from_: Annotated[float, typer.Option("--from", help="First value of the input [its unit].")],
+    to: Annotated[float, typer.Option("--to", help="Last value of the input [its unit].")],
+    rate: Annotated[float, typer.Option(help="Rate of the input [unit/s].")] = 1.0,
+    samples: Annotated[int, typer.Option(help="Number of configurations.", min=2)] = 201,
+    set_: Settings = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for driving-torque.nc and its picture."),
+    ] = None,
+) -> int:
+    """The torque or force that drives a mechanism through a range of its input at a constant rate,
+    and what its joints carry.
+
+    Examples:
+
+    [cyan]zwang driving-torque four-bar A --from 0 --to 6.2832 --rate 3[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    subject, options = mechanism_or_model(model, given)
+    from zwang.analysis.driving_torque import driving_torque
+
+    found = driving_torque(subject, input_, (from_, to), rate=rate, samples=samples, **options)
+    say(fitted(str(found)))
+    if out is not None:
+        folder = made_folder(out)
+        found.save(folder / "driving-torque.nc")
+        found.plot().save(folder / "driving-torque.svg")
+        say(f"written to {folder}")
+    return 0 if found.motion.ended in ("range", "closed") else 3

@@ -1,0 +1,80 @@
+"""`zwang linearize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.terminal import say
+from zwang.cli.values import assignments
+
+
+def command(
+    model: ModelName,
+    input_: Annotated[
+        list[str] | None,
+        typer.Option("--input", help="A parameter, or a velocity that is pushed; repeatable."),
+    ] = None,
+    output: Annotated[
+        list[str] | None, typer.Option(help="A coordinate or velocity; all by default.")
+    ] = None,
+    at_start: Annotated[
+        bool,
+        typer.Option("--at-start", help="About the start itself, not the equilibrium near it."),
+    ] = False,
+    lqr_: Annotated[
+        bool, typer.Option("--lqr", help="Also a regulator with unit weights on all outputs.")
+    ] = False,
+    set_: Settings = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder for linearization.nc, eigenvalues.svg and regulator.nc."
+        ),
+    ] = None,
+) -> int:
+    """Minimal linear equations about a model's equilibrium or start: poles, controllability, gains
+    of a regulator.
+
+    Examples:
+
+    [cyan]zwang linearize double-pendulum --input q0 --lqr[/]
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    target = load_target(model, given)
+    from zwang.analysis.equilibrium import equilibrium
+    from zwang.analysis.linearize import linearize
+
+    params, q, v = target.params or None, target.q0, target.v0
+    if not at_start:
+        rest = equilibrium(target.model, q, params=params)
+        q, v = rest.q, rest.v
+    linear = linearize(
+        target.model, q, v, params=params, inputs=tuple(input_ or ()), outputs=output or None
+    )
+    say(fitted(str(linear)))
+    if linear.inputs:
+        say(f"  {linear.controllability()}; {linear.observability()}")
+    regulator = None
+    if lqr_:
+        from zwang.analysis.lqr import lqr
+
+        regulator = lqr(linear)
+        say(fitted(str(regulator)))
+    if out is not None:
+        folder = made_folder(out)
+        linear.save(folder / "linearization.nc")
+        linear.plot().save(folder / "eigenvalues.svg")
+        if regulator is not None:
+            regulator.save(folder / "regulator.nc")
+        say(f"written to {folder}")
+    return 0

@@ -1,0 +1,63 @@
+"""What the analyses of mechanisms work on: the mechanism of MODEL, or its model with its start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zwang.cli.failure import UserError
+from zwang.cli.target import load_target, locate
+from zwang.cli.values import like
+
+
+def mechanism_or_model(model: str, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
+    """The mechanism of MODEL, or its model with its start."""
+    from zwang.gallery.mechanisms import FOLDER
+    from zwang.mechanism import read
+
+    path = locate(model)
+    file = FOLDER / f"{model}.toml" if path is None else path
+    if file.suffix == ".toml" and file.is_file():
+        known = read(file).parameters
+        chosen: Any = {k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known}
+        if len(chosen) == len(given):
+            return read(file, **chosen), {}
+    target = load_target(model, given)
+    return target.model, {"q": target.q0, "params": target.params or None}
+
+
+def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
+    """`NAME=LOW:HIGH`, several times.
+
+    Raises:
+        UserError: for text of another form.
+    """
+    found = {}
+    for text in given:
+        name, _, span = text.partition("=")
+        try:
+            low, high = (float(x) for x in span.split(":"))
+        except ValueError:
+            raise UserError(
+                f"{option} is {text!r:.80}, expected NAME=LOW:HIGH, such as left=0:3.1"
+            ) from None
+        found[name] = (low, high)
+    return found
+
+
+def numbers(given: Sequence[str], option: str) -> dict[str, float]:
+    """`NAME=VALUE`, several times.
+
+    Raises:
+        UserError: for text of another form.
+    """
+    found = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise UserError(f"{option} is {text!r:.80}, expected NAME=VALUE") from None
+        if not name:
+            raise UserError(f"{option} is {text!r:.80}, expected NAME=VALUE")
+    return found

@@ -1,0 +1,84 @@
+"""Commands that analyze mechanisms: the same names as in Python."""
+
+import pytest
+import xarray as xr
+
+from .command_line import PENDULUM, write, zwang
+
+ARM = """
+import jax.numpy as jnp
+import zwang as zw
+
+system = zw.System(
+    2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q * p["stiffness"],
+    coordinates=("a.x", "a.y"),
+)
+model = zw.Model(system, params={"stiffness": 1.0}, name="arm")
+q0, v0 = jnp.array([0.3, 0.4]), jnp.zeros(2)
+"""
+
+
+def test_a_workspace_is_mapped_and_written(tmp_path):
+    script = write(tmp_path, ARM)
+    answer = zwang(
+        *("workspace", script, "a", "--input", "a.x=0:1", "--input", "a.y=0:1"),
+        *("--samples", "5", "--out", tmp_path / "out"),
+    )
+    assert answer.code == 0, answer.err
+    assert "25 of 25 places" in answer.out
+    with xr.open_dataset(tmp_path / "out" / "workspace.nc", engine="h5netcdf") as data:
+        assert int(data["reached"].sum()) == 25
+    assert (tmp_path / "out" / "workspace.svg").is_file()
+
+
+def test_a_range_of_another_form_is_one_sentence(tmp_path):
+    answer = zwang("workspace", write(tmp_path, PENDULUM), "x", "--input", "x=1")
+    assert answer.code == 2 and "expected NAME=LOW:HIGH" in answer.err
+    answer = zwang("assembly-modes", write(tmp_path, PENDULUM), "--input", "x")
+    assert answer.code == 2 and "expected NAME=VALUE" in answer.err
+
+
+def test_assembly_modes_of_a_pendulum_are_both_and_written(tmp_path):
+    model = write(tmp_path, PENDULUM)
+    answer = zwang("assembly-modes", model, "--input", "x=0.6", "--out", tmp_path / "out")
+    assert answer.code == 0 and "2 assembly modes" in answer.out, answer.err
+    with xr.open_dataset(tmp_path / "out" / "assembly-modes.nc", engine="h5netcdf") as data:
+        assert sorted(data["q"].values[:, 1].round(9)) == [-0.8, 0.8]
+
+
+def test_driving_torque_branches_and_a_linearization_are_printed(tmp_path):
+    model = write(tmp_path, PENDULUM)
+    answer = zwang("driving-torque", model, "y", "--from", "0", "--to", "0.5", "--samples", "5")
+    assert answer.code == 0 and "largest torque" in answer.out, answer.err
+    answer = zwang("branches", model)
+    assert answer.code == 0 and "1 branches" in answer.out, answer.err
+    answer = zwang("linearize", model, "--input", "x", "--lqr", "--out", tmp_path / "out")
+    assert answer.code == 0 and "controllable: all 2 states" in answer.out, answer.err
+    assert "regulator with 1 inputs" in answer.out
+    assert (tmp_path / "out" / "regulator.nc").is_file()
+
+
+def test_continuation_follows_a_parameter(tmp_path):
+    script = write(tmp_path, ARM)
+    answer = zwang("continuation", script, "stiffness", "--from", "0.5", "--to", "2")
+    assert answer.code == 0 and "points over stiffness" in answer.out, answer.err
+
+
+def test_check_writes_its_report(tmp_path):
+    answer = zwang("check", write(tmp_path, PENDULUM), "--out", tmp_path / "out")
+    assert answer.code == 0 and "consistent" in (tmp_path / "out" / "check.txt").read_text()
+
+
+@pytest.mark.slow
+def test_check_suggests_looser_joints_of_a_mechanism_file():
+    answer = zwang("check", "sarrus")
+    assert answer.code == 0 and "suggestion" in answer.out and "redundant rows to" in answer.out
+
+
+@pytest.mark.slow
+def test_a_quick_return_is_designed():
+    answer = zwang(
+        *("design", "quick-return", "shaft", "--from", "0", "--to", "6.2832"),
+        *("--vary", "crank=0.05:0.3", "--time-ratio", "guide=2"),
+    )
+    assert answer.code == 0 and "the same, every step certified" in answer.out, answer.err
