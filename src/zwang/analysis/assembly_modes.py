@@ -214,6 +214,7 @@ def assembly_modes(
     if method != "starts":
         size = _spread(subject.model, subject.q, spread)
         values = tuple((x, f.value) for x, f in held)
+        # inputs are handed over apart: as exact angles they make rows linear, and paths fewer
         plain = subject.model.dynamics(params, Proximal())
         found = all_configurations(plain, values, subject.q, t, size)
         if found is not None:
@@ -226,6 +227,7 @@ def assembly_modes(
     begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
     ends = []
     for i in range(0, starts, BOXES_AT_ONCE):
+        # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
         at, residual = (
@@ -240,6 +242,7 @@ def assembly_modes(
             "may not reach them."
         )
     smallest = np.array([_smallest(dynamics, x, t) for x in found])
+    # a few modes may be singular by chance; most of them are only where an input is missing
     loose = sum(rank < closed.system.nv for rank, _ in smallest)
     if loose > len(found) / 2:
         raise ModelError(
@@ -282,6 +285,7 @@ def _spread(model: Model, q, spread) -> float:
     """Half the size of the box of places."""
     if spread is not None:
         return float(number(spread, "assembly_modes: spread", above=0.0))
+    # the size of a mechanism is seen from where its bodies start
     own = np.asarray(q)[[u != "rad" for u in model.system.units]]
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
 
@@ -298,6 +302,7 @@ def _one(dynamics: Dynamics, q, t):
 
     def rows(q):
         A = c.matrix(q, still, t, p)
+        # rows at unit length, so that one tolerance serves angles and lengths
         length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
         return A / length[:, None], c.position_residual(q, t, p) / length
 
@@ -306,6 +311,7 @@ def _one(dynamics: Dynamics, q, t):
         # Levenberg and Marquardt's damping vanishes with the residual
         damping = 1e-3 * (phi @ phi) + 1e-14
         dv = -A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(phi)), phi)
+        # steps of at most one radian or unit of length keep a start near the mode that it is close to
         size = jnp.linalg.norm(dv)
         return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
 

@@ -23,7 +23,7 @@ from zwang.equations.state import State
 
 SYMMETRY_KEPT = 1e-7
 """Largest rate of change, relative to that of a general field, that counts as none."""
-MOST_UNKNOWNS = 2500
+MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
 
 
@@ -109,7 +109,7 @@ def _candidates(dynamics: Dynamics) -> np.ndarray:
     bodies = [name.rpartition(".")[0] for name in names]
     if all(bodies):
         return np.array([[a == b for b in bodies] for a in bodies])
-    allowed = nq * (nq + 1) <= MOST_UNKNOWNS
+    allowed = nq * (nq + 1) <= MOST_SYMMETRY_UNKNOWNS
     return np.full((nq, nq), allowed)
 
 
