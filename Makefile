@@ -26,8 +26,8 @@ VIEWER := src/zwang/output/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
 
-.PHONY: help setup debian-packages run test test-slow test-robots fuzz check bench bench-all docs
-.PHONY: pictures three clean
+.PHONY: help setup debian-packages run test test-slow test-robots fuzz mutation audit check bench
+.PHONY: bench-all docs wheel pictures three clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,14 @@ fuzz: setup ## random formulas, files, arguments and models; failures: tests/fuz
 	$(BIN)/python -m tests.fuzz --models 2000 --formulas 100000 --toml 100000 \
 		--robots 10000 --arguments 10000
 
+mutation: setup ## change what judges answers at random; fast tests must notice
+	$(BIN)/python -m tests.mutation --count 300 --seed 1
+
+audit: setup ## do packages fit together; known weaknesses of them (network)
+	$(BIN)/python -m pip check
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt pip-audit
+	$(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
+
 check: setup ## style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -109,6 +117,16 @@ $(MATHJAX):
 	cp "$$fetched/package/LICENSE" $(@D)/LICENSE; \
 	cp "$$fetched/package/es5/tex-svg-full.js" $@
 
+wheel: setup ## build a wheel, and run it in an empty environment that has no compiler
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@empty=$$(mktemp -d); trap 'rm -rf "$$empty"' EXIT; \
+	$(PYTHON) -m venv "$$empty/venv"; \
+	"$$empty/venv/bin/python" -m pip install --disable-pip-version-check --quiet \
+		-c constraints.txt dist/zwang-*.whl; \
+	cd "$$empty"; PATH="$$empty/venv/bin" zwang run four-bar --duration 1 --out out --quiet; \
+	test -s out/report.html && test -s out/view.html && echo "the wheel runs by itself"
+
 pictures: setup ## draw every mechanism of the gallery into docs/_static/mechanisms
 	$(BIN)/python docs/pictures.py
 
@@ -122,6 +140,6 @@ three: ## bundle three.js anew after a change of its version or of three.entry.j
 	cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
 
 clean: ## remove builds, caches and results, but not .venv
-	rm -rf build dist docs/_build docs/jupyter_execute results .cache .hypothesis
+	rm -rf build dist docs/_build docs/gallery docs/joints.md docs/jupyter_execute results .cache .hypothesis
 	rm -rf .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

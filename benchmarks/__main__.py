@@ -28,6 +28,7 @@ NAMES = (
     "limits",
     "acceleration",
     "small",
+    "generated",
     "kernel",
     "control",
     "crossing",

@@ -1,9 +1,12 @@
 """Cost of a study beside the bare batch, and of workers beside this process.
 
     python -m benchmarks.studies [CASES]
+    python -m benchmarks.studies workers [CASES]
 
 Processor time is compared, as other programs share the machine: for the same cases, `zw.batch` as
 prepared, `zw.sweep` in this process, and the resident memory after a tenth and after all of them.
+Of workers, the wall time from the first to the last part, as the first one compiles; another
+program on the machine makes two workers look slower than they are.
 """
 
 from __future__ import annotations
@@ -92,5 +95,30 @@ def measured(cases: int) -> dict[str, float]:
         }
 
 
+def workers(cases: int) -> dict[str, float]:
+    """Cases per second of one worker with one thread and of two, and their ratio."""
+    example = zw.gallery.load("five-bar")
+    start = np.asarray(example.q0), np.asarray(example.v0)
+    found: dict[str, float] = {"cases": cases}
+    for number in (1, 2):
+        seen = []
+        zw.sweep(
+            example.model,
+            {"coupler.mass": np.linspace(0.5, 4.0, cases)},
+            start,
+            times=TIMES,
+            workers=number,
+            part=256,
+            progress=lambda fraction, seen=seen: seen.append((fraction, time.perf_counter())),
+            **OPTIONS,
+        )
+        # each worker compiles for its first part
+        (done, begun), (_, ended) = seen[number - 1], seen[-1]
+        found[f"{number} workers, cases/s"] = cases * (1 - done) / (ended - begun)
+    found["ratio"] = found["2 workers, cases/s"] / found["1 workers, cases/s"]
+    return found
+
+
 if __name__ == "__main__":
-    print(json.dumps(measured(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000), indent=1))
+    asked, given = workers if "workers" in sys.argv else measured, sys.argv[-1]
+    print(json.dumps(asked(int(given) if given.isdigit() else 10_000), indent=1))

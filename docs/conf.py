@@ -18,13 +18,18 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "family_table",
+    "gallery_pages",
     "hostile_table",
+    "live",
+    "solutions",
+    "verification_table",
 ]
-sys.path.insert(0, str(Path(__file__).parent))  # family_table.py, hostile_table.py
+sys.path.insert(0, str(Path(__file__).parent))  # the extensions beside this file
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"zwang {release}"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 nitpicky = False
 
 # Pages

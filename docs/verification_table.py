@@ -14,12 +14,13 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from zwang.papers.index import PAPERS
+
 FILE = Path(__file__).parent / "verification.json"
 TITLES = {
     "chrono": "Project Chrono: joint tests against ADAMS",
-    "modelica": "Modelica Standard Library: multibody examples",
-    "papers": "Five papers",
     "exact": "Closed forms",
+    **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},
 }
 OPEN = 12
 """Suites with at most as many lines are shown unfolded."""
@@ -70,18 +71,27 @@ class VerificationTable(SphinxDirective):
 
     def run(self):
         self.env.note_dependency(str(FILE))
-        lines = kept().get(self.arguments[0], [])
+        suites = PAPERS if self.arguments[0] == "papers" else self.arguments
+        return [nodes.raw("", self.shown(name), format="html") for name in suites]
+
+    def shown(self, name: str) -> str:
+        """One suite as HTML."""
+        lines = kept().get(name, [])
         if not lines:
-            raise self.error(f"verification.json has no suite {self.arguments[0]!r}")
+            command = html.escape(f"python -m verification {name}")
+            return (
+                f"<p>{html.escape(TITLES[name])}: not recomputed for this version; "
+                f"<code>{command}</code> does it.</p>"
+            )
         commands = sorted({line["command"] for line in lines})
         stated = commands[0] if len(commands) == 1 else "its command stands in each line"
         opened = " open" if len(lines) <= OPEN else ""
-        text = (
-            f"<p>{counted(lines)}; <code>{html.escape(stated)}</code></p>"
+        return (
+            f"<p>{html.escape(TITLES[name])}: {counted(lines)}; "
+            f"<code>{html.escape(stated)}</code></p>"
             f"<details{opened}><summary>{len(lines)} lines</summary>"
             f"<div class='table-wrapper'>{table(lines)}</div></details>"
         )
-        return [nodes.raw("", text, format="html")]
 
 
 class VerificationSummary(SphinxDirective):

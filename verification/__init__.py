@@ -2,8 +2,7 @@
 of the documentation shows.
 
     python -m verification chrono --data FOLDER      # a clone of projectchrono/chrono
-    python -m verification modelica --data FOLDER    # modelica/MAP-LIB_ReferenceResults
-    python -m verification papers                    # what `zwang reproduce all` computes
+    python -m verification review                    # a paper, as `zwang reproduce` judges it
     python -m verification exact                     # members of the gallery with a closed form
 
 Each command recomputes a whole suite, prints its lines, and writes them into
@@ -14,6 +13,6 @@ other projects is not part of this repository: the reader fetches it, as the pag
 |---|---|
 | `line.py` | one line of the page, and the file that keeps all of them |
 | `chrono.py` | the joint tests of Project Chrono against ADAMS |
-| `modelica.py` | the examples of the Modelica Standard Library |
+| `by_hand.py` | equations that share nothing with zwang, to say whose a difference is |
 | `own.py` | papers and closed forms |
 """

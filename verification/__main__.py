@@ -6,9 +6,10 @@ from pathlib import Path
 
 from verification.line import keep
 from zwang.cli.startup import start_jax
+from zwang.papers.index import PAPERS
 
-SUITES = {"chrono": "chrono", "modelica": "modelica", "papers": "own", "exact": "own"}
-NEED_DATA = ("chrono", "modelica")
+SUITES = {"chrono": "chrono", "exact": "own", **dict.fromkeys(PAPERS, "own")}
+NEED_DATA = ("chrono",)
 
 
 def main() -> None:

@@ -19,30 +19,27 @@ RTOL = 1e-10
 
 def lines(suite: str) -> list[Line]:
     """The lines of one suite."""
-    return papers() if suite == "papers" else exact()
+    return exact() if suite == "exact" else claims(suite)
 
 
-def papers() -> list[Line]:
-    """Every claim of every paper, as `zwang reproduce` judges it."""
-    made = []
-    for paper in PAPERS.values():
-        page = reproduce(paper.name, lambda share, what: None)
-        made += [
-            Line(
-                paper.citation,
-                f"{paper.name}, {claim.place}",
-                claim.what,
-                claim.printed,
-                claim.ours,
-                math.nan,
-                math.nan,
-                DIFFERS if claim.verdict is Verdict.NOT else AGREES,
-                claim.why,
-                f"zwang reproduce {paper.name}",
-            )
-            for claim in page.claims
-        ]
-    return made
+def claims(name: str) -> list[Line]:
+    """Every claim of a paper, as `zwang reproduce` judges it."""
+    page = reproduce(name, lambda share, what: None)
+    return [
+        Line(
+            PAPERS[name].citation,
+            claim.place,
+            claim.what,
+            claim.printed,
+            claim.ours,
+            math.nan,
+            math.nan,
+            DIFFERS if claim.verdict is Verdict.NOT else AGREES,
+            claim.why,
+            f"zwang reproduce {name}",
+        )
+        for claim in page.claims
+    ]
 
 
 def exact() -> list[Line]:

@@ -111,6 +111,8 @@ class Scene:
             arrows are drawn where it is given.
         view: in space, azimuth and elevation of the eye [deg].
         unit: of lengths.
+        up: direction that is upwards on the screen, against gravity, of d numbers; by default the
+            last axis.
 
     Raises:
         ModelError: for a part at a point that is none, or two points with one name.
@@ -126,8 +128,11 @@ class Scene:
     forces: Callable[[Any], np.ndarray] | None = None
     view: tuple[float, float] = (-60.0, 25.0)
     unit: str = "m"
+    up: tuple[float, ...] | None = None
 
     def __post_init__(self):
+        if self.up is not None and not np.any(self.up):
+            raise ModelError("Scene: up is zero; expected a direction, such as (0, 0, 1).")
         if len(set(self.points)) < len(self.points):
             raise ModelError(
                 f"Scene: two points have one name among {', '.join(self.points)}; give each its "

@@ -1,4 +1,6 @@
-"""The command line's compile cache is the one of the tests."""
+"""The command line's compile cache is the one of the tests, and steps are taken on the host: these
+runs end before a compiled loop would be ready.
+"""
 
 from pathlib import Path
 
@@ -11,5 +13,6 @@ def compile_cache():
     before = jax.config.jax_compilation_cache_dir
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZWANG_CACHE", str(Path(before).parent))
+        patch.setenv("ZWANG_EXECUTION", "host")
         yield
     jax.config.update("jax_compilation_cache_dir", before)

@@ -5,6 +5,8 @@ import pytest
 import sympy as sp
 
 import zwang as zw
+from zwang.codegen.equations import identifier
+from zwang.codegen.samples import samples
 from zwang.symbolic import equations, weighted_pseudoinverse
 
 AGREES = 1e-12
@@ -109,10 +111,57 @@ def test_redundant_rows_are_left_out_and_named():
 
 def test_files_hold_the_functions_and_the_digits(pendulum, tmp_path):
     names = {path.name for path in pendulum.write(tmp_path)}
-    assert names == {f"pendulum{x}" for x in (".tex", ".py", ".c", ".h", "_test.c", ".m", ".jl")}
-    for ending in (".py", ".tex", ".m", ".jl", ".h"):
+    endings = (".html", ".tex", ".py", ".c", ".h", "_test.c", ".m", ".jl")
+    assert names == {f"pendulum{x}" for x in endings}
+    for ending in (".html", ".py", ".tex", ".m", ".jl", ".h"):
         assert "1000 random states" in (tmp_path / f"pendulum{ending}").read_text()
     assert "\\begin{document}" in (tmp_path / "pendulum.tex").read_text()
+
+
+def test_the_page_is_one_document_whose_formulas_are_mathml(pendulum):
+    """It is read by a parser of XML, which knows nothing of HTML's leniency."""
+    import xml.etree.ElementTree as ET
+
+    page = pendulum.sources["pendulum.html"].replace("<!doctype html>", "")
+    page = page.replace('<meta charset="utf-8">', "")
+    math = list(ET.fromstring(page).iter("math"))
+    assert len(math) == 8 + len(pendulum.integrals)  # M, F, φ, ψ, A, b, v̇, Q_c
+    assert "̇" not in page and "˙" in page and "_dot" not in page
+
+
+def test_some_forms_may_be_chosen(pendulum, tmp_path):
+    assert [x.name for x in pendulum.write(tmp_path, ["latex"])] == ["pendulum.tex"]
+    with pytest.raises(zw.ModelError, match="julia"):
+        pendulum.write(tmp_path, ["fortran"])
+
+
+def test_the_julia_text_has_the_values_of_the_model(pendulum, spring):
+    """Julia is rarely installed: a small evaluator of the tests reads what was printed."""
+    from .julia_text import evaluated
+
+    for found in (pendulum, spring):
+        source = found.sources[f"{identifier(found.model.name)}.jl"]
+        given = samples(found.equations.source, count=20, seed=3)
+        reference = given.reference()
+        wanted = {"acceleration": reference.acceleration, "control": reference.u}
+        for name in wanted.keys() & found.outputs.keys():
+            for i, state in enumerate(zip(given.q, given.v, given.t, given.p, strict=True)):
+                values = evaluated(source, name, *state)
+                np.testing.assert_allclose(values, wanted[name][i], rtol=1e-11, atol=1e-11)
+
+
+def test_the_evaluator_of_julia_knows_its_operators():
+    from .julia_text import evaluated
+
+    source = """
+    function f(q, v, t, p)
+        a = q[2]
+        b = ((a > 1) ? (-a^2) : ((a < -1) ? (2 ./ a) : (0)))
+        return [b, (1//2)*sqrt(4) + 2^-1, -2^2]
+    end
+    """
+    np.testing.assert_allclose(evaluated(source, "f", [0, 3.0], [], 0.0, []), [-9, 1.5, -4])
+    np.testing.assert_allclose(evaluated(source, "f", [0, -4.0], [], 0.0, []), [-0.5, 1.5, -4])
 
 
 def test_what_is_not_executed_is_said(pendulum, monkeypatch):

@@ -311,7 +311,7 @@ def _one(dynamics: Dynamics, q, t):
         # Levenberg and Marquardt's damping vanishes with the residual
         damping = 1e-3 * (phi @ phi) + 1e-14
         dv = -A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(phi)), phi)
-        # steps of at most one radian or unit of length keep a start near the mode that it is close to
+        # steps of at most one radian or unit of length lead a start to a mode that is near
         size = jnp.linalg.norm(dv)
         return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
 

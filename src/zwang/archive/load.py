@@ -12,6 +12,7 @@ import equinox as eqx
 import numpy as np
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.archive.growing import folder_of, opened_growing
 from zwang.archive.sources import Rebuilt, rebuilt
 from zwang.arguments import flag, known, optional
 from zwang.arrays import require_float64
@@ -55,8 +56,9 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
     is made again when something needs it: `run.at(t)` between steps, `run.view()`, `run.model`.
 
     Args:
-        path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written. Files of version
-            0.1 hold samples instead of steps: `run.at(t)` gives these only.
+        path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written, or the folder
+            that `zw.long_run` writes, as far as it has come. Files of version 0.1 hold samples
+            instead of steps: `run.at(t)` gives these only.
         model: the model of the run, where the file does not say how to make it, as for one that was
             written in a notebook.
         trust: whether the Python file or module that the file names may be executed.
@@ -78,6 +80,10 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
     optional(model, Model, "load: model", "a zw.Model")
     for name in options:
         known(name, OPTIONS, "load has no option")
+    if (folder := folder_of(Path(path))) is not None:
+        return _Restored(*opened_growing(folder), model, flag(trust, "trust"), options).run(
+            computed=False
+        )
     variables, part = opened(path)
     missing = [name for name in ("time", "q", "v") if name not in variables]
     # any NetCDF file may be given; three names tell a run from others
@@ -113,8 +119,10 @@ class _Restored:
         self.steps = _samples_as_steps(variables) if part is None else stored_steps(part)
         self.times = self.steps.t if part is None else np.asarray(part[TIMES].values)
 
-    def run(self) -> Run:
-        """The run, without its model yet."""
+    def run(self, computed: bool = True) -> Run:
+        """The run, without its model yet; `computed` says whether the file holds what is observed
+        of the motion.
+        """
         attrs = self.variables.attrs
         # without `__init__`, which needs a model: the model is made again only if something asks
         # for it
@@ -143,6 +151,9 @@ class _Restored:
         }
         if "active" in self.variables:
             entries["active"] = self.variables["active"].values.astype(bool)
+        if not computed:
+            for name in _OBSERVED:
+                entries.pop(name, None)
         vars(run).update(entries)
         return run
 
@@ -272,6 +283,8 @@ class _SamplesOnly:
         return self.steps.y[near], None
 
 
+_OBSERVED = ("variables", "_observed", "crossings", "warnings", "active", "_part")
+"""What a run computes of its steps where the file does not hold it."""
 _COMPUTED = (
     *("crossings", "switches", "warnings"),
     *("result", "result_sentence", "stopped_by", "model"),

@@ -13,6 +13,7 @@ it.
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
+| `streaming.py` | `zwang run --stream` and `--resume` |
 """
 
 from __future__ import annotations

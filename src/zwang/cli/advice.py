@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 OPTIONS = {
     "zw.consistent_state(model, q0, v0).state, or raise start_tolerance": (
         "zw.consistent_state in a .py file, or raise --start-tolerance to project it"
@@ -21,7 +23,8 @@ OPTIONS = {
 
 
 def fitted(sentence: str) -> str:
-    """The sentence with every advice of `OPTIONS` replaced."""
+    """The sentence with every advice of `OPTIONS` replaced, and how to go on with a run."""
+    sentence = re.sub(r"zw\.resume\('([^']*)'\)", r"zwang run --resume \1", sentence)
     for python, words in OPTIONS.items():
         sentence = sentence.replace(python, words)
     return sentence

@@ -2,59 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import enum
 from typing import Annotated
 
 import typer
 
-from zwang.cli.target import load_target, locate
+from zwang.cli.code_options import ModelName, OutFolder, Settings, States, folder_of, loaded
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
+
+
+class Form(enum.StrEnum):
+    page = "page"
+    latex = "latex"
+    python = "python"
+    c = "c"
+    octave = "octave"
+    julia = "julia"
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot.",
-        ),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeat for more."),
+    model: ModelName,
+    form: Annotated[
+        list[Form] | None,
+        typer.Option("--as", help="What is written; repeat for more, all by default."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder; results/MODEL-formulas by default."),
-    ] = None,
-    states: Annotated[
-        int, typer.Option("--states", min=1, help="Random states to compare at.")
-    ] = 1000,
+    set_: Settings = None,
+    out: OutFolder = None,
+    states: States = 1000,
 ) -> int:
-    """Derive the explicit equation of motion by symbols and write it as LaTeX, Python, C, MATLAB
-    and Julia.
+    """Derive the explicit equation of motion by symbols and write it as a page, LaTeX, Python, C,
+    MATLAB and Julia.
 
     Every printed function is executed and compared with the numeric model before it is written.
-    Needs the extra [bold]symbolic[/]. For large models see [bold]zwang export[/].
+    Needs the extra [bold]symbolic[/]. For large models see [bold]zwang export[/], which takes the
+    same options.
 
     Examples:
 
     [cyan]zwang derive pendulum[/]
 
-    [cyan]zwang derive scara --out formulas[/]
+    [cyan]zwang derive scara --as latex --as c --out formulas[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    chosen, target = loaded(model, set_)
     from zwang.symbolic import derive
 
-    found = derive(target.model, target.q0, target.v0, states=states)
-    folder = Path("results") / f"{target.name}-formulas" if out is None else out
-    written = found.write(folder)
+    found = derive(chosen, target.q0, target.v0, states=states)
+    folder = folder_of(target, out)
+    written = found.write(folder, forms=form or list(Form))
     say(found.verdict())
     say(f"{folder}: {', '.join(path.name for path in written)}")
     return 0

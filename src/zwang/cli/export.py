@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.target import load_target, locate
+from zwang.cli.code_options import ModelName, OutFolder, Settings, States, folder_of, loaded
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 class Form(enum.StrEnum):
@@ -21,51 +20,50 @@ class Form(enum.StrEnum):
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot.",
-        ),
-    ],
+    model: ModelName,
     form: Annotated[
-        Form,
-        typer.Option("--as", help="C99, an FMU of FMI 2.0 or 3.0, or StableHLO."),
-    ] = Form.c,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeat for more."),
+        list[Form] | None,
+        typer.Option("--as", help="C99, an FMU of FMI 2.0 or 3.0, or StableHLO; repeat for more."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder; results/MODEL-code by default."),
-    ] = None,
+    set_: Settings = None,
+    out: OutFolder = None,
+    states: States = 100,
 ) -> int:
     """Write a model of any size as code for other programs: C without allocation, an FMU, or
     StableHLO.
+
+    C, also that inside an FMU, is executed and compared with the numeric model before it is
+    written. For formulas see [bold]zwang derive[/], which takes the same options.
 
     Examples:
 
     [cyan]zwang export 3rrr[/]
 
-    [cyan]zwang export cart-pole-track --as fmu2[/]
+    [cyan]zwang export cart-pole-track --as c --as fmu2[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
-    chosen = target.model
-    if target.params:
-        import equinox as eqx
-
-        merged = chosen.merged(target.params)
-        chosen = eqx.tree_at(lambda m: m.params, chosen, merged, is_leaf=lambda x: x is None)
-    folder = Path("results") / f"{target.name}-code" if out is None else out
-    for path in written(chosen, target.q0, target.v0, form, folder):
-        say(str(path))
+    chosen, target = loaded(model, set_)
+    forms = form or [Form.c]
+    if set(forms) - {Form.stablehlo}:
+        say(_compared(chosen, target.q0, target.v0, states))
+    for kind in forms:
+        for path in written(chosen, target.q0, target.v0, kind, folder_of(target, out)):
+            say(str(path))
     return 0
+
+
+def _compared(model, q0, v0, states: int) -> str:
+    """How well the C agrees, in words.
+
+    Raises:
+        ModelError: if it does not.
+    """
+    from zwang.codegen.c import agreement, c_code, compiler
+
+    if compiler() is None:
+        return "The C was not executed: there is no C compiler here."
+    found = agreement(c_code(model, q0, v0), q0, v0, states)
+    shown = [f"  {name:32s} {error:.1e}" for name, error in found.items()]
+    return "\n".join([f"C compared with the numeric model at {states} random states:", *shown])
 
 
 def written(model, q0, v0, form: Form, folder: Path) -> list[Path]:
@@ -80,4 +78,5 @@ def written(model, q0, v0, form: Form, folder: Path) -> list[Path]:
         return stablehlo(model).write(folder)
     from zwang.codegen.fmu import fmu
 
-    return [fmu(model, q0, v0, version=2 if form is Form.fmu2 else 3).write(folder)]
+    unit = fmu(model, q0, v0, version=2 if form is Form.fmu2 else 3)
+    return [unit.write(folder / f"{unit.name}_{form.value}.fmu")]

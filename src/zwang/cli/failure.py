@@ -18,16 +18,22 @@ class UserError(Exception):
     """The command line, a file or a value is wrong; the sentence says how to put it right."""
 
 
+class KeptError(Exception):
+    """Ctrl-C has ended a run that is kept in a folder; the sentence says how to go on."""
+
+
 def explain(error: BaseException) -> tuple[str, int]:
     """The sentence and the exit code for an error."""
     from zwang.errors import ModelError, OutputError
 
     if isinstance(error, KeyboardInterrupt):
         return "interrupted before there were results.", INTERRUPTED
+    if isinstance(error, KeptError):
+        return one_line(f"{fitted(str(error))}."), INTERRUPTED
     if isinstance(error, (UserError, ModelError)):
         return one_line(fitted(str(error))), WRONG_INPUT
     if isinstance(error, OutputError):
-        return one_line(str(error)), FAULT
+        return one_line(fitted(str(error))), FAULT
     if isinstance(error, PARSER_ERROR):
         return one_line(getattr(error, "format_message", error.__str__)()), WRONG_INPUT
     if isinstance(error, OSError) and error.strerror:

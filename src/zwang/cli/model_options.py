@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
-        "(URDF, MJCF, SDF).",
-    ),
-]
+_MODEL = typer.Argument(
+    metavar="MODEL",
+    help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot "
+    "(URDF, MJCF, SDF).",
+)
+ModelName = Annotated[str, _MODEL]
+ModelNameIfAny = Annotated[str | None, _MODEL]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."),

@@ -75,3 +75,21 @@ class Bar:
             if not self._closed and self._progress is not None:
                 self._progress.start()
                 self._shown = True
+
+
+def progress_text(reached, duration: float) -> str:
+    """Simulated time, speed, violation and the time that is left of a run
+    (`zwang.simulation.reached.Reached`).
+    """
+    left = "" if not reached.left < 1e8 else f", {_clock(reached.left)} left"
+    return (
+        f"t = {reached.time:.4g} of {duration:.4g} s, {reached.speed:.3g} s/s, "
+        f"violation {reached.violation:.0e}{left}"
+    )
+
+
+def _clock(seconds: float) -> str:
+    """`0:07`, `1:02:33`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -13,9 +13,9 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.interruption import Interruption
-from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.model_options import ModelNameIfAny, Settings
 from zwang.cli.options import drift_treatment, method
-from zwang.cli.progress import Bar
+from zwang.cli.progress import Bar, progress_text
 from zwang.cli.run_options import (
     Alpha,
     Atol,
@@ -30,11 +30,14 @@ from zwang.cli.run_options import (
     Phase,
     PseudoinverseName,
     Quiet,
+    Resume,
     Rtol,
     Samples,
     StartTolerance,
     Step,
+    Stream,
 )
+from zwang.cli.streaming import remember, resumed, streamed
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
@@ -47,7 +50,7 @@ UNITS = {"duration": " s", "step": " s"}
 
 def command(
     ctx: typer.Context,
-    model: ModelName,
+    model: ModelNameIfAny = None,
     set_: Settings = None,
     duration: Duration = None,
     rtol: Rtol = None,
@@ -65,6 +68,8 @@ def command(
     out: Out = None,
     no_report: NoReport = False,
     phase: Phase = None,
+    stream: Stream = False,
+    resume: Resume = None,
     quiet: Quiet = False,
 ) -> int:
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
@@ -81,9 +86,14 @@ def command(
 
     [cyan]zwang run my_model.py --set length=2 --out results/long[/]
 
+    [cyan]zwang run five-bar --duration 1e4 --stream --out results/long[/], after a crash
+    [cyan]zwang run --resume results/long[/]
+
     Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted
     (likewise).
     """
+    if model is None or resume is not None:
+        return resumed(ctx, resume, model)
     given = assignments(set_ or [])
     # before JAX is imported, so that a misspelled name is reported at once
     locate(model)
@@ -115,14 +125,11 @@ def command(
             **target.options,
             **{name: value for name, value in asked.items() if value is not None},
         }
-        if "duration" not in options:
-            raise UserError(
-                f"{target.name} does not say how long to run: give --duration S, or define "
-                "duration in the file."
-            )
+        _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
         folder = made_folder(_folder(out, target.name))
-        run = _simulated(target, options, bar, wall, interruption)
+        kept = remember(folder, ctx.obj["words"]) if stream else None
+        run = _simulated(target, options, bar, wall, interruption, kept)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
         # the run first: the pages may fail or be interrupted, and the result is safe by then
@@ -144,6 +151,14 @@ def command(
     return RUN_FAILED if run.result.is_failure else 0
 
 
+def _require_duration(target: Target, options: dict[str, Any]) -> None:
+    if "duration" not in options:
+        raise UserError(
+            f"{target.name} does not say how long to run: give --duration S, or define "
+            "duration in the file."
+        )
+
+
 def _stopped(run, summary, name: str, folder: Path) -> str:
     """Why a run ended early, and where the part that was computed is."""
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
@@ -163,31 +178,38 @@ def _left_out(folder: Path) -> str:
 
 
 def _simulated(
-    target: Target, options: dict[str, Any], bar: Bar, wall: WallTime, interruption: Interruption
+    target: Target,
+    options: dict[str, Any],
+    bar: Bar,
+    wall: WallTime,
+    interruption: Interruption,
+    folder: Path | None,
 ):
+    """The run; kept in `folder` while it grows, if there is one."""
     from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
     system, rows = target.model.system, target.model.constraints.m
     bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
-    def reached(fraction: float) -> None:
+    def reached(fraction) -> None:
         # the last steps are done: Ctrl-C must not lose a finished run while it is being saved
         if fraction >= 1:
             interruption.hold()
-        bar.reaches(
-            fraction, f"t = {fraction * options['duration']:.4g} of {options['duration']:.4g} s"
-        )
+        bar.reaches(fraction, progress_text(fraction, options["duration"]))
 
-    run = simulate(
-        target.model,
-        target.q0,
-        target.v0,
-        params=target.params or None,
-        progress=reached,
-        throw=False,
-        **options,
-    )
+    if folder is not None:
+        run = streamed(target, folder, options, reached)
+    else:
+        run = simulate(
+            target.model,
+            target.q0,
+            target.v0,
+            params=target.params or None,
+            progress=reached,
+            throw=False,
+            **options,
+        )
     interruption.hold()
     wall.ends("integration")
     return run

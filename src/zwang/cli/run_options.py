@@ -107,3 +107,22 @@ Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT),
 ]
+Stream = Annotated[
+    bool,
+    typer.Option(
+        "--stream",
+        help="Keep every step in DIR while the run grows, so that --resume DIR goes on after a "
+        "crash, a kill or a full disk.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        help="Go on with the run in DIR that --stream has begun, with the options that it was "
+        "begun with.",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+    ),
+]

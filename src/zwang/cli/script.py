@@ -16,8 +16,9 @@ NEEDED = {
     "q0": "q0 = [...], the coordinates at the start",
     "v0": "v0 = [...], the velocities at the start",
 }
-OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "switches", "integrator")
-"""Variables that are handed to `zw.simulate`, if the file defines them."""
+OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "switches", "integrator", "loop")
+"""Variables that are handed to `zw.simulate`, if the file defines them; `loop` may be a function of
+the values of a case, which `zwang sweep` gives."""
 
 
 def load_script(path: Path) -> Target:
@@ -62,6 +63,7 @@ def load_script(path: Path) -> Target:
         description=description,
         figures=figures,
         scene=scene,
+        start=names.get("start") if callable(names.get("start")) else None,
     )
 
 

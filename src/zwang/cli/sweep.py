@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from zwang.cli import sweep_options as option
-from zwang.cli.failure import UserError
+from zwang.cli.failure import RUN_FAILED, UserError
 from zwang.cli.progress import Bar
+from zwang.cli.sweep_options import (
+    Case,
+    Cluster,
+    Duration,
+    Model,
+    Out,
+    Output,
+    Over,
+    Part,
+    Quiet,
+    Rtol,
+    Sample,
+    Samples,
+    Seed,
+    SetValues,
+    StartTolerance,
+    Trajectories,
+    Workers,
+)
 from zwang.cli.target import Target, load_target, locate, made_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
@@ -20,22 +40,23 @@ INTERRUPTED = 130
 
 def command(
     ctx: typer.Context,
-    model: option.ModelName,
-    over: option.Over = None,
-    sample: option.SampleKind = "grid",
-    seed: option.Seed = 0,
-    output: option.Outputs = None,
-    set_: option.Settings = None,
-    duration: option.Duration = None,
-    rtol: option.Rtol = None,
-    samples: option.Samples = 201,
-    start_tolerance: option.StartTolerance = None,
-    part: option.Part = None,
-    trajectories: option.Trajectories = False,
-    workers: option.Workers = None,
-    cluster: option.Cluster = None,
-    out: option.Out = None,
-    quiet: option.Quiet = False,
+    model: Model,
+    over: Over = None,
+    sample: Sample = "grid",
+    seed: Seed = 0,
+    output: Output = None,
+    set_: SetValues = None,
+    duration: Duration = None,
+    rtol: Rtol = None,
+    samples: Samples = 201,
+    start_tolerance: StartTolerance = None,
+    part: Part = None,
+    case: Case = None,
+    trajectories: Trajectories = False,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    out: Out = None,
+    quiet: Quiet = False,
 ) -> int:
     """Run a model for many values of its parameters, and write a table and a report.
 
@@ -60,11 +81,7 @@ def command(
         warnings = [start_jax(task=f"sweep {model}")]
         target = load_target(model, given)
         folder = made_folder(_folder(out, target.name))
-        options: dict[str, Any] = {"rtol": target.options.get("rtol", 1e-8)}
-        for name in ("switches", "stop"):
-            if target.options.get(name):
-                options[name] = target.options[name]
-        options |= {n: x for n, x in (("rtol", rtol), ("start_tolerance", start_tolerance)) if x}
+        options = _options(target, rtol=rtol, start_tolerance=start_tolerance)
         length = duration if duration is not None else target.options.get("duration")
         if length is None:
             raise UserError(f"{target.name} does not say how long to run: give --duration S.")
@@ -96,6 +113,10 @@ def command(
                 "them."
             )
             return INTERRUPTED
+        study.again = _again(ctx.obj["words"])
+        if case is not None:
+            bar.says(f"running case {case}")
+            return _one_case(study, case, target, folder, quiet)
         study.save(folder / "cases.csv")
         study.report(folder / "report.html")
     for warning in filter(None, [*warnings, *target.warnings]):
@@ -106,6 +127,37 @@ def command(
     return 0
 
 
+def _options(target: Target, **given) -> dict[str, Any]:
+    """Options of the study: those of the model, and those of the command line."""
+    options: dict[str, Any] = {"rtol": target.options.get("rtol", 1e-8)}
+    brought = {name: target.options.get(name) for name in ("switches", "stop", "loop")}
+    return options | {name: x for name, x in {**brought, **given}.items() if x}
+
+
+def _again(words: Sequence[str]) -> str:
+    """The command line of the study, without a case."""
+    kept = list(words)
+    if "--case" in kept:
+        del kept[kept.index("--case") : kept.index("--case") + 2]
+    return shlex.join(["zwang", *(x for x in kept if not x.startswith("--case="))])
+
+
+def _one_case(study, case: int, target: Target, folder: Path, quiet: bool) -> int:
+    """Run one case, and write what `zwang run` writes."""
+    run = study.run(case)
+    run.attrs["command"] = study.command(case)
+    below = made_folder(folder / f"case-{case:06d}")
+    written = [run.save(below / "run.nc")]
+    parts = {"description": target.description, "figures": target.figures}
+    written.append(run.report(below / "report.html", **parts))
+    if target.scene is not None:
+        written.append(run.view(below / "view.html", scene=target.scene, **parts))
+    if not quiet:
+        values = ", ".join(f"{n} = {x:.6g}" for n, x in study.plan.case(case).items())
+        say(f"{values}\n{run}\n\nwritten: {', '.join(map(str, written))}")
+    return RUN_FAILED if run.result.is_failure else 0
+
+
 def _start(model: str, target: Target, given: dict[str, str], varied: list[str]):
     """The start of a case, and the names that only it reads: settings that a model is built with.
 
@@ -114,7 +166,8 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
     from zwang.errors import ModelError
     from zwang.simulation.parameter_names import place_of, written
 
-    inputs = []
+    inputs, read = [], []
+    reads = target.start is not None or callable(target.options.get("loop"))
     for name in varied:
         try:
             place_of(target.model, name)
@@ -123,14 +176,16 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
             # a setting that is a parameter, too: the start may depend on it
             inputs.append(name)
         except ModelError:
-            if name not in target.settings:
+            if name not in target.settings and not reads:
                 raise
-            inputs.append(name)
+            (inputs if name in target.settings else read).append(name)
+    if target.start is not None:
+        return target.start, tuple(read)
     if not inputs:
         if target.params:
             params = dict(target.params)
-            return (lambda values: (target.q0, target.v0, params)), ()
-        return (target.q0, target.v0), ()
+            return (lambda values: (target.q0, target.v0, params)), tuple(read)
+        return (target.q0, target.v0), tuple(read)
     keys = _leaf_names(target.model)
 
     def start(values: dict[str, Any]):
@@ -139,7 +194,7 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
         params = written(built.model, built.params) if built.params else built.model.params
         return built.q0, built.v0, {name: _read(params, name) for name in keys}
 
-    return start, tuple(inputs)
+    return start, (*inputs, *read)
 
 
 def _leaf_names(model) -> list[str]:

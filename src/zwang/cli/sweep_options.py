@@ -1,4 +1,4 @@
-"""The options of `zwang sweep`, with their help."""
+"""The arguments and options of `zwang sweep`: types, names, help and panels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 CLUSTER = "Workers"
 
-ModelName = Annotated[
+Model = Annotated[
     str,
     typer.Argument(metavar="MODEL", help="As in [bold]zwang run[/]."),
 ]
@@ -21,7 +21,7 @@ Over = Annotated[
         help="What is varied: 0.5:2:40, log:0.1:10:50 or 1,2,3; repeat for more.",
     ),
 ]
-SampleKind = Annotated[
+Sample = Annotated[
     str,
     typer.Option(
         metavar="KIND",
@@ -29,7 +29,7 @@ SampleKind = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Of sobol and draws.", min=0, metavar="N")]
-Outputs = Annotated[
+Output = Annotated[
     list[str] | None,
     typer.Option(
         "--output",
@@ -38,7 +38,7 @@ Outputs = Annotated[
         "repeat for more. Default: every coordinate's last value.",
     ),
 ]
-Settings = Annotated[
+SetValues = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter of all cases."),
 ]
@@ -60,6 +60,14 @@ StartTolerance = Annotated[
 Part = Annotated[
     int | None,
     typer.Option(help="Cases of a part, which is kept when it is finished.", min=1),
+]
+Case = Annotated[
+    int | None,
+    typer.Option(
+        help="Run this case of the study alone, and write its run.nc, report.html and view.html.",
+        min=0,
+        metavar="N",
+    ),
 ]
 Trajectories = Annotated[bool, typer.Option("--trajectories", help="Keep the motions, too.")]
 Workers = Annotated[

@@ -42,6 +42,7 @@ class Target:
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
         mechanism: what the model was made of, if it is a mechanism.
         warnings: what its file has and the model has not, a sentence each.
+        start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Target:
     reactions: Callable | None = None
     mechanism: Any = None
     warnings: tuple[str, ...] = ()
+    start: Callable | None = None
 
 
 def locate(model: str) -> Path | None:

@@ -135,6 +135,10 @@ class Dynamics(eqx.Module):
         """`ψ(q, v, t)`."""
         return self.constraints.velocity_residual(s.q, s.v, s.t, self.p)
 
+    def residuals(self, s: State) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
+        """φ and ψ."""
+        return self.constraints.residuals(s.q, s.v, s.t, self.p)
+
     def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual, dimensionless: ‖φ / row length‖ ·
         `Scales.inverse_length`.
@@ -167,6 +171,10 @@ class Dynamics(eqx.Module):
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
         return self.structure.matrix(self.constraints, s, self.p)
+
+    def linearized(self, s: State) -> tuple[Any, Float[Array, " holonomic"], Float[Array, " rows"]]:
+        """A, φ and ψ."""
+        return self.structure.linearized(self.constraints, s, self.p)
 
     def rhs(self, s: State) -> Float[Array, " m"]:
         """b."""

@@ -108,6 +108,14 @@ class HostDynamics:
         """A; of holonomic constraints it does not depend on v."""
         return dense(self._at_place(s).A)
 
+    def residuals(self, s: State) -> tuple[np.ndarray, np.ndarray]:
+        """φ and ψ."""
+        return self.position_residual(s), self.velocity_residual(s)
+
+    def linearized(self, s: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A, φ and ψ."""
+        return self.matrix(s), *self.residuals(s)
+
     def mass(self, s: State, A: np.ndarray) -> HostMass:
         """M, factored; M + AᵀDA if M may be singular."""
         M = np.asarray(self._at_place(s).M)

@@ -32,6 +32,10 @@ class AbstractStructure(eqx.Module):
     def matrix(self, constraints: Constraints, s: State, p: PyTree) -> Any:
         """A at a state, an array or a `SparseMatrix`, which multiplies alike."""
 
+    def linearized(self, constraints: Constraints, s: State, p: PyTree) -> tuple:
+        """A, φ and ψ at a state."""
+        return self.matrix(constraints, s, p), *constraints.residuals(s.q, s.v, s.t, p)
+
     @abc.abstractmethod
     def row_lengths(self, mass: AbstractMass, A: Any) -> Float[Array, " m"]:
         """Length of each row in the metric of M⁻¹."""
@@ -64,6 +68,9 @@ class DenseStructure(AbstractStructure):
 
     def matrix(self, constraints, s, p):
         return constraints.matrix(s.q, s.v, s.t, p)
+
+    def linearized(self, constraints, s, p):
+        return constraints.linearized(s.q, s.v, s.t, p)
 
     def row_lengths(self, mass, A):
         return row_lengths(mass.weigh(A))

@@ -108,7 +108,8 @@ def sparsity_of(model: Any) -> Sparsity:
     constraints = model.constraints
     known = _FOUND.get(key := id(constraints))
     if known is None or known[0]() is not constraints:
-        forget = weakref.ref(constraints, lambda _: _FOUND.pop(key, None))
+        # bound here, as names of a module are gone when Python ends
+        forget = weakref.ref(constraints, lambda _, found=_FOUND: found.pop(key, None))
         known = _FOUND[key] = forget, Sparsity(model.system, constraints, model.parameters())
     return known[1]
 

@@ -85,6 +85,11 @@ class ReplicatedConstraint(AbstractConstraint):
         residual = lambda q, v, p: self.constraint.velocity_residual(self.home, q, v, t, p)
         return self.instances.each(residual, p, *self._own(q, v)).ravel()
 
+    def residuals(self, system, q, v, t, p):
+        both = lambda q, v, p: self.constraint.residuals(self.home, q, v, t, p)
+        phi, psi = self.instances.each(both, p, *self._own(q, v))
+        return phi.ravel(), psi.ravel()
+
     def acceleration_rows(self, system, q, v, t, p):
         rows = lambda q, v, p: self.constraint.acceleration_rows(self.home, q, v, t, p)
         A, b = self.instances.each(rows, p, *self._own(q, v))

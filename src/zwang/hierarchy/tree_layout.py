@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-import jax
 import jax.numpy as jnp
 
 from zwang.dynamics.model import AbstractParameterLayout, Model
@@ -56,11 +55,15 @@ class ByName(AbstractConstraint):
 
     def velocity_residual(self, system, q, v, t, p):
         if self.level == "position":
-            along = (system.rate(q, v, t, p), jnp.ones_like(t))
-            return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]
+            return self.differentiated(system, q, v, t, p)[1]
         return self.constraint.velocity_residual(
             system, *self._named(q, v), t, self.names.parameters(p)
         )
+
+    def residuals(self, system, q, v, t, p):
+        if self.level == "position":
+            return self.differentiated(system, q, v, t, p)
+        return jnp.zeros(0), self.velocity_residual(system, q, v, t, p)
 
     def acceleration_rows(self, system, q, v, t, p):
         return self.constraint.acceleration_rows(

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.mechanism.mechanism import Mechanism
@@ -98,7 +96,7 @@ def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
     """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
     i = mechanism.geometry.index[point]
-    return np.asarray(jax.jit(jax.vmap(lambda q: mechanism.frames(q).place[i]))(np.asarray(q)))
+    return np.asarray(mechanism.placed(q).points.place)[:, i]
 
 
 def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
@@ -115,8 +113,8 @@ class _Shown:
 
     def __init__(self, m: Mechanism, q: np.ndarray, shade: float = 1.0, broken: str | None = None):
         self.m, self.shade, self.broken = m, shade, broken
-        at = m.frames(jnp.asarray(q))
-        self.place, self.attitude = np.asarray(at.place), np.asarray(at.attitude)
+        at = m.placed(q[None]).points
+        self.place, self.attitude = np.asarray(at.place)[0], np.asarray(at.attitude)[0]
         self.seen = _seen(m, self.place)
         self.kinds = {
             name: kind

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from jaxtyping import Array, Float
 
+from zwang.compile.blocks import mapped
 from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -34,6 +36,22 @@ from zwang.mechanism.schema import (
     Spring,
 )
 from zwang.suggestions import did_you_mean
+
+
+class Placed(NamedTuple):
+    """Where a mechanism's parts are.
+
+    Attributes:
+        points: all points, in the order of `geometry`.
+        bodies: coordinates of all bodies, as `Mechanism.maximal` has them.
+    """
+
+    points: Frames
+    bodies: Float[Array, " nq"]
+
+
+def _placed(frames, body_state, params, still, q) -> Placed:
+    return Placed(frames(q, params), body_state(q, still).q)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +197,12 @@ class Mechanism:
     def frames(self, q) -> Frames:
         """Where all points are, in the order of `geometry`."""
         return self.compiled.joints.frames(q, self.params)
+
+    def placed(self, q) -> Placed:
+        """Where points and bodies are in many configurations, shape (n, nq), on the host."""
+        made = self.compiled
+        fixed = made.joints.frames, made.body_state, self.params, np.zeros(self.model.system.nv)
+        return mapped(_placed, fixed, np.asarray(q))
 
     def body_state(self, q, v) -> State:
         """Coordinates and velocities of all bodies, as `maximal` has them."""

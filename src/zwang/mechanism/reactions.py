@@ -22,15 +22,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from zwang.bodies.rotation import rotation_matrix
-from zwang.compile import program
 from zwang.dynamics.motion import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
-from zwang.mechanism.relative_pose import Frames, frames
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -136,12 +135,13 @@ def reaction(
     carried = geometry.carrier[ends.b] < len(geometry.bodies)
     body, sign = (geometry.carrier[ends.b], 1.0) if carried else (geometry.carrier[ends.a], -1.0)
     own = sign * share.reshape(len(q), len(geometry.bodies), -1)[:, body]
-    at = frames_at(q, mechanism.params, geometry.carrier)
+    at = mechanism.placed(q).points
     arm = np.asarray(at.place)[:, ends.b] - q.reshape(len(q), len(geometry.bodies), -1)[:, body, :d]
     attitude = np.asarray(at.attitude)[:, ends.a]
     force = own[:, :d]
     if d == 3:
-        turned = np.asarray(_rotations(jnp.asarray(q.reshape(len(q), -1, 7)[:, body, 3:])))
+        w_last = np.roll(q.reshape(len(q), -1, 7)[:, body, 3:], -1, axis=1)
+        turned = Rotation.from_quat(w_last).as_matrix()
         torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, force)
     else:
         torque = own[:, 2] - _cross(arm, force)
@@ -157,21 +157,13 @@ def reaction(
     elif axes == "joint":
         back = np.swapaxes(attitude, 1, 2)
         force, torque = (np.einsum("nij,nj->ni", back, x) for x in (force, torque))
-    return Reaction(force.reshape(*shape, d), torque.reshape(*shape, *(() if d == 2 else (3,))))
+    about = shape if d == 2 else (*shape, 3)
+    return Reaction(force.reshape((*shape, d)), torque.reshape(about))
 
 
 def _cross(arm: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Moment of forces of the plane."""
     return arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
-
-
-@program
-def frames_at(q, params: dict, carrier) -> Frames:
-    """Where all points of a mechanism are, at several configurations (n, nq)."""
-    return jax.vmap(lambda q: frames(q, params, carrier))(q)
-
-
-_rotations = program(rotation_matrix)
 
 
 def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Shares:
@@ -185,8 +177,9 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
     """
     one = np.ndim(q) == 1
     n = 1 if one else len(q)
-    many = [jnp.reshape(x, (n, -1)) for x in (q, v, motion.acceleration, motion.multipliers)]
-    controls = jnp.zeros((n, 0)) if control is None else jnp.reshape(control, (n, -1))
+    rows = lambda x: np.reshape(np.asarray(x), (n, -1))
+    many = [rows(x) for x in (q, v, motion.acceleration, motion.multipliers)]
+    controls = np.zeros((n, 0)) if control is None else rows(control)
     if mechanism.coordinates == "maximal":
         found = Shares(
             np.asarray(many[0]),
@@ -194,7 +187,7 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
         )
     else:
         program = jax.jit(lambda *at: jax.lax.map(lambda x: _at_bodies(mechanism, *x), at))
-        found = Shares(*program(*many, jnp.reshape(t, n), controls))
+        found = Shares(*program(*many, np.reshape(np.asarray(t), n), controls))
     return jax.tree.map(lambda x: np.asarray(x)[0] if one else np.asarray(x), found)
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.shape import Shape
@@ -67,7 +65,15 @@ def scene(m: Mechanism) -> Scene:
         traces=m.look.traces,
         forces=lambda run: joint_forces(m, run, tuple(marked)),
         view=m.look.view,
+        up=_up(m.gravity),
     )
+
+
+def _up(gravity: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    """The direction against gravity; None where there is none, or it is the usual one."""
+    if gravity is None or not np.any(gravity):
+        return None
+    return tuple(float(-x) for x in gravity)
 
 
 def _outlines(
@@ -100,19 +106,8 @@ def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
 
 def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     """Force of each joint on its second body in space [N], shape (n, joints, d)."""
-    attitude = np.asarray(jax.jit(jax.vmap(lambda q: m.frames(q).attitude))(run.q))
-    transmitted, made = reactions(m, run), []
-    for name in names:
-        force, turned = transmitted[name].force, attitude[:, m.ends(name).a]
-        if m.d == 2:
-            c, s = np.cos(turned), np.sin(turned)
-            made.append(
-                np.stack(
-                    [c * force[:, 0] - s * force[:, 1], s * force[:, 0] + c * force[:, 1]], axis=1
-                )
-            )
-        else:
-            made.append(np.einsum("nij,nj->ni", turned, force))
+    transmitted = reactions(m, run, axes="world")
+    made = [transmitted[name].force for name in names]
     return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
 
 
@@ -120,11 +115,10 @@ def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
     turn about z of theirs.
     """
-    at = jax.jit(jax.vmap(lambda q: (m.frames(q), m.body_state(q, jnp.zeros(m.model.system.nv)).q)))
     slides = np.array(slide, bool)
 
     def seen(q):
-        found, bodies = at(np.asarray(q))
+        found, bodies = m.placed(q)
         place, attitude = np.asarray(found.place), np.asarray(found.attitude)
         place = np.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
         if m.d == 3:

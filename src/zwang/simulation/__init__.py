@@ -4,6 +4,7 @@
 |---|---|
 | `simulate.py` | `simulate`: a model, a start and a time span in, a run out |
 | `driver.py` | a run from start to end: the compiled loop called again and again |
+| `reached.py` | how far a run is: time, speed, violation, what is left |
 | `switching.py` | constraints that are switched on and off: conditions, impacts, refusals |
 | `trajectory.py` | `trajectory`: one motion inside `jit`, `vmap`, `grad` and `jacfwd` |
 | `batch.py` | `batch`: many motions of one model, in chunks; `prepare`: the same, compiled only |

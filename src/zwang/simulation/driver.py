@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import equinox as eqx
 import numpy as np
@@ -17,6 +18,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.engine import Engine, Execution
+from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
 from zwang.simulation.switching import (
@@ -50,8 +52,30 @@ be missed.
 """
 
 
+RECENT_TURNS = 1000
+"""Turns that decide whether their instants accumulate, or chatter."""
 LOST_MASS = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """How a run ends whose mass matrix becomes singular."""
+
+
+class Keeper(Protocol):
+    """What keeps a run on the disk while it goes on, and lets it go on from there.
+
+    A run that is kept takes its steps where and in chunks that do not depend on how fast this
+    computer is, so that every one of them has the same digits.
+    """
+
+    def begin(self, driver: RunDriver, here: Progress, done: int) -> tuple[Progress, int]:
+        """Where the run goes on from, and the number of samples that are done there."""
+        raise NotImplementedError
+
+    def settle(self, driver: RunDriver, here: Progress, done: int) -> None:
+        """A chunk of steps is finished, and all that was due at its end."""
+        raise NotImplementedError
+
+    def end(self, driver: RunDriver, here: Progress, result: Result) -> Progress:
+        """The run has ended; where, as far as it is kept."""
+        raise NotImplementedError
 
 
 class RunDriver:
@@ -65,9 +89,11 @@ class RunDriver:
         model: what moves, for names in messages.
         changeable: whether the method for A⊕ may be changed where rows become nearly parallel.
         conditions: what each function of `events` is called in messages.
+        keeper: what keeps the steps in place of `parts`, or None.
 
     Attributes:
-        parts: every accepted step.
+        parts: every accepted step; at least the last ones, where a keeper has taken the others.
+        dropped: number of steps that a keeper has taken.
         turned: every change of topology.
         detail: what could not be switched, or which constraints end the run, or None.
         changes: a sentence for each change of the method for A⊕.
@@ -88,8 +114,9 @@ class RunDriver:
         changeable: bool,
         conditions: Sequence[str] = (),
         execution: Execution = "auto",
+        keeper: Keeper | None = None,
     ):
-        self.model, self.changeable = model, changeable
+        self.model, self.changeable, self.keeper = model, changeable, keeper
         self.changes: list[str] = []
         self.flow, self.integrator, self.events, self.switching = (
             flow,
@@ -106,17 +133,28 @@ class RunDriver:
         self.conditions = tuple(conditions)
         end = float(instants[-1])
         self.engine = Engine(execution, integrator, events, tolerances, limit, end)
+        if keeper is not None:
+            self.engine.slice = np.inf
         self.parts: list[Steps] = []
+        self.dropped = 0
         self.turned: list[Switched] = []
         self.detail: str | None = None
         self.first_step = np.nan
 
     def run(self, here: Progress) -> tuple[Result, Progress]:
         """Step to the last sample, or as far as the motion goes."""
+        result, here = self._followed(here)
+        return result, here if self.keeper is None else self.keeper.end(self, here, result)
+
+    def _followed(self, here: Progress) -> tuple[Result, Progress]:
         t0, instants = float(here.t), self.instants
         self.first_step = float(here.h)
         done = self._add(here, 0)
+        first = self.parts[0]
         try:
+            if self.keeper is not None:
+                here, done = self.keeper.begin(self, here, done)
+            clock = Clock(t0, float(instants[-1]), float(here.t))
             while done < len(instants):
                 until = (
                     np.inf if self.switching is None else self.switching.next_time(float(here.t))
@@ -142,15 +180,15 @@ class RunDriver:
                     continue
                 self.parts.append(part)
                 done += part.samples
-                first, last = self.parts[0], self.parts[-1]
                 # checked per chunk on the host: raising inside the compiled loop is not possible
+                last = self.parts[-1]
                 refuse_missed(self.flow, last.t, last.y)
                 self.integrator.watch(
                     self.flow, np.append(first.t[0], last.t), np.vstack([first.y[:1], last.y])
                 )
                 refuse_undefined(here, self.conditions)
                 if self.progress is not None:
-                    self.progress((float(here.t) - t0) / (instants[-1] - t0))
+                    self.progress(clock.reached(float(here.t), part.violation))
                 stopped = int(here.result)
                 if stopped == Result.STOPPED and not np.any(
                     np.asarray(here.fired)[: len(self.events.stops)]
@@ -176,6 +214,8 @@ class RunDriver:
                 if float(here.t) == until or np.any(np.asarray(here.fired)):
                     here = self._turn(here, instants[-1] - t0)
                     done += self._add(here, done)
+                if self.keeper is not None:
+                    self.keeper.settle(self, here, done)
         except RefusedSwitchError as refused:
             self.detail = refused.detail
             return refused.result, here
@@ -199,7 +239,7 @@ class RunDriver:
     def _stopped_at(self, here: Progress) -> Progress:
         """Where the last step that is kept has ended."""
         last = [part for part in self.parts if len(part.t)][-1]
-        kept = sum(len(part.t) for part in self.parts) - 1
+        kept = self.dropped + sum(len(part.t) for part in self.parts) - 1
         where = lambda p: (p.t, p.y, p.accepted)
         return eqx.tree_at(where, here, (last.t[-1], last.y[-1], np.int64(kept)))
 
@@ -275,11 +315,14 @@ class RunDriver:
             )
             due = switching.due(here, stops)
             # many turns at one instant, or more than there are switches: they undo each other
-            recent = [x for x in self.turned if here.t - x.time <= SAME_INSTANT * duration]
+            recent = [
+                x for x in self.turned[-RECENT_TURNS:] if here.t - x.time <= SAME_INSTANT * duration
+            ]
             if len(recent) > CHATTER or len(self.turned) - first > 2 * len(switching.switches) + 1:
                 raise RefusedSwitchError(Result.CHATTERING, self.turned[-1].what)
         what = self.turned[first].what if len(self.turned) > first else ""
-        limit = accumulation([x.time for x in self.turned if x.what == what])
+        recent = self.turned[-RECENT_TURNS:]
+        limit = accumulation([x.time for x in recent if x.what == what])
         if limit <= self.instants[-1]:
             detail = (
                 f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "

@@ -57,6 +57,7 @@ class Engine:
 
     Attributes:
         steps: accepted steps, by where they were taken.
+        slice: longest time on the host between two looks at the outside [s].
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Engine:
             end,
         )
         self.steps = {"host": 0, "compiled": 0}
+        self.slice = SLICE
         self._host: HostVectorField | None = None
         self._events = HostEvents(events)
         self._compiled_for: ConstrainedVectorField | None = None
@@ -109,7 +111,7 @@ class Engine:
             window,
             self.tolerances,
             self.limit,
-            lambda: time.perf_counter() > begun + SLICE,
+            lambda: time.perf_counter() > begun + self.slice,
         )
         self.steps["host"] += int(found[1].count)
         self._spent += (spent := time.perf_counter() - begun)

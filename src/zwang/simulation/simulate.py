@@ -38,7 +38,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
-from zwang.simulation.driver import RunDriver
+from zwang.simulation.driver import Keeper, RunDriver
 from zwang.simulation.engine import Execution, execution_of
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.stop import Stop
@@ -85,6 +85,7 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     execution: Execution | None = None,
     throw: bool = True,
+    keeper: Keeper | None = None,
 ) -> Run:
     """Integrate a model along its constraints.
 
@@ -120,13 +121,15 @@ def simulate(
         start_tolerance: largest violation of the start [dimensionless]. A smaller one is projected
             away (by `Projection`) and reported in `run.attrs`; a larger one is refused.
         max_steps: limit of attempted steps.
-        progress: called with the fraction done, between chunks of steps.
+        progress: called between chunks of steps with the fraction done, a `float` that also says
+            `time`, `speed`, `violation` and `left` (`zwang.simulation.reached.Reached`).
         execution: where steps are taken: `"host"` (NumPy around one compiled evaluation of the
             model, ready within seconds), `"compiled"` (one compiled loop, some ten times as fast
             and as long to compile), or `"auto"`, the default: on the host until the loop is
             compiled behind it, if the run lasts that long. Steps agree to round-off.
             `ZWANG_EXECUTION` has the last word.
         throw: raise if the run does not reach its end; otherwise read `run.result`.
+        keeper: what keeps the steps on the disk in place of the run; use `zw.long_run`.
 
     Returns:
         A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.switches`,
@@ -190,6 +193,7 @@ def simulate(
         changeable=changeable,
         conditions=conditions,
         execution=execution_of(execution),
+        keeper=keeper,
     )
     result, here = driver.run(here)
 

@@ -11,7 +11,9 @@
 | `sweep.py` | `sweep`: the study from its arguments to its result |
 | `result.py` | `Sweep`: the table, failures, rates, indices, worst cases |
 | `report.py` | the page of a study |
-| `long_run.py` | `long_run`: one run in segments that outlive the process |
+| `long_run.py` | `long_run`, `resume`: a run that outlives its process |
+| `keeper.py` | what keeps its steps while it goes on |
+| `checkpoint.py` | all that its next step depends on |
 """
 
 from zwang.study.result import Sweep as Sweep

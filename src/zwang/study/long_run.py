@@ -1,81 +1,115 @@
-"""A run that outlives its process: segments, each a file of its own that is complete or not there.
+"""A run that outlives its process: its steps go to a folder while it grows, with all that the next
+one depends on.
 
-A segment begins at the state that the file before it holds, and depends on nothing else: whatever
-ends the process, the same call goes on with the first segment that is missing, and gives the files
-that a call without interruption gives, bit for bit.
+Whatever ends the process, the same call or `resume` goes on from what was kept last, and gives the
+steps that a call without interruption gives, bit for bit.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zwang.archive import load
-from zwang.arguments import count, host_only, instance, number, optional_function
+from zwang.archive.growing import GrowingRun
+from zwang.archive.load import STRATEGIES
+from zwang.archive.sources import rebuilt
+from zwang.arguments import (
+    choice,
+    count,
+    host_only,
+    instance,
+    number,
+    optional,
+    optional_function,
+    real_array,
+)
+from zwang.arrays import require_float64
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
-from zwang.files import is_file, make_folder, read_text, write_text
 from zwang.files.reading import shown_path
+from zwang.provenance import Source
+from zwang.simulation.engine import execution_of
 from zwang.simulation.results import Run
+from zwang.simulation.results.stored import PARAMETER, leaves_by_name, with_leaves
+from zwang.simulation.results.strategies import described, made
 from zwang.simulation.simulate import simulate
 from zwang.study.content import content_digest
+from zwang.study.keeper import RunKeeper
 
-MANIFEST = "long_run.json"
-STATEFUL = ("loop", "switches")
-"""Options whose state at the end of a segment is not that of the motion alone."""
-OURS = ("times", "duration", "samples", "t0", "throw", "progress")
-"""Options of `zw.simulate` that a segment decides."""
+EVERY = 10.0
+"""Default number of seconds between two commits: what a kill may cost."""
+FUNCTIONS = ("loop", "stop", "switches")
+"""Options that contain functions, which a folder cannot hold."""
+OURS = ("throw", "keeper", "progress")
+"""Options of `zw.simulate` that a long run decides by itself."""
+ROWS_READ = 4096
+"""Steps that are read at a time."""
 
 
 class LongRun:
-    """The segments of a run that are there.
+    """A run in its folder, as far as it has come.
 
     Attributes:
-        folder: where they are.
+        folder: where it is.
         model: the model.
-        segments: how many segments the whole run has.
-        computed: how many this call computed.
+        computed: how many steps the call computed that has given it.
     """
 
-    def __init__(self, folder: Path, model: Model, segments: int, computed: int):
-        self.folder, self.model, self.segments, self.computed = folder, model, segments, computed
+    def __init__(self, folder: Path, model: Model, computed: int = 0):
+        self.folder, self.model, self.computed = folder, model, computed
+        self._store = GrowingRun(folder)
 
     def __len__(self) -> int:
-        """Segments that are there."""
-        return next((i for i in range(self.segments) if not is_file(self.file(i))), self.segments)
+        """Steps that are there, the start among them."""
+        marker = self._store.marker
+        return 0 if marker is None else marker.steps
 
-    def file(self, segment: int) -> Path:
-        """The file of a segment."""
-        return self.folder / f"segment-{segment:06d}.nc"
-
-    def segment(self, index: int) -> Run:
-        """One segment as a run."""
-        if not 0 <= index < len(self):
-            raise ModelError(f"there is no segment {index}; expected 0 … {len(self) - 1}.")
-        return load(self.file(index), model=self.model)
-
-    def __iter__(self) -> Iterator[Run]:
-        """Segments in order, one in memory at a time."""
-        return (self.segment(i) for i in range(len(self)))
+    @property
+    def time(self) -> float:
+        """Simulated time that is there [s]."""
+        marker = self._store.marker
+        return float("nan") if marker is None else marker.time
 
     @property
     def result(self) -> Result:
-        """How the last segment that is there has ended."""
-        return self.segment(len(self) - 1).result
+        """How the run has ended; `INTERRUPTED` while it has not."""
+        marker = self._store.marker
+        ended = marker is not None and marker.result
+        return Result[marker.result] if marker is not None and ended else Result.INTERRUPTED
+
+    def run(self) -> Run:
+        """All that is there as one run, with everything that a run has; its steps are then in
+        memory.
+        """
+        return load(self.folder, model=self.model)
+
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Times, q and v at the samples, some thousand at a time, for runs that are larger than the
+        memory.
+        """
+        nq = self.model.system.nq
+        for first in range(0, len(self), ROWS_READ):
+            rows = self._store.rows(first, first + ROWS_READ)
+            at = rows.sample >= 0
+            yield rows.t[at], rows.y[at, :nq], rows.y[at, nq:]
 
     def states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Times, q and v at all samples, each instant once."""
-        parts = [(run.t, run.q, run.v) for run in self]
-        first = [0, *([1] * (len(parts) - 1))]
-        t, q, v = (
-            np.concatenate([part[i][a:] for part, a in zip(parts, first, strict=True)])
-            for i in range(3)
+        """Times, q and v at all samples."""
+        t, q, v = zip(*self.blocks(), strict=True)
+        return np.concatenate(t), np.concatenate(q), np.concatenate(v)
+
+    def __repr__(self) -> str:
+        return (
+            f"<zwang.LongRun of {self.model.name} in {shown_path(self.folder)}: {len(self)} steps "
+            f"to t = {self.time:.6g} s, {self.result.sentence}>"
         )
-        return t, q, v
 
 
 @host_only("run it on the host")
@@ -84,82 +118,199 @@ def long_run(
     q0,
     v0,
     *,
-    duration: float,
-    segment: float,
     out: Path | str,
+    duration: float | None = None,
+    times=None,
     samples: int = 201,
+    every: float = EVERY,
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> LongRun:
-    """Simulate in segments, each written when it is finished; the same call goes on where it was
-    stopped.
+    """Simulate, and keep the steps in a folder while the run grows; the same call, or `zw.resume`,
+    goes on where it was ended.
+
+    Every step has the digits that `zw.simulate` with the same `execution` gives, whether the run
+    was interrupted or not.
 
     Args:
         model, q0, v0: as in `zw.simulate`.
-        duration: length of the whole run [s].
-        segment: length of a segment [s]; memory holds one of them. Step control begins anew in
-            each, so that a segment should be many steps long.
-        out: folder of the files, `segment-000000.nc` and so on, each of which `zw.load` opens.
-        samples: sample times of a segment, both ends included.
-        progress: called with the fraction done, between segments.
-        options: further options of `zw.simulate`, except `loop` and `switches`, whose state at the
-            end of a segment is more than q and v.
+        out: folder of the run. `zw.load(out)` opens what is kept, also while the run goes on.
+        duration, samples, times: as in `zw.simulate`.
+        every: seconds between two commits, at least; a kill costs what was computed since the last
+            one. Memory holds what is not committed, at most 4096 steps.
+        progress: as in `zw.simulate`.
+        options: further options of `zw.simulate`. `execution` is "compiled" unless given; "auto" is
+            refused, as the last digits would depend on how fast the loop is compiled.
 
     Returns:
-        A `LongRun`. A segment that ends early for a reason of the motion is kept and ends the run.
+        A `LongRun`, also where the motion ended early.
 
     Raises:
         ModelError: for a wrong argument, or a folder that holds another run.
-        OutputError: if a segment cannot be written; the finished ones stay.
-        KeyboardInterrupt: at Ctrl-C; finished segments stay.
+        OutputError: if the folder cannot be written to; what was kept before stays.
+        KeyboardInterrupt: at Ctrl-C; all that was computed up to the last chunk of steps is kept.
+
+    Example:
+        >>> long = zw.long_run(model, q0, v0, duration=3600.0, out="results/hour")
+        >>> long = zw.resume("results/hour")         # after a crash
     """
     instance(model, Model, "long_run: model", "a zw.Model")
     optional_function(progress, "progress", "(fraction)")
-    duration = number(duration, "duration", above=0, unit="s")
-    segment = number(segment, "segment", above=0, most=duration, unit="s")
-    samples = count(samples, "samples", least=2)
-    for name in options:
-        if name in STATEFUL or name in OURS:
+    require_float64()
+    every = number(every, "every", least=0, infinite=True, unit="s")
+    for name in OURS:
+        if name in options:
+            raise ModelError(f"long_run cannot take {name}; use zw.simulate for the whole run.")
+    options["t0"] = t0 = number(options.get("t0", 0.0), "t0", unit="s")
+    if (duration is None) == (times is None):
+        raise ModelError("long_run needs either duration (s) or times (instants, s), not both.")
+    if times is None:
+        length: Any = number(duration, "duration", above=0, unit="s")
+        times = t0 + np.linspace(0.0, length, count(samples, "samples", least=2))
+    options["execution"] = choice(
+        execution_of(options.get("execution") or "compiled"),
+        "execution of a long run",
+        ("host", "compiled"),
+    )
+    asked = _Asked.of(model, q0, v0, np.asarray(real_array(times, "times", "instants")), options)
+    store, long = GrowingRun(out), LongRun(Path(out), model)
+    if store.exists and store.manifest.get("digest") != asked.digest:
+        raise ModelError(
+            f"{shown_path(out)} holds another run: its model, start, times or options differ; give "
+            "another folder."
+        )
+    if long.result is not Result.INTERRUPTED:
+        return long
+    keeper = RunKeeper(
+        store, options["execution"], every, asked.manifest, asked.start, asked.settings
+    )
+    run = simulate(
+        model, q0, v0, times=times, throw=False, progress=progress, keeper=keeper, **options
+    )
+    keeper.finish(run)
+    if run.result is Result.INTERRUPTED:
+        raise KeyboardInterrupt(
+            f"interrupted; the run is kept up to t = {long.time:.6g} s, and "
+            f"zw.resume({str(out)!r}) goes on from there"
+        )
+    long.computed = keeper.computed
+    return long
+
+
+def resume(
+    out: Path | str,
+    *,
+    model: Model | None = None,
+    trust: bool = False,
+    every: float = EVERY,
+    progress: Callable[[float], None] | None = None,
+    **options,
+) -> LongRun:
+    """Go on with a run that `zw.long_run`, or `zwang run --stream`, has begun.
+
+    Args:
+        out: its folder.
+        model: its model, where the folder does not say how to make it again.
+        trust: whether the Python file or module that the folder names may be executed.
+        every, progress: as in `long_run`.
+        options: `loop`, `stop`, `switches` or methods of your own, which contain functions and
+            cannot be kept in a folder, as the run was begun with.
+
+    Returns:
+        A `LongRun`; one that has ended is given back as it is.
+
+    Raises:
+        ModelError: if the folder holds no such run, or the model or the options are not those that
+            it was begun with.
+        OutputError, KeyboardInterrupt: as in `long_run`.
+    """
+    optional(model, Model, "resume: model", "a zw.Model")
+    store = GrowingRun(out)
+    manifest = store.manifest
+    brought: Mapping[str, Any] = {}
+    if model is None:
+        source = manifest["record"]["model"]["source"]
+        if source is None:
             raise ModelError(
-                f"long_run cannot take {name}: a segment begins at q, v and t alone; use "
-                "zw.simulate for the whole run."
+                f"{shown_path(out)} does not say how to make its model again; give it: "
+                "zw.resume(out, model=...)."
             )
-    # where steps are taken must not depend on how fast this computer compiles
-    options.setdefault("execution", "compiled")
-    state = model.state(q0, v0, 0.0)
-    total = int(np.ceil(duration / segment * (1 - 1e-12)))
-    ends = np.append(np.arange(total) * segment, duration)
-    made = LongRun(Path(out), model, total, 0)
-    _claim(made, (model, np.asarray(state.q), np.asarray(state.v), ends, samples, options))
-    at = len(made)
-    y = (np.asarray(state.q), np.asarray(state.v)) if at == 0 else _end(made.segment(at - 1))
-    while at < total and (at == 0 or made.segment(at - 1).result is Result.SUCCESS):
-        times = np.linspace(ends[at], ends[at + 1], samples)
-        run = simulate(model, *y, times=times.tolist(), t0=float(ends[at]), throw=False, **options)
-        if run.result is Result.INTERRUPTED:
-            raise KeyboardInterrupt
-        run.save(made.file(at))
-        y = run.q[-1], run.v[-1]
-        at, made.computed = at + 1, made.computed + 1
-        if progress is not None:
-            progress(at / total)
-    return made
-
-
-def _end(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    return run.q[-1], run.v[-1]
-
-
-def _claim(made: LongRun, content: tuple[Any, ...]) -> None:
-    """Say in the folder which run it holds, and refuse one that holds another."""
-    make_folder(made.folder)
-    manifest, digest = made.folder / MANIFEST, content_digest(content)
-    if is_file(manifest):
-        if json.loads(read_text(manifest, "toml_size")).get("digest") != digest:
+        found = rebuilt(Source.from_record(source), trust)
+        model, brought = found.model, found.options
+    given = dict(options)
+    for name in manifest["unwritten"]:
+        if name not in given and name not in brought:
             raise ModelError(
-                f"{shown_path(made.folder)} holds another run: its model, start, times or options "
-                "differ; give another folder."
+                f"the run was begun with {name}, which contains functions and is not in the "
+                f"folder; give it: zw.resume(out, {name}=...)."
             )
-        return
-    record = {"digest": digest, "model": made.model.name, "segments": made.segments}
-    write_text(manifest, json.dumps(record, indent=1))
+        given.setdefault(name, brought.get(name))
+    for name, x in manifest["options"].items():
+        given[name] = made(x, STRATEGIES[name], name) if name in STRATEGIES else x
+    start = store.start
+    own = {n.removeprefix(PARAMETER): x for n, x in start.items() if n.startswith(PARAMETER)}
+    if own:
+        given["params"] = with_leaves(model.parameters(), own, "parameter")
+    return long_run(
+        model,
+        start["q0"],
+        start["v0"],
+        out=out,
+        times=start["times"],
+        every=every,
+        progress=progress,
+        **given,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What is run, as a folder records it.
+
+    Attributes:
+        start: start, sample times and parameters.
+        recorded: options as JSON holds them.
+        unwritten: options that contain functions.
+        digest: what the steps depend on, the same in every process.
+    """
+
+    start: dict[str, np.ndarray]
+    recorded: dict[str, Any]
+    unwritten: dict[str, Any]
+    digest: str
+
+    @classmethod
+    def of(cls, model: Model, q0, v0, times: np.ndarray, options: Mapping[str, Any]) -> _Asked:
+        """What the arguments ask for."""
+        start = {"q0": np.asarray(q0, float), "v0": np.asarray(v0, float), "times": times}
+        p = leaves_by_name(model.parameters(options.get("params")))
+        start |= {f"{PARAMETER}{name}": x for name, x in p}
+        recorded, unwritten = {}, {}
+        for name, x in options.items():
+            if name == "params" or x is None:
+                continue
+            found = None if name in FUNCTIONS else described(x)
+            # a method of the user's own is no class of this package
+            (unwritten if found is None else recorded)[name] = x if found is None else found
+        digest = hashlib.sha256(content_digest(model).encode())
+        for name in sorted(start):
+            digest.update(f"{name}{start[name].shape}".encode() + start[name].tobytes())
+        digest.update(json.dumps(recorded, sort_keys=True).encode())
+        for name in sorted(unwritten):
+            digest.update(f"{name}{content_digest(unwritten[name])}".encode())
+        return cls(start, recorded, unwritten, digest.hexdigest())
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Attributes of the run that are known before it."""
+        plain = {n: x for n, x in self.recorded.items() if isinstance(x, (int, float, str))}
+        return {"rtol": 1e-8, **plain, "loop": repr(self.unwritten.get("loop") or "").strip("'")}
+
+    def manifest(self, record: dict[str, Any]) -> dict[str, Any]:
+        """What the folder says of the run."""
+        return {
+            "digest": self.digest,
+            "options": self.recorded,
+            "unwritten": sorted(self.unwritten),
+            "record": record,
+        }

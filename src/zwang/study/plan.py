@@ -35,6 +35,7 @@ COLUMNS = {
     "case": "number of the case",
     "result": "how the motion ended",
     "sentence": "why it ended early",
+    "loop_seed": "seed of the noise of a closed loop, of a study with one",
     "steps": "accepted steps",
     "violation": "largest dimensionless position violation",
 }
@@ -55,6 +56,7 @@ class Plan:
         options: of `zw.batch` or `zw.simulate`; functions of `values` for `ONE_BY_ONE`.
         size: cases of a part.
         trajectories: whether the motions are kept, too.
+        sampling: how the cases were chosen, for the record.
     """
 
     model: Model
@@ -66,11 +68,17 @@ class Plan:
     options: dict[str, Any]
     size: int
     trajectories: bool = False
+    sampling: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def cases(self) -> int:
         """Number of cases."""
         return len(next(iter(self.values.values())))
+
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether every case is a `zw.simulate`."""
+        return any(name in self.options for name in ONE_BY_ONE)
 
     @property
     def parts(self) -> int:
@@ -109,7 +117,7 @@ class Plan:
     def compute(self, part: int, cores: int | None = None) -> Part:
         """The cases of a part."""
         cases = np.arange(part * self.size, min((part + 1) * self.size, self.cases))
-        if any(name in self.options for name in ONE_BY_ONE):
+        if self.is_one_by_one:
             return self._one_by_one(cases)
         return self._together(cases, cores)
 
@@ -152,18 +160,22 @@ class Plan:
         q0, v0, further = self.started(case)
         values = self.case(case)
         given = {n: x for n, x in values.items() if n not in (*self.inputs, "case")}
-        options = {
-            # a switch or a loop may depend on the values of the case
-            name: x(values) if name in ONE_BY_ONE and callable(x) else x
-            for name, x in self.options.items()
-        }
+        options = self.options_of(values)
         span: dict[str, Any] = {"t0": float(self.times[0])}
         if not {"duration", "times"} & set(changes):
             span["times"] = self.times.tolist()
-        params = written(self.model, {**further, **given}) if given or further else None
-        return simulate(
-            self.model, q0, v0, **{**span, "params": params, "throw": False, **options, **changes}
-        )
+        if self.is_one_by_one:
+            # a worker and this process must not go over to the compiled loop at other steps
+            span["execution"] = "compiled"
+        span["params"] = written(self.model, {**further, **given}) if given or further else None
+        return simulate(self.model, q0, v0, **{**span, "throw": False, **options, **changes})
+
+    def options_of(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a case, which may be functions of its values."""
+        return {
+            name: x(values) if name in ONE_BY_ONE and callable(x) else x
+            for name, x in self.options.items()
+        }
 
     def _one_by_one(self, cases: np.ndarray) -> Part:
         count, system = len(self.times), self.model.system
@@ -172,8 +184,11 @@ class Plan:
         steps, rejected, result = np.zeros((3, len(cases)), int)
         ends: list[tuple] = []
         violation, sentences, made = np.full((len(cases), count), np.nan), {}, []
+        seeds = np.full(len(cases), -1)
         for i, case in enumerate(cases):
             try:
+                loop = self.options_of(self.case(int(case))).get("loop")
+                seeds[i] = -1 if loop is None else loop.seed
                 run = self.run(int(case))
             except ModelError as error:
                 sentences[i] = str(error)
@@ -203,10 +218,20 @@ class Plan:
             memory_per_member=0,
             end=State(*cast(Any, [np.array([end[k] for end in ends]) for k in range(3)])),
         )
-        return self._part(cases, batch, at, sentences)
+        further = {"loop_seed": seeds} if self.options.get("loop") is not None else {}
+        return self._part(cases, batch, at, sentences, further)
 
-    def _part(self, cases, batch: Batch | None, made: np.ndarray, sentences) -> Part:
-        """The table of some cases; `made` says which of them the batch holds, in order."""
+    def _part(
+        self,
+        cases,
+        batch: Batch | None,
+        made: np.ndarray,
+        sentences,
+        further: Mapping[str, Any] | None = None,
+    ) -> Part:
+        """The table of some cases; `made` says which of them the batch holds, in order; `further`
+        columns come after the outputs.
+        """
         n = len(cases)
         columns: dict[str, Any] = {"case": cases}
         columns |= {name: x[cases] for name, x in self.values.items()}
@@ -227,7 +252,7 @@ class Plan:
             ended = np.array([not x.is_failure for x in codes])
             for x in self.outputs if ended.any() else ():
                 numbers[x.name][made[ended]] = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
-        columns |= {**numbers, "result": result, "sentence": text}
+        columns |= {**numbers, **(further or {}), "result": result, "sentence": text}
         columns |= {"steps": steps, "violation": violation}
         kept = batch if self.trajectories and batch is not None else None
         motions = None if kept is None else (made, kept.q[: len(made)], kept.v[: len(made)])
@@ -299,6 +324,7 @@ def described_plan(plan: Plan) -> str:
         "size": plan.size,
         "quantities": {name: plan.units[name] for name in plan.values},
         "outputs": {x.name: x.unit for x in plan.outputs},
+        "sample": dict(plan.sampling),
         "times": [float(plan.times[0]), float(plan.times[-1]), len(plan.times)],
     }
     return json.dumps(record, indent=1, ensure_ascii=False)

@@ -64,7 +64,10 @@ class Sweep:
         plan: what was computed.
         sample: how the cases were chosen.
         computed: parts that this call computed; the others were there.
+        again: command line that has given the study; empty for one from Python.
     """
+
+    again: str = ""
 
     def __init__(
         self,
@@ -155,14 +158,18 @@ class Sweep:
 
     def command(self, case: int) -> str:
         """The command line that runs one case again; `run` does it in Python."""
+        if self.again:
+            return f"{self.again} --case {case}"
         source = source_of(self.plan.model)
-        if source is None or source.kind not in ("gallery", "mechanism", "robot", "script"):
+        known = source is not None and source.kind in ("gallery", "mechanism", "robot", "script")
+        if source is None or not known or self.plan.is_one_by_one or self.plan.inputs:
             return f"study.run({case})"
         words = ["zwang", "run", source.name]
         given = dict(source.settings) if source.kind in ("gallery", "mechanism") else {}
         given |= {n: float(x[case]) for n, x in self.plan.values.items()}
         for name, value in given.items():
             words += ["--set", f"{name}={value!r}" if not isinstance(value, str) else value]
+        words += ["--rtol", repr(x)] if (x := self.plan.options.get("rtol")) else []
         return shlex.join([*words, "--duration", repr(float(np.ptp(self.plan.times)))])
 
     def run(self, case: int, **changes) -> Run:

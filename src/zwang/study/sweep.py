@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -190,7 +191,8 @@ def _plan(
     # whole chunks: the same shapes, and so the same digits, whatever the number of cores
     size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
     made = outputs_of(outputs, model)
-    return Plan(model, values, inputs, start, instants, made, options, size, trajectories)
+    sampling = dataclasses.asdict(sample)
+    return Plan(model, values, inputs, start, instants, made, options, size, trajectories, sampling)
 
 
 def _instants(duration, times, samples) -> np.ndarray:

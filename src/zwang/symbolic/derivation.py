@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import sympy as sp
 
-from zwang.arguments import count
+from zwang.arguments import choice, count
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
@@ -29,6 +30,17 @@ MOST_VELOCITIES = 40
 """Velocities or rows up to which a model is derived by symbols."""
 DEPENDENT = 1e-6
 """Rows whose rest is below this part of their length count as dependent."""
+
+
+ENDINGS = {
+    "page": (".html",),
+    "latex": (".tex",),
+    "python": (".py",),
+    "c": (".c", ".h"),
+    "octave": (".m",),
+    "julia": (".jl",),
+}
+"""How the files of each form end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,18 +114,25 @@ class Derivation:
 
         return text(self)
 
-    def write(self, folder: str | Path) -> list[Path]:
-        """Write `NAME.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder.
+    def write(self, folder: str | Path, forms: Iterable[str] = tuple(ENDINGS)) -> list[Path]:
+        """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder.
+
+        Args:
+            folder: where to; it is made.
+            forms: of "page", "latex", "python", "c", "octave" and "julia"; all by default.
 
         Raises:
+            ModelError: for another form.
             OutputError: if a file cannot be written.
         """
         from zwang.files import make_folder, write_text
 
+        chosen = [ENDINGS[choice(str(form), "write: forms", ENDINGS)] for form in forms]
+        kept = [name for name in self.sources if any(name.endswith(ends) for ends in chosen)]
         place = make_folder(Path(folder))
-        for name, text in self.sources.items():
-            write_text(place / name, text)
-        return [place / name for name in self.sources]
+        for name in kept:
+            write_text(place / name, self.sources[name])
+        return [place / name for name in kept]
 
 
 def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:

@@ -5,11 +5,13 @@
 | `source.py` | `c_code`: header, source and test driver of a model |
 | `statements.py` | expressions as C statements |
 | `library.py` | the code compiled and called from Python, to check it |
+| `comparison.py` | the code compared with the model at random states |
 | `*.in` | the parts that are the same for every model |
 """
 
 from __future__ import annotations
 
+from zwang.codegen.c.comparison import agreement as agreement
 from zwang.codegen.c.library import Library as Library
 from zwang.codegen.c.library import compiler as compiler
 from zwang.codegen.c.source import CCode as CCode

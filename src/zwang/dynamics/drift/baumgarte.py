@@ -64,10 +64,9 @@ class Stabilized(AbstractDrift):
     stabilization: AbstractStabilization | None = None
 
     def rate(self, dynamics: Dynamics, state: State, treated=True):
-        A = dynamics.matrix(state)
+        A, phi, psi = dynamics.linearized(state)
         weighted = dynamics.weighted(dynamics.mass(state, A), A)
         equation = dynamics.equation(state, weighted, self.term(dynamics, state))
-        phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
         return rate_of(dynamics, state, equation, phi, psi)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:

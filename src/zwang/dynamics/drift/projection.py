@@ -57,14 +57,12 @@ class Projection(AbstractDrift):
     projects = True
 
     def rate(self, dynamics: Dynamics, state: State, treated=True):
-        A = dynamics.matrix(state)
+        A, phi, psi = dynamics.linearized(state)
         mass = dynamics.mass(state, A)
-        phi = dynamics.position_residual(state)
         uncertainty = dynamics.uncertainty(phi)
         weighted = dynamics.weighted(mass, A, violation=uncertainty)
         rows = dynamics.constraints.velocity_rows
         moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, uncertainty)
-        psi = dynamics.velocity_residual(state)
         v = state.v - moving.refine(psi, state.v)
         v = v if treated is True else jnp.where(treated, v, state.v)
         tangent = State(state.q, v, state.t)
@@ -79,11 +77,7 @@ class Projection(AbstractDrift):
 
         def correct(carry):
             state, (error_q, error_v), _, _, i, _, _ = carry
-            A, phi, psi = (
-                dynamics.matrix(state),
-                dynamics.position_residual(state),
-                dynamics.velocity_residual(state),
-            )
+            A, phi, psi = dynamics.linearized(state)
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             before = dynamics.violation(phi)
             held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
@@ -95,10 +89,8 @@ class Projection(AbstractDrift):
             # the move has turned A by the angle `before`, which leaves that much of ψ; the same
             # factor takes it, but for its square
             moved = State(q, state.v - dv, state.t)
-            size, psi = (
-                dynamics.violation(dynamics.position_residual(moved)),
-                dynamics.velocity_residual(moved),
-            )
+            phi, psi = dynamics.residuals(moved)
+            size = dynamics.violation(phi)
             dv = moving.correct(psi)
             # what damping near a rank drop leaves, and the square of the move
             slip = xp.linalg.norm(moving.scale * (psi - moving.A @ dv))

@@ -6,6 +6,7 @@ import abc
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -77,6 +78,20 @@ class AbstractConstraint(eqx.Module):
     def velocity_residual(self, system: System, q, v, t, p) -> Float[Array, " rows"]:
         """`ψ(q, v, t)`; at levels "position" and "velocity"."""
         raise NotImplementedError
+
+    def residuals(
+        self, system: System, q, v, t, p
+    ) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
+        """φ and ψ together, which share most of what they need; φ is empty at level "velocity"."""
+        psi = self.velocity_residual(system, q, v, t, p)
+        if self.level == "position":
+            return self.position_residual(system, q, t, p), psi
+        return jnp.zeros(0), psi
+
+    def differentiated(self, system: System, q, v, t, p) -> tuple:
+        """φ and `ψ = φ̇ = φ_q N v + φ_t`."""
+        along = (system.rate(q, v, t, p), jnp.ones_like(t))
+        return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)
 
     def acceleration_rows(
         self, system: System, q, v, t, p

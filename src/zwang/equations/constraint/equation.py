@@ -129,6 +129,13 @@ class Constraints(eqx.Module):
         """`ψ(q, v, t)` of the holonomic and nonholonomic rows, shape (len(velocity_rows),)."""
         return self._residual("velocity_residual", ("position", "velocity"), q, v, t, p)
 
+    def residuals(self, q, v, t, p) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
+        """φ and ψ together, each constraint's from one evaluation."""
+        members = [c for c in self.members if c.level != "acceleration"]
+        found = [c.residuals(self.system, q, v, t, p) for c in members]
+        phi, psi = (jnp.concatenate([jnp.zeros(0), *(pair[k] for pair in found)]) for k in (0, 1))
+        return self._present(phi, self.position_rows), self._present(psi, self.velocity_rows)
+
     def _residual(self, method: str, levels: tuple[str, ...], *state) -> Float[Array, " rows"]:
         residuals = [
             getattr(c, method)(self.system, *state) for c in self.members if c.level in levels
@@ -137,8 +144,19 @@ class Constraints(eqx.Module):
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""
-        A = _jacobian(lambda v: self.velocity_residual(q, v, t, p), v, self.entries)
-        return self._stack(A, [a for a, _ in self._outright(q, v, t, p)])
+        return self.linearized(q, v, t, p)[0]
+
+    def linearized(self, q, v, t, p) -> tuple:
+        """A, φ and ψ, shapes (m, nv), (holonomic,) and (rows,), from one evaluation: ψ is what A is
+        the derivative of, and φ is found on the way to ψ.
+        """
+
+        def residuals(v):
+            phi, psi = self.residuals(q, v, t, p)
+            return psi, phi
+
+        A, psi, phi = _jacobian(residuals, v, self.entries)
+        return self._stack(A, [a for a, _ in self._outright(q, v, t, p)]), phi, psi
 
     @property
     def pattern(self) -> Bool[np.ndarray, "m nv"]:
@@ -232,9 +250,9 @@ class Entries:
         return self._p
 
 
-def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows nv"]:
-    """`∂f/∂v`: row by row, in reverse, where rows are few; else group of columns by group of
-    columns.
+def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
+    """`∂y/∂v` of `y, more = f(v)`, with y and more: row by row, in reverse, where rows are few;
+    else group of columns by group of columns.
 
     What all rows or groups need, and what they give, is held by barriers, or the compiler computes
     it again for each entry. A loop whose length is not known cannot be reversed; that, and anything
@@ -244,12 +262,13 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
     # a row costs about half as much again as a column, and longer to compile
     if 3 * rows <= 2 * groups:
         try:
-            _, pull = jax.vjp(f, v)
+            y, pull, more = jax.vjp(f, v, has_aux=True)
             (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))
-            return A
+            return A, y, more
         except Exception:  # an error of the user's own function comes again below
             pass
-    along = jax.make_jaxpr(jax.linearize(f, v)[1])(v)
+    y, tangent, more = jax.linearize(f, v, has_aux=True)
+    along = jax.make_jaxpr(tangent)(v)
     held = jax.lax.optimization_barrier(along.consts)
     columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
     found = jax.lax.optimization_barrier(
@@ -258,11 +277,9 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> Float[Array, "rows
     i, j = np.nonzero(entries.pattern)
     # written entry by entry, which the compiler does not merge with what comes next and compute
     # again for each use of an entry
-    return (
-        jnp.zeros((rows, len(v)), found.dtype)
-        .at[i, j]
-        .set(found[entries.group[j], i], unique_indices=True)
-    )
+    A = jnp.zeros((rows, len(v)), found.dtype)
+    A = A.at[i, j].set(found[entries.group[j], i], unique_indices=True)
+    return A, y, more
 
 
 SIGNATURES = {

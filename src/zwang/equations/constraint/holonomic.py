@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 
 from zwang.arguments import function, label, labels, optional_function
@@ -71,5 +70,7 @@ class Holonomic(AbstractConstraint):
         return jnp.atleast_1d(phi)
 
     def velocity_residual(self, system, q, v, t, p):
-        along = (system.rate(q, v, t, p), jnp.ones_like(t))
-        return jax.jvp(lambda q, t: self.position_residual(system, q, t, p), (q, t), along)[1]
+        return self.differentiated(system, q, v, t, p)[1]
+
+    def residuals(self, system, q, v, t, p):
+        return self.differentiated(system, q, v, t, p)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from zwang.bodies.shape import MESHES, Shape
+from zwang.compile.blocks import mapped
+from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.files import read_bytes
 from zwang.scene import Mark, Scene
@@ -22,6 +23,10 @@ FRAMES_PER_SECOND = 30
 """Frames per second of the run; the page interpolates between them."""
 FEWEST_FRAMES, MOST_FRAMES = 121, 1801
 """Frames of a short and of a long run."""
+HALF_A_TURN = 1e-6
+"""Below this length of 1 + cos and sin, two directions are opposite and have no axis of their
+own.
+"""
 
 
 def motion(run: Run, scene: Scene) -> dict[str, Any]:
@@ -37,7 +42,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         int(np.clip(np.ceil(FRAMES_PER_SECOND * (end - start)) + 1, FEWEST_FRAMES, MOST_FRAMES)),
     )
     # even instants, not the steps: the page then finds a frame by one division
-    seen = scene.at(configurations(run, times))
+    seen, turn = scene.at(configurations(run, times)), upright(scene, run.q[0])
     index = {name: i for i, name in enumerate(scene.points)}
     owners = list(
         dict.fromkeys([*scene.bodies, *(x.body for x in (*scene.bars, *scene.plates) if x.body)])
@@ -77,9 +82,9 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
             for mark in scene.joints
         ],
         "traces": [index[name] for name in scene.traces],
-        "places": _floats(seen.places),
-        "axes": _floats(seen.axes),
-        "poses": _floats(seen.poses),
+        "places": _floats(_turned(turn, seen.places)),
+        "axes": _floats(_turned(turn, seen.axes)),
+        "poses": _floats(_turned_poses(turn, seen.poses)),
         "samples": _floats(run.t),
         "violation": _floats(violations(run, scene.joints)),
         "forces": None,
@@ -89,8 +94,52 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         forces = np.asarray(scene.forces(run))
         lifted = np.zeros((*forces.shape[:2], 3))
         lifted[..., : forces.shape[2]] = forces
-        made["forces"] = _floats(lifted)
+        made["forces"] = _floats(_turned(turn, lifted))
     return made
+
+
+class Turn(NamedTuple):
+    """A rotation as a matrix, shape (3, 3), and as a unit quaternion (w, x, y, z)."""
+
+    matrix: np.ndarray
+    quaternion: np.ndarray
+
+
+def upright(scene: Scene, q: np.ndarray) -> Turn:
+    """The rotation that takes the scene's direction upwards to that of the page: y in the plane, z
+    in space.
+    """
+    d = scene.dimensions(q)
+    given = np.zeros(3)
+    given[:d] = np.eye(d)[-1] if scene.up is None else scene.up
+    given, target = given / np.linalg.norm(given), np.eye(3)[d - 1]
+    # 1 + cos and sin about the axis are twice the quaternion times its cosine
+    quaternion = np.append(1 + given @ target, np.cross(given, target))
+    if np.linalg.norm(quaternion) < HALF_A_TURN:
+        # half a turn may go about any axis across; in the plane it must be z
+        quaternion = np.append(0.0, np.eye(3)[2] if d == 2 else np.eye(3)[0])
+    w, *v = quaternion / np.linalg.norm(quaternion)
+    x, y, z = v
+    across = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return Turn(np.eye(3) + 2 * w * across + 2 * across @ across, np.array([w, x, y, z]))
+
+
+def _turned(turn: Turn, vectors: np.ndarray) -> np.ndarray:
+    """Vectors of any shape (..., 3)."""
+    return vectors @ turn.matrix.T
+
+
+def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
+    """Places and quaternions (w, x, y, z), shape (..., 7)."""
+    w, v = turn.quaternion[0], turn.quaternion[1:]
+    real, own = poses[..., 3:4], poses[..., 4:]
+    scalar = w * real - np.sum(v * own, axis=-1, keepdims=True)
+    vector = w * own + real * v + np.cross(v, own)
+    return np.concatenate([_turned(turn, poses[..., :3]), scalar, vector], axis=-1)
+
+
+def _rate(system: System, p, q, v, t):
+    return system.rate(q, v, t, p)
 
 
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
@@ -103,7 +152,7 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    rates = np.asarray(jax.jit(jax.vmap(lambda q, v, t: system.rate(q, v, t, p)))(q, v, t))
+    rates = np.asarray(mapped(_rate, (system, p), q, v, t))
     made = np.empty((len(times), nq))
     # an impact is two steps at one instant; no curve goes through both
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):

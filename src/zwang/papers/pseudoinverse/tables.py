@@ -108,7 +108,7 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
         2,
         get_context("spawn"),
         _ready,
-        (jax.config.read("jax_compilation_cache_dir"),),
+        (jax.config.jax_compilation_cache_dir,),
     ) as pool:
         for case, outcome in zip(cases, pool.map(_run, cases), strict=True):
             outcomes[case] = outcome

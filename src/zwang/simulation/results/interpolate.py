@@ -13,9 +13,9 @@ import numpy as np
 from zwang.algebra import judgement
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.compile import program
+from zwang.compile.blocks import in_blocks
 from zwang.dynamics.host import HostVectorField, has_host
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.simulation.results.blocks import in_blocks
 from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
 from zwang.stepping import AbstractIntegrator
 

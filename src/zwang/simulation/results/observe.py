@@ -14,13 +14,13 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.kernel import row_scale
 from zwang.compile import program
+from zwang.compile.blocks import in_blocks
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.simulation.results.blocks import in_blocks
 
 AT_REST = 1e-6
 """An acceleration below this part of the free one is that of an equilibrium."""

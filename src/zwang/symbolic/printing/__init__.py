@@ -7,6 +7,7 @@
 | `octave.py` | MATLAB and Octave | Octave |
 | `julia.py` | Julia | Julia |
 | `latex.py`, `text.py` | LaTeX, plain text | nothing |
+| `page.py` | a page of HTML with MathML | a browser |
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from zwang.codegen.samples import Samples
 from zwang.errors import ModelError
 from zwang.symbolic.conversion import TAKEN
 from zwang.symbolic.derivation import Derivation
-from zwang.symbolic.printing import c, julia, latex, octave, python
+from zwang.symbolic.printing import c, julia, latex, octave, page, python
 from zwang.symbolic.printing.routine import routines
 
 LANGUAGES = {"Python": python, "C": c, "Octave": octave, "Julia": julia}
@@ -63,7 +64,7 @@ def printed_and_checked(found: Derivation, given: Samples) -> Derivation:
     checked = dataclasses.replace(found, digits=digits, states=len(given.q))
     note = checked.verdict()
     sources = write(note) | c.driver(name, listed, given, expected)
-    sources |= latex.document(checked, name, note)
+    sources |= latex.document(checked, name, note) | page.document(checked, name)
     return dataclasses.replace(checked, sources=sources)
 
 

@@ -22,7 +22,8 @@ RESULTS = {
 
 
 def _latex(found: Derivation, expression) -> str:
-    return sp.latex(expression, symbol_names=found.latex_names)
+    # a thin space between factors, as names may have several letters
+    return sp.latex(expression, symbol_names=found.latex_names, mul_symbol=r" \, ")
 
 
 def body(found: Derivation) -> str:

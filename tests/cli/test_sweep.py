@@ -1,29 +1,22 @@
 """`zwang sweep`, and names of parameters that hold everywhere."""
 
 import csv
-from pathlib import Path
+import json
+import re
+import shlex
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
-from tests.cli.command_line import zwang as command_line
 from zwang.bodies import Body, PlanarBodies
 from zwang.simulation.parameter_names import place_of, unit_of
 
+from .command_line import write
+from .command_line import zwang as command_line
+
 pytest.importorskip("pyarrow")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compile_cache():
-    """The command line's compile cache is the one of the tests."""
-    before = jax.config.jax_compilation_cache_dir
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ZWANG_CACHE", str(Path(before).parent))
-        yield
-    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +93,46 @@ def test_a_setting_that_is_varied_builds_every_case_with_its_start(tmp_path):
 def test_a_wrong_study_costs_one_sentence(words, sentence, tmp_path):
     done = command_line("sweep", "pendulum", *words, "--out", str(tmp_path / "out"))
     assert done.code == 2 and sentence in done.err
+
+
+CLOSED_LOOP = """
+    import jax.numpy as jnp
+    import numpy as np
+    import zwang as zw
+
+    system = zw.System(
+        1, lambda q, t, p: jnp.stack([p["m"]]), lambda q, v, t, p: 0.0 * v, coordinates=["x"]
+    )
+    at = zw.Holonomic(lambda q, t, p: q[0] - 1.0, name="at")
+    servo = zw.Servo([at], np.array([[1.0]]), gains=3.0)
+    model = zw.Model(system, params={"m": 2.0}, servo=servo, name="follower")
+    q0, v0 = [0.0], [0.0]
+    duration = 1.0
+    loop = lambda values: zw.Loop(
+        sample_time=0.1, delay=values["delay"], noise_v=0.2, seed=100 + int(values["case"])
+    )
+    start = lambda values: ([values["begin"]], [0.0])
+"""
+
+
+@pytest.mark.slow
+def test_a_closed_loop_under_delays_noise_masses_and_starts_has_a_rate_and_a_worst_case(tmp_path):
+    """Cases are listed with their seeds, and the worst one runs again by one command."""
+    model, out = write(tmp_path, CLOSED_LOOP), tmp_path / "out"
+    varied = ["--over", "m=1.5:2.5", "--over", "delay=0:0.2", "--over", "begin=-0.5:0.5"]
+    words = ["sweep", model, *varied, "--sample", "draws:6", "--seed", "1"]
+    words += ["--samples", "5", "--output", "x.max", "--output", "x.final", "--out", out]
+    done = command_line(*words)
+    assert done.code == 0, done.err
+    assert "6 of 6 (100 %, between" in done.out
+    rows = list(csv.DictReader((out / "cases.csv").open()))
+    assert [int(row["loop_seed"]) for row in rows] == [100, 101, 102, 103, 104, 105]
+    assert len({row["x.final"] for row in rows}) == 6
+    manifest = json.loads((out / "sweep.json").read_text())
+    assert manifest["sample"]["kind"] == "draws" and manifest["sample"]["seed"] == 1
+    worst = max(rows, key=lambda row: float(row["x.max"]))
+    listed = re.findall(r"zwang (sweep [^<]* --case \d+)", (out / "report.html").read_text())
+    (again,) = {x for x in listed if x.endswith(f"--case {worst['case']}")}
+    assert command_line(*shlex.split(again)).code == 0
+    run = zw.load(out / f"case-{int(worst['case']):06d}" / "run.nc")
+    assert run.q[-1, 0] == float(worst["x.final"]) and run.q[:, 0].max() == float(worst["x.max"])

@@ -1,0 +1,51 @@
+"""The options that `zwang derive` and `zwang export` share, and the model that both begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zwang.cli.target import Target, load_target, locate
+from zwang.cli.values import assignments
+
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeat for more."),
+]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Folder; results/MODEL by default."),
+]
+States = Annotated[int, typer.Option("--states", min=1, help="Random states to compare at.")]
+
+
+def loaded(model: str, settings: list[str] | None):
+    """The model that a command names, with its settings as its own parameters, and the target."""
+    given = assignments(settings or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    target = load_target(model, given)
+    chosen = target.model
+    if target.params:
+        import equinox as eqx
+
+        # printed values are those of the model, so that settings have to become its own
+        merged = chosen.merged(target.params)
+        chosen = eqx.tree_at(lambda m: m.params, chosen, merged, is_leaf=lambda x: x is None)
+    return chosen, target
+
+
+def folder_of(target: Target, out: Path | None) -> Path:
+    """Where files go."""
+    return Path("results") / target.name if out is None else out

@@ -1,0 +1,81 @@
+"""`zwang run --stream` and `--resume`: a run that goes on after its process has ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from zwang.cli.failure import KeptError, UserError
+from zwang.files import is_file, read_text, write_text
+from zwang.files.reading import shown_path
+
+COMMAND = "command.json"
+"""Words of the command line that has begun a run."""
+
+
+def remember(folder: Path, words: list[str]) -> Path:
+    """Note the command line of a run in its folder, where it has not been noted; the folder."""
+    if not is_file(folder / COMMAND):
+        write_text(folder / COMMAND, json.dumps({"words": words}))
+    return folder
+
+
+def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
+    """Give the command line again that has begun the run in a folder.
+
+    Args:
+        ctx: of the command that asks for it.
+        folder: where the run is; None if it was not said.
+        model: MODEL, which a Python file has to be named as: a folder must not decide alone which
+            code is executed.
+
+    Raises:
+        UserError: if the folder holds no such run, or a Python file is not named.
+    """
+    if folder is None:
+        raise UserError("missing argument 'MODEL'; or give --resume DIR.")
+    if not is_file(folder / COMMAND):
+        raise UserError(
+            f"{shown_path(folder)} holds no run that was begun by zwang run --stream; one that was "
+            "begun in Python goes on by zw.resume."
+        )
+    found = json.loads(read_text(folder / COMMAND, "toml_size"))
+    words = found.get("words") if isinstance(found, dict) else None
+    if not isinstance(words, list) or not all(isinstance(x, str) for x in words) or not words:
+        raise UserError(f"{shown_path(folder / COMMAND)} is damaged: it holds no command line.")
+    again = ctx.command.make_context("run", words[1:], parent=ctx.parent)
+    begun = again.params["model"]
+    if model is not None:
+        again.params["model"] = model
+    elif str(begun).endswith(".py"):
+        raise UserError(
+            f"the run is one of the Python file {shown_path(begun)}, which is executed; name it: "
+            f"zwang run {shown_path(begun)} --resume {shown_path(folder)}"
+        )
+    # a folder may have been moved since
+    again.params |= {"out": folder, "stream": True, "resume": None}
+    ctx.obj["words"] = words
+    return again.command.invoke(again)
+
+
+def streamed(target: Any, folder: Path, options: dict[str, Any], progress):
+    """The run, kept in a folder while it grows, as one run."""
+    from zwang.study.long_run import long_run
+
+    try:
+        long = long_run(
+            target.model,
+            target.q0,
+            target.v0,
+            out=folder,
+            params=target.params or None,
+            progress=progress,
+            **options,
+        )
+    except KeyboardInterrupt as error:
+        # the parser of the command line would end without the sentence
+        raise KeptError(str(error) or "interrupted before there were results") from None
+    return long.run()

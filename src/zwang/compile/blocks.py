@@ -1,0 +1,71 @@
+"""Many instants through one compiled program: blocks of one size, the last one padded, so that no
+other number compiles anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from zwang.compile.interface import BoundProgram
+
+BLOCK = 64
+"""Instants per call."""
+
+
+def in_blocks(program: Callable, *instants: np.ndarray):
+    """`program` on arrays with a leading time axis, block by block; what it returns comes back on
+    the host, joined.
+
+    Args:
+        program: takes and returns pytrees of arrays whose leading axis is `BLOCK` instants.
+        instants: arrays with a leading time axis of at least one instant.
+    """
+    n = len(instants[0])
+    parts = []
+    for i in range(0, n, BLOCK):
+        index = np.minimum(np.arange(i, i + BLOCK), n - 1)
+        part = program(*(x[index] for x in instants))
+        parts.append(jax.tree_util.tree_map(lambda x, k=min(BLOCK, n - i): np.asarray(x)[:k], part))
+    return jax.tree_util.tree_map(lambda *x: np.concatenate(x), *parts)
+
+
+def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
+    """`function(*fixed, *instant)` at each of many instants, on the host.
+
+    Args:
+        function: of pytrees.
+        fixed: its first arguments.
+        instants: arrays with a leading axis of at least one instant, its other arguments.
+    """
+    given = tuple(np.asarray(x, float) for x in instants)
+    example = tuple(np.zeros((BLOCK, *x.shape[1:])) for x in given)
+    return in_blocks(BoundProgram(_EachInstant(function, len(fixed)), fixed, example), *given)
+
+
+class _EachInstant:
+    """A function over a leading axis of all arguments but the first few.
+
+    Args:
+        function: of pytrees.
+        fixed: how many of its arguments are the same at every instant.
+    """
+
+    def __init__(self, function: Callable, fixed: int):
+        self.function, self.fixed = function, fixed
+        self.__name__ = getattr(function, "__name__", "function")
+        self.__qualname__ = self.__name__
+
+    def __eq__(self, other) -> bool:
+        mine, theirs = self.__dict__, getattr(other, "__dict__", None)
+        return isinstance(other, _EachInstant) and mine == theirs
+
+    def __hash__(self) -> int:
+        return hash((self.function, self.fixed))
+
+    def __call__(self, *args):
+        fixed, instants = args[: self.fixed], args[self.fixed :]
+        return jax.vmap(lambda *x: self.function(*fixed, *x))(*instants)

@@ -1,0 +1,96 @@
+"""A derivation as a page of HTML: formulas in MathML, which browsers typeset by themselves."""
+
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+# pyright: reportCallIssue=false
+# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+
+from __future__ import annotations
+
+import html
+import re
+
+import sympy as sp
+from sympy.printing.mathml import MathMLPresentationPrinter
+
+from zwang.symbolic.derivation import Derivation
+
+RESULTS = {
+    "acceleration": "<mover><mi>v</mi><mo>˙</mo></mover>",
+    "constraint_force": "<msub><mi>Q</mi><mi>c</mi></msub>",
+    "control": "<mi>u</mi>",
+}
+STYLE = """
+body { font-family: system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+.wide { overflow-x: auto; margin: .6rem 0; }
+table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: left; }
+math { font-size: 1.15rem; }
+"""
+
+
+class _Printer(MathMLPresentationPrinter):
+    """Rates as dots over their coordinates."""
+
+    def __init__(self, rates: dict[sp.Symbol, sp.Symbol]):
+        # a dot between factors, as names may have several letters and entries of a row none between
+        super().__init__({"mul_symbol": "dot"})
+        self._rates = rates
+
+    def _print_Symbol(self, symbol, style="plain"):
+        if symbol not in self._rates:
+            return super()._print_Symbol(symbol, style)
+        over, dot = self.dom.createElement("mover"), self.dom.createElement("mo")
+        over.appendChild(super()._print_Symbol(self._rates[symbol], style))
+        dot.appendChild(self.dom.createTextNode("˙"))
+        over.appendChild(dot)
+        return over
+
+
+def document(found: Derivation, name: str) -> dict[str, str]:
+    """The page, by its file name; it loads nothing."""
+    e, printer = found.equations, _Printer(_rates(found))
+    shown = lambda x: _plain(printer.doprint(x))
+    system = [("M", e.M), ("F", e.F), ("φ", e.phi), ("ψ", e.psi), ("A", e.A), ("b", e.b)]
+    parts = [_math(f"<mi>{letter}</mi>", shown(x)) for letter, x in system if x.rows]
+    if found.definitions:
+        parts.append("<h2>Definitions, in order</h2>")
+        parts += [_math(shown(symbol), shown(x)) for symbol, x in found.definitions]
+    parts.append("<h2>Explicit equation of motion</h2>")
+    parts += [_math(RESULTS[key], shown(x)) for key, x in found.outputs.items()]
+    if found.integrals:
+        parts.append("<h2>First integrals</h2>")
+        parts += [
+            _math(f"<mtext>{html.escape(k)}</mtext>", shown(x)) for k, x in found.integrals.items()
+        ]
+    rows = "".join(
+        f"<tr><td>{html.escape(key)}</td>"
+        f"<td>{'not executed, not installed here' if x is None else f'{x:.1e}'}</td></tr>"
+        for key, x in found.digits.items()
+    )
+    holds = "".join(f"<li>{html.escape(x)}</li>" for x in found.assumptions)
+    title = html.escape(found.model.name)
+    text = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{STYLE}</style></head><body><h1>{title}</h1><h2>System</h2>"
+        f"{''.join(parts)}<h2>Where it holds</h2><ul>{holds}</ul><h2>Executed and compared</h2>"
+        f"<p>Largest relative difference from the numeric model at {found.states} random states."
+        f"</p><table>{rows}</table></body></html>\n"
+    )
+    return {f"{name}.html": text}
+
+
+def _rates(found: Derivation) -> dict[sp.Symbol, sp.Symbol]:
+    """The coordinate of each velocity that is its rate."""
+    symbols, system = found.equations.symbols, found.model.system
+    if tuple(system.velocities) != tuple(system.coordinates):
+        return {}
+    return dict(zip(symbols.v, symbols.q, strict=True))
+
+
+def _plain(text: str) -> str:
+    """MathML with characters in place of named entities, which only HTML knows."""
+    named = re.compile(r"&(?!lt;|gt;|amp;|quot;)[A-Za-z]\w*;")
+    return named.sub(lambda found: html.unescape(found[0]), text)
+
+
+def _math(left: str, right: str) -> str:
+    return f'<div class="wide"><math display="block">{left}<mo>=</mo>{right}</math></div>'

@@ -1,0 +1,55 @@
+"""What counts as round-off, as absent, and as a contradiction."""
+
+import numpy as np
+import pytest
+
+from zwang.algebra.judgement import (
+    ABSENT,
+    CONSISTENT,
+    FLOOR,
+    OFF_MANIFOLD,
+    UNCERTAIN,
+    allowance,
+    relative_residual,
+    row_scale,
+    row_units,
+    units_of,
+)
+
+LENGTH = np.array([2.0, 0.5, 0.1 * ABSENT, 0.0])
+
+
+def test_rows_are_divided_by_their_lengths_and_absent_ones_left_out():
+    np.testing.assert_array_equal(row_scale(np, LENGTH), [0.5, 2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(row_scale(np, np.zeros(2)), [0.0, 0.0])
+    np.testing.assert_array_equal(row_scale(np, np.array([1e6, 1e-6])), [1e-6, 1e6])
+
+
+def test_residuals_of_absent_rows_count_in_units_of_the_longest():
+    np.testing.assert_array_equal(row_units(np, LENGTH), [0.5, 2.0, 0.5, 0.5])
+    np.testing.assert_array_equal(row_units(np, np.zeros(2)), [1.0, 1.0])
+    np.testing.assert_array_equal(units_of(np, row_scale(np, LENGTH)), [0.5, 2.0, 0.5, 0.5])
+
+
+def test_a_residual_is_judged_beside_its_own_terms():
+    one = np.ones(2)
+    found = relative_residual(np, np.array([1e-3, 0.0]), np.array([2.0, 1.0]), one)
+    assert found == pytest.approx(5e-4)
+    # terms of another row lend a floor; units multiply both
+    found = relative_residual(np, np.array([1e-3, 0.0]), np.array([0.0, 1.0]), one)
+    assert found == pytest.approx(1e-3 / FLOOR)
+    found = relative_residual(np, np.array([-1.0, 0.0]), np.array([4.0, 4.0]), np.array([3.0, 1.0]))
+    assert found == pytest.approx(0.25)
+
+
+def test_a_residual_without_terms_is_a_contradiction_and_none_is_none():
+    assert relative_residual(np, np.array([1e-20]), np.zeros(1), np.ones(1)) == 1.0
+    assert relative_residual(np, np.zeros(1), np.zeros(1), np.ones(1)) == 0.0
+    assert relative_residual(np, np.zeros(0), np.zeros(0), np.zeros(0)) == 0.0
+    assert relative_residual(np, np.array([np.nan]), np.ones(1), np.ones(1)) == np.inf
+
+
+def test_a_violation_excuses_some_times_itself_up_to_a_limit():
+    assert allowance(np, 0.0) == CONSISTENT
+    assert allowance(np, 1e-8) == pytest.approx(CONSISTENT + OFF_MANIFOLD * 1e-8)
+    assert allowance(np, 1.0) == pytest.approx(CONSISTENT + UNCERTAIN)

@@ -1,0 +1,38 @@
+"""Packages needed at run time are bounded, and the versions that the tests run with fit."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+NEEDED = [Requirement(x) for x in PROJECT["dependencies"]]
+PINNED = {
+    canonicalize_name(name): version
+    for name, _, version in (
+        line.partition("==")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line and not line.startswith("#")
+    )
+}
+BY_DATE = {"xarray"}
+"""Packages whose version is a date, which announces no break."""
+
+
+@pytest.mark.parametrize("needed", NEEDED, ids=lambda x: x.name)
+def test_a_package_of_the_library_has_both_bounds_and_its_version_fits(needed):
+    operators = {x.operator for x in needed.specifier}
+    assert operators == ({">="} if needed.name in BY_DATE else {">=", "<"})
+    assert needed.specifier.contains(PINNED[canonicalize_name(needed.name)])
+
+
+def test_every_other_requirement_has_a_lower_bound_and_its_version_fits():
+    extras = PROJECT["optional-dependencies"]
+    for text in (x for extra in extras.values() for x in extra if not x.startswith("zwang[")):
+        needed = Requirement(text)
+        assert any(x.operator in (">=", "==") for x in needed.specifier), text
+        pinned = PINNED.get(canonicalize_name(needed.name))
+        assert pinned is not None and needed.specifier.contains(pinned), text

@@ -1,0 +1,92 @@
+"""The site: names that exist, pages that are reached, whole suites with their commands."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from verification import chrono
+from verification.line import AGREES, DIFFERS, NOT_MODELED
+
+import zwang as zw
+from zwang.papers.index import PAPERS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+WRITTEN_BY_THE_BUILD = {"joints.md"}
+FROM_OUTSIDE = ("chrono", *PAPERS)
+
+
+def lines() -> dict[str, list[dict]]:
+    return json.loads((DOCS / "verification.json").read_text(encoding="utf-8"))
+
+
+def test_every_function_of_the_task_index_exists():
+    text = (DOCS / "tasks.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`zw\.(\w+)`", text))
+    assert len(names) > 40
+    assert not [name for name in names if not hasattr(zw, name)]
+    for path in set(re.findall(r"`(zwang(?:\.\w+)+)`", text)):
+        module, _, name = path.rpartition(".")
+        try:
+            importlib.import_module(path)
+        except ModuleNotFoundError:
+            assert hasattr(importlib.import_module(module), name), path
+
+
+def test_every_command_of_the_task_index_exists():
+    text = (DOCS / "tasks.md").read_text(encoding="utf-8")
+    for command in set(re.findall(r"`zwang ([\w-]+)", text)):
+        file = f"{command.replace('-', '_')}.py"
+        assert (ROOT / "src" / "zwang" / "cli" / file).exists(), command
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "closed loop|close a loop",
+        "motor torque",
+        "redundant constraint",
+        "equilibrium",
+        "natural frequenc",
+        "friction",
+        "stop",
+        "controller",
+        "thousand",
+        "C code",
+        "gravity",
+    ],
+)
+def test_the_task_index_has_the_words_that_people_search(word):
+    assert re.search(word, (DOCS / "tasks.md").read_text(encoding="utf-8"), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md")))
+def test_links_between_pages_lead_somewhere(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([\w/-]+\.md)(?:#[\w-]+)?\)", text):
+        assert target in WRITTEN_BY_THE_BUILD or (DOCS / target).exists(), target
+
+
+def test_every_page_is_in_the_navigation():
+    trees = re.findall(
+        r"```\{toctree\}\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    listed = {line.strip() for tree in trees for line in tree.splitlines()}
+    pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
+    assert pages <= listed, pages - listed
+
+
+def test_suites_are_shown_whole():
+    assert [line["case"] for line in lines()["chrono"]] == [case.name for case in chrono.cases()]
+    assert sum(len(lines().get(suite, [])) for suite in FROM_OUTSIDE) >= 60
+
+
+def test_every_line_has_its_command_and_a_verdict_that_follows_from_its_difference():
+    for suite, found in lines().items():
+        for line in found:
+            assert line["command"], (suite, line["case"])
+            assert line["verdict"] in (AGREES, DIFFERS, NOT_MODELED)
+            if line["difference"] is not None:
+                assert (line["difference"] <= line["allowed"]) == (line["verdict"] == AGREES)

@@ -1,0 +1,127 @@
+"""The mass metric on the host beside NumPy, dense and sparse, with one block or many."""
+
+import types
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, diags_array
+
+from zwang.dynamics.drift.metric import (
+    DenseMetric,
+    SparseMetric,
+    dense_mass,
+    mass_blocks,
+    metric_of,
+    rows_of,
+)
+
+RANDOM = np.random.default_rng(11)
+ROOT = RANDOM.standard_normal((4, 4)) + 2 * np.eye(4)
+M = ROOT @ ROOT.T
+A = RANDOM.standard_normal((3, 4))
+A[2] = 2.0 * A[0]
+PLAIN, MASSLESS = (
+    types.SimpleNamespace(singular_mass=False),
+    types.SimpleNamespace(singular_mass=True),
+)
+
+
+def pinv(M, A):
+    W = np.linalg.inv(np.linalg.cholesky(M)).T
+    return W @ np.linalg.pinv(A @ W, rcond=1e-10)
+
+
+@pytest.fixture
+def dense():
+    return metric_of(PLAIN, M, A)
+
+
+@pytest.fixture
+def sparse():
+    mass = np.array([1.0, 2.0, 4.0, 0.5])
+    return SparseMetric(diags_array(mass**-0.5).tocsr(), diags_array(mass).tocsr()), np.diag(mass)
+
+
+def test_the_dense_metric_is_that_of_the_mass_matrix(dense):
+    assert isinstance(dense, DenseMetric)
+    np.testing.assert_allclose(dense.W @ dense.W.T, np.linalg.inv(M), rtol=1e-9)
+    v = np.array([1.0, -2.0, 0.5, 3.0])
+    assert dense.speed(v) == pytest.approx(np.sqrt(v @ M @ v))
+    assert dense.typical == pytest.approx(np.sqrt(np.mean(np.diag(M))))
+    np.testing.assert_allclose(dense.solve(v), np.linalg.solve(M, v), rtol=1e-9)
+    expected = np.sqrt(np.diag(A @ np.linalg.solve(M, A.T)))
+    np.testing.assert_allclose(dense.lengths(A), expected, rtol=1e-9)
+
+
+def test_corrections_are_the_least_that_dependent_rows_ask_for(dense):
+    r, length = np.array([1.0, -1.0, 2.0]), dense.lengths(A)
+    np.testing.assert_allclose(dense.correct(A, length, r), pinv(M, A) @ r, rtol=1e-8)
+    np.testing.assert_allclose(np.linalg.norm(dense.unit_rows(A, length), axis=1), 1.0)
+    np.testing.assert_allclose(dense.correct(A, 2 * length, r), pinv(M, A) @ r, rtol=1e-8)
+    absent = np.vstack([A[:2], 1e-15 * A[2]])
+    found = dense.correct(absent, dense.lengths(absent), r)
+    np.testing.assert_allclose(found, pinv(M, A[:2]) @ r[:2], rtol=1e-8)
+
+
+def test_sparse_corrections_are_those_of_the_dense_metric(sparse):
+    metric, mass = sparse
+    rows, r = csr_array(A), np.array([1.0, -1.0, 2.0])
+    np.testing.assert_allclose(
+        metric.lengths(rows), np.sqrt(np.diag(A @ np.linalg.solve(mass, A.T))), rtol=1e-12
+    )
+    found = metric.correct(rows, metric.lengths(rows), r)
+    np.testing.assert_allclose(found, pinv(mass, A) @ r, rtol=1e-9)
+    against = metric.correct(rows, metric.lengths(rows), np.array([1.0, -1.0, 3.0]))
+    mean = np.linalg.lstsq(
+        (A / metric.lengths(rows)[:, None]) @ metric.W.toarray(),
+        np.array([1.0, -1.0, 3.0]) / metric.lengths(rows),
+        rcond=1e-10,
+    )[0]
+    np.testing.assert_allclose(against, metric.W @ mean, rtol=1e-3)  # damping amplifies round-off
+
+
+def test_nothing_is_corrected_without_rows_and_nothing_is_known_of_nan(dense):
+    none = dense.correct(np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+    np.testing.assert_array_equal(none, np.zeros(4))
+    length = dense.lengths(A)
+    for rows, sizes, r in (
+        (np.full_like(A, np.nan), length, np.ones(3)),
+        (A, np.full(3, np.nan), np.ones(3)),
+        (A, length, np.array([1.0, np.inf, 0.0])),
+    ):
+        found = dense.correct(rows, sizes, r)
+        assert found.shape == (4,) and np.all(np.isnan(found))
+
+
+def test_a_mass_matrix_that_is_not_positive_gives_nan():
+    metric = metric_of(PLAIN, np.diag([1.0, 1.0, 1.0, -1.0]), A)
+    assert np.all(np.isnan(metric.W)) and metric.W.shape == (4, 4)
+
+
+def test_a_massless_direction_is_given_the_mass_of_its_rows():
+    mass = np.array([1.0, 1.0, 1.0, 0.0])
+    metric = metric_of(MASSLESS, mass, jnp.asarray(A))
+    assert np.all(np.isfinite(metric.W))
+    added = np.asarray(metric.M) - np.diag(mass)
+    np.testing.assert_allclose(added, added.T)
+    coefficients = np.linalg.lstsq(
+        np.stack([np.outer(a, a).ravel() for a in A[:2]], 1), added.ravel(), rcond=None
+    )[0]
+    assert np.all(coefficients > 0)
+
+
+def test_blocks_make_the_full_matrix():
+    np.testing.assert_array_equal(dense_mass(np.array([1.0, 2.0])), np.diag([1.0, 2.0]))
+    np.testing.assert_array_equal(dense_mass(M), M)
+    blocks = np.stack([M[:2, :2], 2 * M[:2, :2]])
+    full = dense_mass(blocks)
+    np.testing.assert_array_equal(full[:2, :2], blocks[0])
+    np.testing.assert_array_equal(full[2:, 2:], blocks[1])
+    assert not np.any(full[:2, 2:]) and mass_blocks(M).shape == (1, 4, 4)
+    assert mass_blocks(np.ones(3)).shape == (3, 1, 1) and mass_blocks(blocks) is blocks
+
+
+def test_rows_on_the_host_are_as_they_were():
+    assert rows_of(jnp.asarray(A)).dtype == np.float64
+    np.testing.assert_array_equal(rows_of(jnp.asarray(A)), A)

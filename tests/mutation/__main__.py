@@ -1,0 +1,140 @@
+"""python -m tests.mutation --count 300 --seed 1 [--only kernel] [--seconds 60]"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import collections
+import importlib
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A mutant is a fork of this process, which has imported everything and computed nothing.
+import hypothesis  # noqa: F401
+import pytest
+import scipy.sparse.linalg  # noqa: F401
+
+import zwang  # noqa: F401
+from tests.mutation.groups import GROUPS, Group
+from tests.mutation.mutants import Mutant, mutants, mutated
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "zwang"
+TARGET = 0.85
+"""Part of the mutants that has to be killed."""
+KILLED, SURVIVED, LATE = "killed", "survived", "took too long"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("--count", type=int, default=300, help="mutants in all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--only", choices=sorted(GROUPS), nargs="*", help="groups; all unless given"
+    )
+    parser.add_argument("--seconds", type=float, default=60.0, help="time of one mutant")
+    asked = parser.parse_args()
+    groups = {name: GROUPS[name] for name in asked.only or GROUPS}
+    for group in groups.values():
+        for module in group.files:
+            importlib.import_module(f"zwang.{module}")
+    total = collections.Counter()
+    for name, group in groups.items():
+        begun = time.monotonic()
+        if run(group, None, None, asked.seconds) != SURVIVED:
+            print(
+                f"{name}: without a mutant the tests fail, or take longer than --seconds",
+                flush=True,
+            )
+            return 2
+        took = time.monotonic() - begun
+        drawn, of = sample(group, asked.count // len(groups), f"{asked.seed} {name}")
+        found = collections.Counter()
+        print(f"{name}: {len(drawn)} of {of} mutants, the tests take {took:.1f} s", flush=True)
+        for module, mutant in drawn:
+            fate = run(group, module, mutant, asked.seconds)
+            found[fate] += 1
+            if fate == SURVIVED:
+                print(f"  {module}:{mutant.line} {mutant.kind}: {mutant.what}", flush=True)
+        print(f"{name}: {found[SURVIVED]} survived, score {score(found):.0%}", flush=True)
+        total += found
+    print(
+        f"all: {sum(total.values())} mutants with seed {asked.seed}, {total[SURVIVED]} survived, "
+        f"{total[LATE]} took too long, score {score(total):.1%}"
+    )
+    return 0 if score(total) >= TARGET else 1
+
+
+def score(found: collections.Counter) -> float:
+    """Part of the mutants that did not survive; one that never ends is noticed, too."""
+    return 1 - found[SURVIVED] / max(sum(found.values()), 1)
+
+
+def sample(group: Group, count: int, seed: str) -> tuple[list[tuple[str, Mutant]], int]:
+    """A random sample of a group's mutants, and how many there are."""
+    every = [
+        (module, mutant)
+        for module in group.files
+        for mutant in mutants(path_of(module).read_text())
+    ]
+    return random.Random(seed).sample(every, min(count, len(every))), len(every)
+
+
+def path_of(module: str) -> Path:
+    return SOURCE.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def run(group: Group, module: str | None, mutant: Mutant | None, seconds: float) -> str:
+    """Run the tests of a group on a mutant, in a process of its own."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        code = 3
+        try:
+            code = in_child(group, module, mutant)
+        finally:
+            os._exit(code)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return LATE
+
+
+def in_child(group: Group, module: str | None, mutant: Mutant | None) -> int:
+    """Change one module, and run the tests up to the first that fails."""
+    if module is not None and mutant is not None:
+        put_in(f"zwang.{module}", mutated(path_of(module).read_text(), mutant))
+    os.chdir(ROOT)
+    return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *group.tests]))
+
+
+def put_in(name: str, tree: ast.Module) -> None:
+    """Execute a changed text in the place of a module, and hand its names on to the modules that
+    have imported them.
+    """
+    module = sys.modules[name]
+    before = dict(vars(module))
+    exec(compile(tree, str(module.__file__), "exec"), vars(module))
+    changed = {k: x for k, x in vars(module).items() if x is not before.get(k) and k[:2] != "__"}
+    for other in [x for key, x in sys.modules.items() if key.startswith("zwang")]:
+        for key, new in changed.items():
+            if other is not module and vars(other).get(key) is before.get(key, other):
+                setattr(other, key, new)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Which files are mutated, and which tests have to notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files of one purpose.
+
+    Attributes:
+        files: modules below `zwang`.
+        tests: what pytest is given; each mutant runs all of them, up to the first that fails.
+    """
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+GROUPS = {
+    "kernel": Group(
+        ("algebra.kernel", "algebra.judgement"),
+        ("tests/algebra/test_judgement.py", "tests/algebra/test_kernel.py"),
+    ),
+    "operators": Group(
+        ("algebra.pseudoinverse.certificate", "algebra.pseudoinverse.proximal"),
+        ("tests/algebra/pseudoinverse/test_certificate.py",),
+    ),
+    "drift": Group(("dynamics.drift.metric",), ("tests/dynamics/test_metric.py",)),
+    "start": Group(
+        ("dynamics.placement", "dynamics.initial_conditions"),
+        ("tests/dynamics/test_scales.py", "tests/dynamics/test_initial_conditions.py"),
+    ),
+    "checks": Group(("arguments", "text"), ("tests/test_argument_kinds.py",)),
+}
