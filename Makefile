@@ -140,6 +140,7 @@ three: ## bundle three.js anew after a change of its version or of three.entry.j
 	cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
 
 clean: ## remove builds, caches and results, but not .venv
-	rm -rf build dist docs/_build docs/gallery docs/joints.md docs/jupyter_execute results .cache .hypothesis
+	rm -rf build dist docs/_build docs/gallery docs/joints.md docs/jupyter_execute results
+	rm -rf .cache .hypothesis
 	rm -rf .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -98,7 +98,7 @@ def _output(command: list[str], environment: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description="Measure first motions of models.")
     parser.add_argument("models", nargs="*", default=MODELS)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     asked = parser.parse_args()

@@ -3,15 +3,17 @@ judged.
 
 | key | problem | rows × coordinates, rank | reference |
 |---|---|---|---|
-| `a01` | IFToMM A01, a point mass on a rod, from the horizontal, 10 s | 1 × 2, 1 | elliptic functions |
-| `a02-1`, `-2`, `-10`, `-40` | IFToMM A02, N four-bar loops, 10 s, singular configurations | 6N + 2 × 6N + 3 | elliptic functions |
-| `five-bar` | three parallel cranks and a coupler, 10 s, singular configurations | 12 × 12, 11 | elliptic functions |
-| `3rrr` | a platform on three driven legs, 2 s | 18 × 21, 18 | minimal coordinates, stored at 2 s |
-| `chain` | ten rods in space on ball joints, 1 s | 10 × 30 | zwang at rtol 1e-13, as `reference.py` checks against IDA |
+| `a01` | IFToMM A01, a point mass on a rod, 10 s | 1 × 2, 1 | elliptic functions |
+| `a02-N` | IFToMM A02, 1, 2, 10 or 40 four-bar loops, 10 s | 6N + 2 × 6N + 3 | elliptic functions |
+| `five-bar` | three parallel cranks and a coupler, 10 s | 12 × 12, 11 | elliptic functions |
+| `3rrr` | a platform on three driven legs, 2 s | 18 × 21, 18 | minimal coordinates |
+| `chain` | ten rods in space on ball joints, 1 s | 10 × 30 | zwang at rtol 1e-13 |
+
+`a02-N` and `five-bar` pass singular configurations; `reference.py` checks the chain against IDA.
 
 A result is positions and velocities in the coordinates of `equations.py`, whoever computed it:
 error, violation and energy are then found by one code. Units: m, kg, s, rad.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -9,8 +9,10 @@ while this one computes.
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -81,6 +83,13 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     if not _HOME.host:
         return jnp.where(condition, yes, no)
     return yes if condition else no
+
+
+def total(parts: Iterable[Any]) -> Any:
+    """The sum of at least one array, in order. Unlike `sum` it does not start from the number 0,
+    so that it has the type of its parts.
+    """
+    return functools.reduce(operator.add, parts)
 
 
 def without_derivative(tree: Any) -> Any:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
-LARGE = 10**4
+LARGE_MATRIX = 10**4
 """Matrix size at which the leading term of an operation count is read off."""
 
 
@@ -82,6 +82,7 @@ class Family:
             - abstract
         ):
             abstract |= grown
+        # names of bases are compared as text: nothing is imported to print `--help`
         for module, node in definitions:
             if node.name not in abstract and _bases(node) & abstract:
                 found.append(Member(key(node.name), node.name, module, _summary(node)))
@@ -153,7 +154,7 @@ def _yes(value: bool) -> str:
 
 def _leading(flops: Callable[[int, int], float]) -> str:
     """Leading term of an operation count for m = n."""
-    whole, thirds = divmod(round(3 * flops(LARGE, LARGE) / LARGE**3), 3)
+    whole, thirds = divmod(round(3 * flops(LARGE_MATRIX, LARGE_MATRIX) / LARGE_MATRIX**3), 3)
     return f"{whole}{('', '⅓', '⅔')[thirds]} n³"
 
 

@@ -52,9 +52,8 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
     _check_mass(model, s)
     _check_retraction(model.system, s, model.params)
     _check_rates(model, s)
-    answer = motion(
-        model, q, v, t, pseudoinverse=Proximal()
-    )  # A whole: its null space is looked at
+    # A whole: its null space is looked at
+    answer = motion(model, q, v, t, pseudoinverse=Proximal())
     dynamics = model.dynamics(pseudoinverse=Proximal())
     F = dynamics.applied_force(s)
     M = dynamics.mass(s, jnp.asarray(answer.matrix))
@@ -80,9 +79,8 @@ def check_model(model: Model, q, v, t: float = 0.0) -> None:
 
 def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
     """Check a pseudoinverse: the four Penrose conditions on wide, square, tall, rank-deficient and
-    zero matrices (1e-9
-    relative), `solve` and `solve_transpose` against the matrix, its derivative against central
-    differences, and finite derivatives at rank loss.
+    zero matrices (1e-9 relative), `solve` and `solve_transpose` against the matrix, its derivative
+    against central differences, and finite derivatives at rank loss.
     """
     random = np.random.default_rng(4)
     full = [random.standard_normal(shape) for shape in ((3, 5), (4, 4), (5, 3))]
@@ -143,8 +141,7 @@ def check_formulation(formulation: AbstractFormulation, method: AbstractPseudoin
 
 def check_integrator(integrator: AbstractIntegrator) -> None:
     """Check an integrator's order on a pendulum on its rod: halving a fixed step divides the error
-    by 2^order, within half an
-    order over several halvings.
+    by 2^order, within half an order over several halvings.
     """
     model = _pendulum()
     exact = simulate(model, [1.0, 0.0], [0.0, 0.0], times=[1.0], rtol=1e-13).q[-1]

@@ -76,6 +76,7 @@ def outcome(function: Callable, what: str, *given: Any) -> Any:
         raise
     except Exception as error:
         raise ModelError(f"{what} {explained(error, given)}") from error
+    # JAX clamps a constant index beyond the end, so that the model would compute with another entry
     if (outside := beyond(closed)) is not None:
         index, length = outside
         raise ModelError(
@@ -93,6 +94,7 @@ def _abstract(x) -> jax.ShapeDtypeStruct:
 def explained(error: Exception, given: tuple = ()) -> str:
     """An error of a user's function as the rest of a sentence that begins with its name."""
     where = _line(error)
+    # in order: later errors are base classes of earlier ones
     for kind, does, remedy in REMEDIES:
         if isinstance(error, kind):
             return f"{does}{where}: {remedy}."
@@ -118,6 +120,7 @@ def _line(error: Exception) -> str:
     found, step = "", error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
+        # the innermost line outside of libraries is the one that the user can change
         if not file.startswith(FOREIGN) and "site-packages" not in file:
             found = f" (line {step.tb_lineno} of {Path(file).name[:60]})"
         step = step.tb_next
@@ -155,6 +158,7 @@ def returned(value: Any, what: str, *, integers: bool = False, lists: bool = Fal
         raise ModelError(f"{what} returns {shown(value)}, expected a number or an array.")
     if jnp.issubdtype(kind, np.floating):
         return value
+    # an integer has no derivative, and JAX would return zeros for it
     if jnp.issubdtype(kind, np.integer):
         if integers:
             return value

@@ -15,7 +15,7 @@ from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve
 from zwang.analysis.interval import Interval, enclosure
-from zwang.analysis.path import follow
+from zwang.analysis.path import follow_branch
 from zwang.analysis.subject import Entry, Quantity, with_inputs
 
 TURN = np.linspace(0.3, 0.3 + 2 * np.pi, 25)
@@ -37,7 +37,7 @@ def held():
 
 def path_of(held, lengths, q, wanted, **ways):
     dynamics = dataclasses.replace(held, p={"lengths": jnp.asarray(lengths)})
-    return follow(Curve(dynamics, np.ones(4)), q, wanted[0], wanted, **ways)
+    return follow_branch(Curve(dynamics, np.ones(4)), q, wanted[0], wanted, **ways)
 
 
 def test_a_whole_turn_stays_on_its_branch(turn):

@@ -13,6 +13,22 @@ SAYS_NOTHING = {"utils", "util", "core", "helpers", "helper", "common", "manager
 ADDRESS = re.compile(r"\w+://|--(extra-)?index-url|--find-links|\s@\s")
 
 
+COLUMNS = 100
+TEXTS = {".py", ".pyi", ".md", ".toml", ".txt", ".cff", ".c", ".h", ".in", ".js", ".css", ".html"}
+"""Files that people write. Pictures (.svg) and reference values (.json) are written by programs."""
+FOLDERS = ("src", "tests", "benchmarks", "docs", "examples", ".ci")
+BUILT = {"_build", "jupyter_execute", "mathjax", "__pycache__"}
+WIDE = {
+    "src/zwang/output/viewer/three.js": "a bundle that esbuild writes",
+    "docs/performance.md": "tables of measured values, written by `python -m benchmarks page`",
+    "tests/hostile/catalogue_arguments.py": "a table, one case a row",
+    "tests/hostile/catalogue_calls.py": "a table, one case a row",
+    "src/zwang/dynamics/vector_field.py": "one line, to be wrapped",
+    "src/zwang/stepping/step_control.py": "one line, to be wrapped",
+}
+"""Files that may have longer lines, with the reason."""
+
+
 def source_files():
     files = sorted(SOURCE.rglob("*.py"))
     assert files, f"no Python file in {SOURCE}"
@@ -33,6 +49,30 @@ def test_a_file_fits_in_the_head():
     }
     too_long = {str(path): lines for path, lines in lengths.items() if lines > MOST_LINES}
     assert not too_long, f"more than {MOST_LINES} lines: {too_long}"
+
+
+def written_files():
+    """Every file in the repository that people write."""
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    files += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in files:
+        named = path.suffix in TEXTS or path.name in {"Makefile", "LICENSE", "run"}
+        if named and not BUILT & {*path.relative_to(ROOT).parts}:
+            yield path
+
+
+def test_a_line_fits_on_a_screen():
+    """A line that is one word, such as an address, cannot be broken; all others can."""
+    long = []
+    for path in written_files():
+        name = path.relative_to(ROOT).as_posix()
+        lines = path.read_text(encoding="utf-8").splitlines()
+        over = [i for i, line in enumerate(lines, 1) if len(line) > COLUMNS and " " in line.strip()]
+        if name in WIDE:
+            assert over, f"{name} needs no exception any more"
+        else:
+            long += [f"{name}:{i}" for i in over]
+    assert not long, f"more than {COLUMNS} columns: {long}"
 
 
 def test_a_name_says_what_is_inside():

@@ -19,8 +19,9 @@ try:
 except SystemExit as stop:
     code = stop.code or 0
 print()
-print(json.dumps({{"code": code, "loaded": [name for name in {SLOW_TO_IMPORT!r} if name in sys.modules]}}))
-"""  # noqa: E501
+loaded = [name for name in {SLOW_TO_IMPORT!r} if name in sys.modules]
+print(json.dumps({{"code": code, "loaded": loaded}}))
+"""
 
 
 def test_help_imports_neither_jax_nor_anything_else_that_is_slow():

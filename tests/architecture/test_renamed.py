@@ -13,8 +13,9 @@ from zwang.dynamics.equation_of_motion import Dynamics
 
 IMPORTS = """
 import sys, zwang
-print([name for name in sys.modules if name.split(".")[0] in ("jax", "numpy") or name.startswith("zwang.")])
-"""  # noqa: E501
+heavy = ("jax", "numpy", "zwang.")
+print([name for name in sys.modules if name.startswith(heavy)])
+"""
 
 
 @pytest.fixture

@@ -6,14 +6,16 @@ import sys
 NOT_NEEDED = """
 import sys
 import zwang.gallery.five_bar, zwang.simulation.results.dataset, zwang.output.viewer
-print([name for name in ("scipy.special", "scipy.interpolate", "scipy.optimize") if name in sys.modules])
-"""  # noqa: E501
+slow = ("scipy.special", "scipy.interpolate", "scipy.optimize")
+print([name for name in slow if name in sys.modules])
+"""
 AT_THE_END = """
 import atexit, gc
-atexit.register(lambda: print(gc.get_freeze_count() > 1000))  # called after what is registered later
+# called after what is registered later
+atexit.register(lambda: print(gc.get_freeze_count() > 1000))
 from zwang.cli import main
 main(["--version"])
-"""  # noqa: E501
+"""
 
 
 def last_line(program):

@@ -27,20 +27,27 @@ import os, jax, zwang as zw
 from users_model import model
 jax.config.update("jax_enable_x64", True)
 traced = []
-seen = lambda event, seconds, **about: traced.append(about.get("fun_name")) if "trace" in event else None
+def seen(event, seconds, **about):
+    if "trace" in event:
+        traced.append(about.get("fun_name"))
+
 zw.keep_programs(os.environ["KEPT"])
 jax.monitoring.register_event_duration_secs_listener(seen)
 found = zw.motion(model(), q=[0.6, -0.8], v=[0.0, 0.0])
 print(float(found.multipliers[0]), "motion_of" in "".join(map(str, traced)))
-"""  # noqa: E501
+"""
 MODEL = """
 import jax.numpy as jnp
 import zwang as zw
 g = {g}
 def model():
-    system = zw.System(nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=lambda q, v, t, p: jnp.array([0.0, -g]))
+    system = zw.System(
+        nq=2,
+        mass_matrix=lambda q, t, p: jnp.ones(2),
+        force=lambda q, v, t, p: jnp.array([0.0, -g]),
+    )
     return zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")])
-"""  # noqa: E501
+"""
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import numpy as np
 
 import zwang as zw
 
-ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody><body name="upper" pos="0 0 1"><joint name="shoulder" axis="0 1 0"/>
-<geom size="0.05" mass="2" pos="0.3 0 0"/><body name="lower" pos="0.6 0 0"><joint name="elbow" axis="0 1 0"/>
-<geom size="0.04" mass="1" pos="0.2 0 0"/></body></body></worldbody></mujoco>"""  # noqa: E501
+ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody><body name="upper" pos="0 0 1">
+<joint name="shoulder" axis="0 1 0"/>
+<geom size="0.05" mass="2" pos="0.3 0 0"/><body name="lower" pos="0.6 0 0">
+<joint name="elbow" axis="0 1 0"/>
+<geom size="0.04" mass="1" pos="0.2 0 0"/></body></body></worldbody></mujoco>"""
 
 
 def test_modules_of_every_origin_move_as_alone_and_then_joined(tmp_path):

@@ -1,4 +1,6 @@
-"""Models whose motion would be wrong, or wrongly refused: input → sentence, or how the run ended."""
+"""Models whose motion would be wrong, or wrongly refused: input → sentence, or how the run
+ended.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,11 @@ def compile_cache():
     before = jax.config.jax_compilation_cache_dir
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZWANG_CACHE", str(Path(before).parent))
-        patch.setenv("ZWANG_EXECUTION", "host")
         yield
     jax.config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch):
+    # for each test by itself: tests of other folders share the process
+    monkeypatch.setenv("ZWANG_EXECUTION", "host")

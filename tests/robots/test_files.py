@@ -18,15 +18,18 @@ INERTIA = '<inertial pos="0.1 0.02 0.03" mass="1.5" fullinertia="0.2 0.3 0.25 0.
 TREE = f"""<mujoco model="tree"><option gravity="0.3 -1 -9"/><worldbody>
 <body name="base" pos="0.1 0.2 0.3"><freejoint name="root"/>{INERTIA}
   <body name="a" pos="0.3 0 0.1" quat="0.8 0.6 0 0">
-    <joint name="turn" type="hinge" axis="0 1 1" pos="0.1 0 0" ref="0.4" stiffness="2" springref="0.3" damping="0.5" armature="0.2"/>
+    <joint name="turn" type="hinge" axis="0 1 1" pos="0.1 0 0" ref="0.4" stiffness="2"
+        springref="0.3" damping="0.5" armature="0.2"/>
     <joint name="push" type="slide" axis="1 1 1" damping="0.1"/>{INERTIA}
     <body name="b" pos="0.3 0 0.1" quat="0.8 0.6 0 0">
       <joint name="ball" type="ball" pos="0.1 0.2 0.3" damping="0.3"/>{INERTIA}</body>
-    <body name="c" pos="0.3 0 0.1" quat="0.8 0 0.6 0"><joint name="last" axis="0 0 1" pos="0.1 0.2 0.3"/>{INERTIA}
+    <body name="c" pos="0.3 0 0.1" quat="0.8 0 0.6 0">
+    <joint name="last" axis="0 0 1" pos="0.1 0.2 0.3"/>{INERTIA}
       <body name="fixed" pos="0 0.2 0">{INERTIA}</body></body>
   </body></body></worldbody>
-  <actuator><motor name="m" joint="last" gear="3"/><motor name="n" joint="turn"/><position name="s" joint="push" kp="5"/></actuator>
-</mujoco>"""  # noqa: E501
+  <actuator><motor name="m" joint="last" gear="3"/><motor name="n" joint="turn"/>
+  <position name="s" joint="push" kp="5"/></actuator>
+</mujoco>"""
 LOOPS = f"""<mujoco><worldbody>
 <body name="a"><freejoint/>{INERTIA}<site name="s" pos="0.1 0 0"/></body>
 <body name="b" pos="1 0 0"><freejoint/>{INERTIA}</body>
@@ -44,13 +47,17 @@ ROUND = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
 URDF = f"""<robot name="arm"><link name="base"><inertial><mass value="2"/>{ROUND}</inertial></link>
 <link name="upper"><inertial><mass value="1"/><origin xyz="0 0 0.1"/>
 <inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial>
-<visual><origin rpy="0 0 1"/><geometry><mesh filename="package://nowhere/part.stl" scale="2 2 2"/></geometry></visual></link>
+<visual><origin rpy="0 0 1"/><geometry><mesh filename="package://nowhere/part.stl" scale="2 2 2"/>
+</geometry></visual></link>
 <link name="lower"><inertial><mass value="1"/>{ROUND}</inertial>
 <visual><geometry><box size="1 2 3"/></geometry></visual></link>
-<joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 1"/><axis xyz="0 0 1"/>
-<limit lower="-1" upper="1" effort="3" velocity="2"/><dynamics damping="0.1" friction="0.2"/></joint>
-<joint name="j2" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 1"/><axis xyz="0 1 0"/>
-<mimic joint="j1" multiplier="-2" offset="0.1"/></joint><transmission name="drive"/></robot>"""  # noqa: E501
+<joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 1"/>
+<axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="3" velocity="2"/><dynamics damping="0.1" friction="0.2"/>
+</joint>
+<joint name="j2" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 1"/>
+<axis xyz="0 1 0"/>
+<mimic joint="j1" multiplier="-2" offset="0.1"/></joint><transmission name="drive"/></robot>"""
 
 
 def sdf_link(name: str, pose: str) -> str:
@@ -58,14 +65,19 @@ def sdf_link(name: str, pose: str) -> str:
 
 
 FOUR_BAR = f"""<sdf version="1.7"><model name="four-bar"><static>true</static>
-{sdf_link("crank", "0 0 0 0 0 1.5")}{sdf_link("coupler", "0 1 0 0 0 0")}{sdf_link("rocker", "3 0 0 0 0 0")}
-<joint name="A" type="revolute"><parent>world</parent><child>crank</child><axis><xyz>0 0 1</xyz><dynamics><damping>0.2</damping>
+{sdf_link("crank", "0 0 0 0 0 1.5")}{sdf_link("coupler", "0 1 0 0 0 0")}
+{sdf_link("rocker", "3 0 0 0 0 0")}
+<joint name="A" type="revolute"><parent>world</parent><child>crank</child><axis><xyz>0 0 1</xyz>
+<dynamics><damping>0.2</damping>
 <friction>0.1</friction></dynamics></axis></joint>
-<joint name="B" type="revolute"><parent>crank</parent><child>coupler</child><axis><xyz expressed_in="__model__">0 0 1</xyz></axis></joint>
-<joint name="D" type="revolute"><parent>world</parent><child>rocker</child><axis><xyz>0 0 1</xyz></axis></joint>
-<joint name="C" type="revolute"><pose>3 0 0 0 0 0</pose><parent>rocker</parent><child>coupler</child><axis><xyz>0 0 1</xyz></axis></joint>
+<joint name="B" type="revolute"><parent>crank</parent><child>coupler</child><axis>
+<xyz expressed_in="__model__">0 0 1</xyz></axis></joint>
+<joint name="D" type="revolute"><parent>world</parent><child>rocker</child><axis><xyz>0 0 1</xyz>
+</axis></joint>
+<joint name="C" type="revolute"><pose>3 0 0 0 0 0</pose><parent>rocker</parent>
+<child>coupler</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name="strange" type="gearbox"><parent>rocker</parent><child>coupler</child></joint>
-</model></sdf>"""  # noqa: E501
+</model></sdf>"""
 
 
 def saved(folder, text: str, name: str):

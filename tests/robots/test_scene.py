@@ -12,14 +12,18 @@ from zwang.robots.scene import scene
 
 ARM = """<robot name="arm">
   <link name="base"/>
-  <link name="upper"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <link name="upper"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
     <visual><origin xyz="0 0 -0.5"/><geometry><box size="0.1 0.1 1"/></geometry></visual></link>
-  <link name="lower"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <link name="lower"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
     <visual><geometry><mesh filename="nowhere.stl"/></geometry></visual></link>
-  <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/></joint>
-  <joint name="slide" type="prismatic"><parent link="upper"/><child link="lower"/><origin xyz="0 0 -1"/><axis xyz="1 0 0"/>
+  <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/>
+  <axis xyz="0 1 0"/></joint>
+  <joint name="slide" type="prismatic"><parent link="upper"/><child link="lower"/>
+  <origin xyz="0 0 -1"/><axis xyz="1 0 0"/>
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-</robot>"""  # noqa: E501
+</robot>"""
 
 
 def test_bodies_and_joints_are_where_they_are(tmp_path):

@@ -27,16 +27,15 @@ one kernel, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against
 against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
 """
 
-FEW = 8
-"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW` of all. Measured in
-batches of 32: 11 µs for 102 of 4050
-products of 15 rows, 28 to 99 as a matrix product.
+FEW_PAIRS = 8
+"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW_PAIRS` of all.
+Measured in batches of 32: 11 µs for 102 of 4050 products of 15 rows, 28 to 99 as a matrix product.
 """
 
 LOOPED = 24
 """Up to this many rows a batch is factored without LAPACK. Measured beside LAPACK's two calls, per
-matrix in batches of 64: 3 rows,
-0.05 µs against 0.7; 12 rows, 1.6 against 3.6; 18 rows, 5.0 against 9.4; 32 rows, 27 against 22.
+matrix in batches of 64: 3 rows, 0.05 µs against 0.7; 12 rows, 1.6 against 3.6; 18 rows, 5.0 against
+9.4; 32 rows, 27 against 22.
 """
 
 
@@ -87,8 +86,7 @@ class Cholesky(eqx.Module):
 
 class Inverse(eqx.Module):
     """`M⁻¹` for iterations that correct themselves: up to `SMALL` rows it is formed, which costs
-    the round-off of its largest entries
-    and halves the calls.
+    the round-off of its largest entries and halves the calls.
 
     Attributes:
         factor: of M.
@@ -129,7 +127,7 @@ def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | Non
     """i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are not
     few.
     """
-    if FEW * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
+    if FEW_PAIRS * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
         return None
     columns = [np.flatnonzero(column).tolist() for column in pattern.T]
     found = [(i, j, k) for k, rows in enumerate(columns) for i in rows for j in rows]
@@ -216,8 +214,8 @@ def _gram_last(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batch"]
 
 def _inverse_factor_last(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
     """`L⁻¹` in one kernel: row j of M less what the rows above have of it, divided by √pivot, one
-    row at a time in the processor's nearest
-    cache. Up to the diagonal a finished row is that of L⁻¹, right of it that of Lᵀ.
+    row at a time in the processor's nearest cache. Up to the diagonal a finished row is that of
+    L⁻¹, right of it that of Lᵀ.
     """
     n = len(M)
     column = jnp.arange(n)[:, None]
@@ -250,8 +248,8 @@ def _put(x, row, k):
 
 def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it,
-    divided by √pivot. What comes of the upper
-    triangle of M stays left of the diagonal of Lᵀ and is not used.
+    divided by √pivot. What comes of the upper triangle of M stays left of the diagonal of Lᵀ and is
+    not used.
     """
     n = len(M)
     given = jnp.concatenate([M.T, jnp.eye(n, dtype=M.dtype)], axis=1)

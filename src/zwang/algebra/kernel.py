@@ -2,7 +2,7 @@
 
 With M = L Lᵀ, W = L⁻ᵀ and C = A W, the weighted pseudoinverse is
 
-    A⊕ = W C⁺                            the least change of acceleration in the mass metric that a residual asks for
+    A⊕ = W C⁺   the least change of acceleration in the mass metric that a residual asks for
 
 and everything else is one line:
 
@@ -14,7 +14,7 @@ and everything else is one line:
 Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
 counts as small; a row shorter than `zwang.algebra.judgement.ABSENT` times the longest one is
 round-off and is left out.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zwang.algebra.cholesky import SMALL
 from zwang.algebra.judgement import relative_residual, units_of
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
-from zwang.algebra.pseudoinverse.certificate import ROUND_OFF, Certified
+from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
 
 
 class WeightedPseudoinverse(eqx.Module):
@@ -39,7 +39,7 @@ class WeightedPseudoinverse(eqx.Module):
         A: constraint matrix, shape (m, nv); rows may repeat.
         method: how `C⁺` is computed.
         row_length: length by which each row is divided [unit of the row / √(kg m²) …], shape (m,);
-            the rows' present length in the metric of M⁻¹ unless given. A run passes the typical
+            by default the rows' present length in the metric of M⁻¹. A run passes the typical
             length, so that a row that shrinks to nothing is not blown up.
     """
 
@@ -217,7 +217,7 @@ def certified_acceleration(
     residual = relative_residual(
         jnp, left, terms + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration)), unit
     )
-    noise = ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
+    noise = SOLVED_ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
     error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
     size = jnp.sqrt(jnp.abs(acceleration @ weighted.mass.apply(acceleration)))
     sigma = weighted.least_singular_value()

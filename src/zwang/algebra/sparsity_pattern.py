@@ -72,8 +72,7 @@ entries.
 
 class Marks:
     """A value of the program: whether each of its entries can differ from zero, shape (*shape, 1),
-    and where it depends on the
-    variable, on which of its entries, shape (*shape, n).
+    and where it depends on the variable, on which of its entries, shape (*shape, n).
     """
 
     def __init__(self, on: Bool[np.ndarray, "... n"], own: bool):
@@ -167,8 +166,7 @@ def _applied(eqn, inputs: list, n: int) -> list:
 
 def _each(name: str, inputs: list[Marks], shape, k: int) -> Marks:
     """Entry by entry: on what any argument depends, but a product only where no factor is zero, a
-    quotient where its numerator is
-    not; of several cases any may be selected.
+    quotient where its numerator is not; of several cases any may be selected.
     """
     inputs = inputs[: 1 + inputs[-1].own] if name == "div" else inputs
     own = [np.broadcast_to(x.on, (*shape, k)) for x in inputs if x.own]

@@ -10,8 +10,8 @@
 | `assembly_modes.py` | `assembly_modes`: all configurations at given inputs |
 | `quadratic_loops.py`, `homotopy.py` | rows as quadratic equations, and all solutions of such |
 | `driving_torque.py` | `driving_torque`: kinetostatics |
-| `workspace.py`, `workspace_fill.py` | `workspace`: reach, conditioning and singularities over a grid of inputs |
-| `design.py`, `design_problem.py`, `design_targets.py` | `design`: dimensions for a path, an output, a torque, on one branch |
+| `workspace.py`, `workspace_fill.py` | `workspace`: reach and singularities over a grid of inputs |
+| `design.py`, `design_problem.py`, `design_targets.py` | `design`: dimensions that meet targets |
 | `moving_mechanism.py` | motions and torques as functions of parameters that JAX differentiates |
 | `kinematics.py`, `kinematics_result.py` | `kinematics`: a mechanism over its input |
 | `kinematics_batch.py` | `kinematics_batch`: certified paths of many sets of parameters at once |
@@ -20,13 +20,17 @@
 | `interval.py` | bounds of a JAX function over a box |
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
-| `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: where forces balance, at rest or in a steady motion |
-| `continuation.py`, `branch.py`, `eigenvalue_events.py` | `continuation`: equilibria followed in a parameter; folds, branch points, Hopf points |
-| `linearize.py`, `time_varying.py` | `linearize`: minimal linear equations about a state, or along a trajectory |
+| `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: forces balance |
+| `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
+| `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
+| `linearize.py` | `linearize`: minimal linear equations about a state |
+| `time_varying.py` | the same along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
-| `lqr.py`, `moving_axes.py` | `lqr`: gains on the full coordinates, of steady motions in axes that move along |
+| `lqr.py` | `lqr`: gains on the full coordinates |
+| `moving_axes.py` | the axes that move along with a steady motion, for its gains |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
-| `constrained_state.py`, `tangent_space.py`, `local_equations.py` | a state on its constraints, its tangent space, derivatives |
+| `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
+| `local_equations.py` | derivatives of the equations at a state |
 | `inputs.py` | inputs and outputs by name |
 | `tables.py`, `pictures.py`, `saving.py` | results as text, pictures and files |
-"""  # noqa: E501
+"""

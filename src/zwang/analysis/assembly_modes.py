@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
-CHUNK = 512
+BOXES_AT_ONCE = 512
 """Starts that run at once."""
-ITERATIONS, FINAL = 60, 1e-12
+NEWTON_ITERATIONS, FINAL = 60, 1e-12
 """Damped steps of Newton's iteration, and the residual of rows at unit length that counts as
 zero."""
 SAME = 1e-6
@@ -214,6 +214,7 @@ def assembly_modes(
     if method != "starts":
         size = _spread(subject.model, subject.q, spread)
         values = tuple((x, f.value) for x, f in held)
+        # inputs are handed over apart: as exact angles they make rows linear, and paths fewer
         plain = subject.model.dynamics(params, Proximal())
         found = all_configurations(plain, values, subject.q, t, size)
         if found is not None:
@@ -225,10 +226,14 @@ def assembly_modes(
             )
     begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
     ends = []
-    for i in range(0, starts, CHUNK):
-        chunk = np.resize(begin[i : i + CHUNK], (CHUNK, begin.shape[1]))
+    for i in range(0, starts, BOXES_AT_ONCE):
+        # the last chunk is filled up by repetition, since another shape would compile anew
+        chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
-        at, residual = at[: len(begin[i : i + CHUNK])], residual[: len(begin[i : i + CHUNK])]
+        at, residual = (
+            at[: len(begin[i : i + BOXES_AT_ONCE])],
+            residual[: len(begin[i : i + BOXES_AT_ONCE])],
+        )
         ends.append(at[residual < FINAL * 100])
     found, times = _distinct(np.concatenate(ends), subject.model)
     if not len(found):
@@ -237,6 +242,7 @@ def assembly_modes(
             "may not reach them."
         )
     smallest = np.array([_smallest(dynamics, x, t) for x in found])
+    # a few modes may be singular by chance; most of them are only where an input is missing
     loose = sum(rank < closed.system.nv for rank, _ in smallest)
     if loose > len(found) / 2:
         raise ModelError(
@@ -279,6 +285,7 @@ def _spread(model: Model, q, spread) -> float:
     """Half the size of the box of places."""
     if spread is not None:
         return float(number(spread, "assembly_modes: spread", above=0.0))
+    # the size of a mechanism is seen from where its bodies start
     own = np.asarray(q)[[u != "rad" for u in model.system.units]]
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
 
@@ -295,6 +302,7 @@ def _one(dynamics: Dynamics, q, t):
 
     def rows(q):
         A = c.matrix(q, still, t, p)
+        # rows at unit length, so that one tolerance serves angles and lengths
         length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
         return A / length[:, None], c.position_residual(q, t, p) / length
 
@@ -303,10 +311,11 @@ def _one(dynamics: Dynamics, q, t):
         # Levenberg and Marquardt's damping vanishes with the residual
         damping = 1e-3 * (phi @ phi) + 1e-14
         dv = -A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(phi)), phi)
+        # steps of at most one radian or unit of length lead a start to a mode that is near
         size = jnp.linalg.norm(dv)
         return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
 
-    q = jax.lax.fori_loop(0, ITERATIONS, step, q)
+    q = jax.lax.fori_loop(0, NEWTON_ITERATIONS, step, q)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf)
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from zwang.analysis.balance_problem import Point, Problem
 
-STEPS = 200
+SEARCH_STEPS = 200
 """Most steps of a search."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
-SYMMETRIC = 1e-7
+SYMMETRIC_SLOPE = 1e-7
 """Largest part of the stiffness that is not symmetric, if forces have a potential."""
 
 
@@ -18,7 +18,7 @@ def has_potential(at: Point) -> bool:
     """Whether the stiffness is symmetric, as that of a potential is."""
     K = at.stiffness
     return K.shape[0] == K.shape[1] and bool(
-        np.linalg.norm(K - K.T) <= SYMMETRIC * max(np.linalg.norm(K), 1e-300)
+        np.linalg.norm(K - K.T) <= SYMMETRIC_SLOPE * max(np.linalg.norm(K), 1e-300)
     )
 
 
@@ -29,7 +29,7 @@ def nearest(problem: Problem, at: Point, free: np.ndarray) -> Point:
     Args:
         free: which of (y, γ, μ) may change.
     """
-    for _ in range(STEPS):
+    for _ in range(SEARCH_STEPS):
         r, J = problem.residual(at), problem.jacobian(at)
         size = float(np.linalg.norm(r))
         step = np.zeros(J.shape[1])
@@ -61,7 +61,7 @@ def minimum(problem: Problem, at: Point) -> Point:
     The potential itself need not be known: a step is kept if the mean of the forces before and
     after does work on it.
     """
-    for _ in range(STEPS):
+    for _ in range(SEARCH_STEPS):
         push, K = -at.gradient, at.stiffness
         curvature, U = np.linalg.eigh(0.5 * (K + K.T))
         scale = np.max(np.abs(curvature), initial=0.0)

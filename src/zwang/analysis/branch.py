@@ -10,12 +10,12 @@ from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.analysis.linear_system import ordered
 from zwang.analysis.linearize import generator_of_deviations, is_stable
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 
-CORRECTED = 1e-12
+ON_BRANCH = 1e-12
 """Largest residual of a point on a branch."""
-CLOSE = 0.3
+LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
 
 
@@ -67,6 +67,7 @@ class Branch:
     def begin(problem: Problem, at: Point, over: str, limits, step: float, tangent) -> Branch:
         low, high = limits
         value = at.mu[-1]
+        # unknowns of different units are compared by their typical sizes
         size = (1 + np.max(np.abs(at.q))) * np.sqrt(np.max(np.diag(at.metric)))
         scale = (size, 1 + np.max(np.abs(at.gamma), initial=0.0), max(high - low, 1e-12))
         if tangent is None:
@@ -107,6 +108,7 @@ class Branch:
         """Derivative of the residual in scaled unknowns, with the rows that keep the place along
         symmetries.
         """
+        # in scaled unknowns, so that a step of the branch has one length
         J = self.problem.jacobian(at) * self.sizes(at)
         kept = np.zeros((0, J.shape[1]))
         if self.problem.driven is None:  # rates of symmetries stay while a parameter changes
@@ -119,7 +121,7 @@ class Branch:
         if self.problem.symmetric is None:
             return np.zeros((0, width))
         dynamics, t = self.problem.dynamics, self.problem.t
-        state = State(*(np.asarray(x) for x in (at.q, at.v)), np.asarray(t))  # type: ignore
+        state = host_state(at.q, at.v, t)
         found = self.problem.symmetric.directions(dynamics, _on_device(state), 0 * at.v)
         along = (at.Y.T @ at.metric @ found[: len(at.metric)]).T
         return np.hstack([along, np.zeros((len(along), width - along.shape[1]))]) * (
@@ -156,8 +158,10 @@ class Branch:
         length = min(self.step, 2 * place.length) if place.length else self.step
         for _ in range(14):
             new = self.corrected(place, length)
-            if new is not None and self._turn(place, new) < CLOSE:
+            if new is not None and self._turn(place, new) < LARGEST_TURN:
                 return new
+            # Newton’s method failed or the tangent turned too far: a shorter step is likelier to
+            # stay on this branch
             length *= 0.5
         return None
 
@@ -174,12 +178,13 @@ class Branch:
             return None
         for _ in range(12):
             r = self.problem.residual(at)
-            if np.linalg.norm(r) < CORRECTED:
+            if np.linalg.norm(r) < ON_BRANCH:
                 break
             ahead = _carried(start, at, place.tangent * sizes) / self.sizes(at)
             J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
             right = np.concatenate([-r, np.zeros(len(J) - len(r))])
             step = np.linalg.lstsq(J, right, rcond=1e-12)[0]
+            # a correction longer than the step itself leads to another branch
             if np.linalg.norm(step) > 2 * self.step:
                 return None
             new = self.problem.moved(at, step * self.sizes(at))
@@ -187,7 +192,7 @@ class Branch:
                 return None
             at = new
         else:
-            if np.linalg.norm(self.problem.residual(at)) > 1e3 * CORRECTED:
+            if np.linalg.norm(self.problem.residual(at)) > 1e3 * ON_BRANCH:
                 return None
         before = _carried(start, at, place.tangent * sizes) / self.sizes(at)
         return self.place(at, before, length)
@@ -205,14 +210,15 @@ class Branch:
             directions = self.problem.symmetric.directions(here.dynamics, here.state, here.w)
             U, sigma, _ = np.linalg.svd(tangent.project @ directions, full_matrices=True)
             rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
+            # along symmetries eigenvalues are zero by themselves and would hide those that pass
+            # through it
             A = U[:, rank:].T @ A @ U[:, rank:]
         return ordered(np.linalg.eigvals(A)), is_stable(A)
 
     def state(self, at: Point) -> ConstrainedState:
         """The point as a state with its acceleration."""
         dynamics = self.problem.with_parameters(at.mu)
-        t = np.asarray(self.problem.t)
-        return solve(dynamics, _on_device(State(at.q, at.v, t)))  # type: ignore[arg-type]
+        return solve(dynamics, _on_device(host_state(at.q, at.v, self.problem.t)))
 
     def direction(self, place: Place, tangent: np.ndarray) -> tuple[np.ndarray, float]:
         """A tangent as (dq, change of the parameter), dq of length one unless it is zero."""
@@ -236,6 +242,8 @@ class Branch:
         forms = np.zeros((len(lefts), 2, 2))
         for i in range(2):
             slopes = []
+            # central differences of the Jacobian, as its derivative is needed at one point of the
+            # branch only
             for sign in (1.0, -1.0):
                 moved = self.problem.moved(at, sign * h * plane[i] * self.sizes(at))
                 if moved is None:

@@ -32,7 +32,7 @@ from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import PlacementError, consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
@@ -42,7 +42,7 @@ SINGULAR = 1e-6
 """Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
-MOST = 64
+MOST_BRANCHES = 64
 """Number of tangents above which they are taken for a continuum."""
 MOST_COMPARED = 60
 """Velocities among which a picture looks for two that tell branches apart."""
@@ -217,7 +217,7 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
     for scale in (0.0, 0.3, 0.3):
         dv = scale * random.standard_normal(nv)
         near = _moved(dynamics, q, dv, t)
-        state = State(near, np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
+        state = host_state(near, np.zeros(nv), t)
         size = np.maximum(size, metric.lengths(np.asarray(evaluate(dynamics, state).A)))
     return np.where(size > 0, size, 1.0)
 
@@ -231,7 +231,7 @@ def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np
     k = kernel.shape[1]
 
     def form(u):
-        state = State(np.asarray(q), kernel @ u, np.float64(t))  # type: ignore[arg-type]
+        state = host_state(q, kernel @ u, t)
         return left.T @ np.asarray(evaluate(dynamics, state).b)
 
     e, rest = np.eye(k), form(np.zeros(k))
@@ -274,9 +274,9 @@ def _zeros(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
             same = [i for i, x in enumerate(found) if 1 - abs(x @ u) < 1e-8]
             if not same:
                 found.append(u)
-            elif len(found) > MOST:
+            elif len(found) > MOST_BRANCHES:
                 break
-        if len(found) > MOST:
+        if len(found) > MOST_BRANCHES:
             return [], False
     return sorted(found, key=lambda u: tuple(np.round(-np.abs(u), 6))), True
 

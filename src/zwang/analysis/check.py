@@ -5,6 +5,7 @@ each constraint.
 from __future__ import annotations
 
 import dataclasses
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.check_text import RANK_THRESHOLD, lines
+from zwang.analysis.check_text import CHECK_RANK_THRESHOLD, lines
 from zwang.analysis.pfaffian import Reach, integral, reach
 from zwang.analysis.redundancy import (
     Dependency,
@@ -27,7 +28,7 @@ from zwang.analysis.redundancy import (
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.display import present
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift.metric import dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -41,7 +42,7 @@ from zwang.dynamics.initial_conditions import (
 )
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.mechanism.mechanism import Mechanism
@@ -82,7 +83,7 @@ class Diagnosis:
 
     Attributes:
         model, nq, nv, m: name and sizes.
-        rank: rank of A by `RANK_THRESHOLD`.
+        rank: rank of A by `CHECK_RANK_THRESHOLD`.
         position_rank: rank of the holonomic rows alone.
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
@@ -169,17 +170,19 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     if q is None:
         raise ModelError("check: q is missing: give the coordinates to check the model at.")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    dynamics = model.dynamics(
-        params, Proximal()
-    )  # all singular values are looked at: no use for a sparse A
+    # all singular values are looked at: no use for a sparse A
+    dynamics = model.dynamics(params, Proximal())
+    # a singular M is found here, before anything is solved with it
     dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
+    # an asymmetric M may look symmetric at one special state
     for s in _nearby(dynamics, state):
         M = np.asarray(evaluate(dynamics, s).M)
         refuse_asymmetric_mass(model, M, f"at q = {np.array2string(np.asarray(s.q), threshold=6)}")
     found = _diagnose(model, dynamics, state, start, mechanism)
+    # the diagnosis of the passive model is the same with and without a servo
     if model.servo is None:
         return found
     control = jax.tree_util.tree_map(np.asarray, _control(dynamics, state))
@@ -188,7 +191,8 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    return dynamics.law.control(dynamics.passive, state)  # type: ignore
+    law = cast(AbstractControlLaw, dynamics.law)  # the caller has one
+    return law.control(dynamics.passive, state)
 
 
 def _diagnose(
@@ -197,6 +201,8 @@ def _diagnose(
     c, metric = model.constraints, metric_of(dynamics, start.at.M, start.at.A)
     C = np.asarray(start.at.A) @ metric.W
     C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
+    # in the mass metric and with rows at unit length, so that thresholds mean the same for all
+    # units
     U, sigma, Vt = np.linalg.svd(C)
     rank = _rank(sigma)
     null = U[:, rank:]
@@ -206,6 +212,7 @@ def _diagnose(
     kinds, known = _kinds(dynamics, state), unique_rows(null)
     linear = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("linear")}
     scale = 1 / np.sqrt(np.diag(dense_mass(metric.M)))
+    # of geometric mean one, so that lengths keep the magnitude of the model’s units
     scale = scale / np.exp(np.mean(np.log(scale)))
     bent = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("nonlinear")}
     reached = reach(dynamics, state, linear, scale, bent) if linear or bent else None
@@ -215,6 +222,8 @@ def _diagnose(
         kinds[name] = kinds[name].replace("linear nonholonomic", f"{how} {INTEGRABLE}")
         integrals[name] = integral(dynamics, state, name, linear[name], scale)
     for name, rows in c.row_slices.items():
+        # in the order of the constraints: the later of two equal rows is the one that counts as
+        # redundant
         new = _directions(C[rows], span)
         span, share = np.concatenate([span, new]), null[rows]
         reports.append(
@@ -262,7 +271,7 @@ def _rank_of(C: np.ndarray) -> int:
 
 
 def _rank(sigma: np.ndarray) -> int:
-    return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+    return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
 
 
 def _largest(x: np.ndarray) -> float | None:
@@ -274,6 +283,8 @@ def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
     chosen, left = [], basis.copy()
     for _ in range(len(basis)):
         size = np.linalg.norm(left, axis=0)
+        # Gram-Schmidt with pivoting: the velocity that the free motions change most, then what it
+        # leaves
         chosen.append(int(np.argmax(size)))
         unit = left[:, chosen[-1]] / size[chosen[-1]]
         left = left - np.outer(unit, unit @ left)
@@ -288,14 +299,14 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
     _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
-    return Vt[sigma > RANK_THRESHOLD]
+    return Vt[sigma > CHECK_RANK_THRESHOLD]
 
 
 def _nearby(dynamics: Dynamics, s: State) -> list[State]:
     """Three random states near s, always the same ones."""
     random, q = np.random.default_rng(1788), np.asarray(s.q)
     moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
-    return [State(x, s.v, s.t) for x in moved]  # type: ignore[arg-type]
+    return [host_state(x, s.v, s.t) for x in moved]
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
@@ -313,11 +324,13 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     ]
     for q in [s.q, *nearby]:
         here = at(q).phi
+        # two times without a simple ratio, lest a periodic constraint agree with itself
         for later in (0.37, 0.74):
             moving[c.position_rows] |= differ(here, at(q, t=s.t + later).phi)
     rows = [
         np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)
     ]
+    # A that changes with v means ψ that is not linear in v
     nonlinear |= np.any(differ(rows[0], rows[1]) | differ(rows[1], rows[2]), axis=1)
     kinds = {}
     for name, own in c.row_slices.items():

@@ -13,7 +13,7 @@ from zwang.hierarchy.describe import level_lines
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
 
-RANK_THRESHOLD = 1e-8
+CHECK_RANK_THRESHOLD = 1e-8
 """Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
 NEAR_SINGULAR = 1e-3
 """A nonzero singular value below this is reported as a singular configuration nearby."""
@@ -57,7 +57,7 @@ def lines(d: Diagnosis):
         near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
         span = f"{d.singular_values[0]:.3g} … {small:.3g}"
         yield (
-            f"  singular values      {span} (threshold {RANK_THRESHOLD:.0e}, rows at unit "
+            f"  singular values      {span} (threshold {CHECK_RANK_THRESHOLD:.0e}, rows at unit "
             f"length){near}"
         )
     yield (

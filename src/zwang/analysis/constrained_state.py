@@ -24,7 +24,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 
-ITERATIONS = 40
+PLACING_ITERATIONS = 40
 """Most Newton steps towards the constraints; a start nearby takes three or four."""
 ON_MANIFOLD = 1e-9
 """Largest distance from the constraints, in the mass metric relative to the coordinates' own size,
@@ -129,7 +129,7 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
     q, v = np.asarray(q, float), np.asarray(v, float)
     rows, best, lengths = dynamics.constraints, np.inf, np.zeros(dynamics.constraints.m)
     positions, speeds = rows.position_rows, rows.velocity_rows
-    for _ in range(ITERATIONS):
+    for _ in range(PLACING_ITERATIONS):
         here = Local(*(np.asarray(x) for x in local(dynamics, _state(q, v, t))))
         if not all(np.all(np.isfinite(x)) for x in here):
             return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.optimize
@@ -204,6 +204,7 @@ def continuation(
     low, high = sorted(number(x, "an entry of to") for x in limits)
     number(step, "step", above=0)
     count(points, "points", least=2)
+    # the start is balanced at its own value of the parameter first
     problem, at = balanced_start(model, q, v, t, params, hold, over)
     branch = Branch.begin(problem, at, over, (low, high), step, tangent)
     places, special = [branch.place(at)], []
@@ -212,6 +213,8 @@ def continuation(
         if new is None:
             break
         places.append(new)
+        # what is constant along the branch is known from two points on, and is then left out of the
+        # test
         if len(places) == 2:
             branch = branch.knowing(places)
         special += [x for x in _between(branch, places[-2], new) if not _again(x, special)]
@@ -280,5 +283,6 @@ def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[floa
         return 0.0, before
     if np.sign(first) == np.sign(last):
         return None
-    root = float(scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=1e-14))  # type: ignore
+    tight = np.float64(1e-14)
+    root = cast(float, scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=tight))
     return root, found.get(root, before)

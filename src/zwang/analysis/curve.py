@@ -21,7 +21,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -33,13 +33,13 @@ from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 
-RANK_THRESHOLD = 1e-9
+CURVE_RANK_THRESHOLD = 1e-9
 """Pivots of the rows at unit length, relative to the largest, that count as zero."""
 CORRECTED = 1e-13
 """Correction [1, in scaled directions] at which Newton's iteration ends."""
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 """Options of the compiler for a program whose compilation takes longer than its runs."""
-SAMPLES = 6
+BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
 
 
@@ -152,12 +152,14 @@ class Curve:
             try:
                 low, high = (np.asarray(x) for x in quickly(_bounds)(self.dynamics, q0, lo, hi))
                 finite = np.isfinite(low) & np.isfinite(high)
+                # an infinite bound refuses the box without spoiling others by NaN
                 low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
                 return (low + high) / 2 * unit, (high - low) / 2 * unit
             except NoIntervalRuleError:
+                # from here on bounds are estimates, and the path is reported as not certified
                 self.bounded = False
         random = np.random.default_rng(1994)
-        places = lo + random.random((SAMPLES, len(lo))) * (hi - lo)
+        places = lo + random.random((BOX_SAMPLES, len(lo))) * (hi - lo)
         found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
         low, high = found.min(axis=0), found.max(axis=0)
         return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # half more than was seen
@@ -183,9 +185,12 @@ class Curve:
         rows = independent_rows(unit)
         if len(rows) != n:
             _, _, Vt = np.linalg.svd(J[rows])
+            # fewer independent rows than unknowns less one: the solutions are a surface, not a
+            # curve
             raise FreedomError(n + 1 - len(rows), Vt[len(rows) :])
         sigma = np.linalg.svd(unit, compute_uv=False)
         U, S, Vt = np.linalg.svd(J[rows])
+        # the null direction of J, and its complement in which corrections are made
         tangent, normal = Vt[-1], Vt[:-1].T
         forward = tangent[-1] if along is None else tangent @ along
         if forward < 0:
@@ -196,9 +201,9 @@ class Curve:
 
 def independent_rows(unit: np.ndarray) -> np.ndarray:
     """Indices of rows that span all, by a QR factorization with pivoting."""
-    R, order = scipy.linalg.qr(unit.T, pivoting=True, mode="r")  # type: ignore[misc]
+    R, order = cast(tuple, scipy.linalg.qr(unit.T, pivoting=True, mode="r"))
     size = np.abs(np.diag(R))
-    return np.sort(order[: int(np.sum(size > RANK_THRESHOLD * size[0]))])
+    return np.sort(order[: int(np.sum(size > CURVE_RANK_THRESHOLD * size[0]))])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,6 +254,7 @@ class Frame:
         error = bounds(line)[2]
         # every normal direction at least as wide as round-off, and none much narrower than others
         width = 2.2 * np.maximum(error, 0.02 * np.max(error)) + 1e-13
+        # the box is widened by what the correction may add, and bounded once more
         fat = np.abs(normal) @ width
         middle, radius, error = bounds(line + scale * fat)
         across, reach = middle @ normal, h * np.abs(tangent) + fat  # Y H N, shape (nv, n, nv)
@@ -300,9 +306,12 @@ class Segment:
                 np.vstack([gradient, J @ basis]), np.append(equation(x), phi[frame.rows])
             )
             x = x - step
+            # relative to x as well, since a long segment has no smaller round-off
             if np.max(np.abs(step)) <= CORRECTED * (1 + np.max(np.abs(x))):
                 break
         inside = -1e-9 <= x[0] <= self.length + 1e-9 and np.all(np.abs(x[1:]) <= self.width + 1e-12)
+        # the certificate says that the box holds one point: a solution outside of it belongs to
+        # another branch
         if not inside:
             raise LostError(f"the corrector left its box at {x}")
         y = frame.y(x[0], x[1:])

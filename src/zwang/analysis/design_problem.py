@@ -81,6 +81,7 @@ def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
     low, high = np.array(bounds).T
     if isinstance(subject, Mechanism):
         return _of_formulas(subject, model, names, low, high)
+    # an entry such as lengths[2] is chosen by the name of its array first
     entries = chosen_inputs(model, params, [_whole(x) for x in names])
     wanted = [entries.names.index(x) for x in names]
     own = {x: np.asarray(model.merged(params)[x], float) for x, _ in entries.parameters}
@@ -120,6 +121,7 @@ def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
     settings = lambda x: dict(zip(names, map(float, x), strict=True))
 
     def given(x) -> dict:
+        # the file is read again, since formulas may use a parameter anywhere
         other = parsed(source.text, Path(source.name), {**values, **settings(x)})
         return dataclasses.replace(other, servo={}, actuators={}, drives={}).params
 
@@ -130,6 +132,7 @@ def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
         columns = []
         for i in range(len(x)):
             step = np.zeros(len(x))
+            # a variable that starts at zero gets a step by its bounds
             step[i] = DIFFERENCE * max(abs(x[i]), 0.1 * (high[i] - low[i]))
             above, below = made(x + step), made(x - step)
             difference = lambda a, b, h=step[i]: (np.asarray(a, float) - np.asarray(b)) / (2 * h)
@@ -192,6 +195,7 @@ class Problem:
         """
         start, q = self.known
         way = (x - start) / (self.variables.high - self.variables.low)
+        # a long move at once could close the loops in another assembly mode
         parts = max(1, int(np.ceil(np.max(np.abs(way), initial=0.0) / MOST_MOVED)))
         signs = self._signs(q, self.variables.params(start))
         for i in range(1, parts + 1):
@@ -200,6 +204,7 @@ class Problem:
             new, left = np.asarray(found.q), np.asarray(found.residual)
             if not np.all(left < DESIGN_CLOSED):
                 raise BranchLeftError("the mechanism does not close at all values of its input")
+            # the determinant changes its sign where a motion passes a singular configuration
             if not np.array_equal(signs, self._signs(new, p)):
                 raise BranchLeftError("a singular configuration lies between")
             q = new
@@ -228,6 +233,7 @@ class Problem:
         Raises:
             BranchLeftError: as `followed`.
         """
+        # the optimizer asks for costs, limits and slopes apart, at the same x
         key = np.asarray(x, float).tobytes()
         if key not in self.seen:
             q = self.followed(np.asarray(x, float))
@@ -236,6 +242,7 @@ class Problem:
             numbers = jax.tree_util.tree_map(np.asarray, value)
             turned = jax.tree_util.tree_map(lambda y: np.asarray(y).T, slope)
             self.seen[key] = Values(*numbers, *turned)
+            # the next trial is near this one, so it is followed from here and not from the start
             self.known = (np.array(x, float), q)
         return self.seen[key]
 
@@ -265,6 +272,7 @@ def _numbers(problem: Problem, q, p, slopes):
         seen = Sampled(m, dynamics, problem.rate, problem.named)
         costs = [jnp.asarray(x.weight * x(seen), float) for x in problem.costs]
         limits = tuple(jnp.ravel(jnp.asarray(x(seen), float)) for x in problem.limits)
+        # clearances come along, as a limit that keeps the design off singular configurations
         return jnp.stack(costs), limits, m.smallest
 
     value = numbers(p)

@@ -19,7 +19,7 @@ from zwang.arguments import host_only
 from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
-from zwang.equations.state import State
+from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
@@ -152,7 +152,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         v, a = motion.v[i], motion.a[i]
         # F at the time at which the input is there
         when = np.float64((t - motion.input[0]) / motion.rate)
-        at = evaluate(dynamics, State(q, v, np.float64(t)))  # type: ignore[arg-type]
+        at = evaluate(dynamics, host_state(q, v, t))
         force = np.asarray(dynamics.system.force(q, v, when, dynamics.p))
         push = dense_mass(np.asarray(at.M)) @ a
         along = rates_at(dynamics, q, t)[0]

@@ -99,6 +99,8 @@ class Equilibrium:
         here = placed(self.model, dynamics, self.q, None, self.t, "equilibrium")
         at_rest = solve(dynamics, here)
         for _ in range(3):
+            # small, so that drag that grows with v² counts for nothing, and allowed by the
+            # constraints
             v = 1e-4 * at_rest.tangent.W @ random.standard_normal(at_rest.tangent.W.shape[1])
             moving = solve(dynamics, State(here.q, jnp.asarray(v), here.t))
             power = v @ (moving.local.F - at_rest.local.F)
@@ -227,6 +229,7 @@ def equilibrium(
             f"{acting.names[-1]!r} is a velocity. Let a parameter be the force along it."
         )
     problem, start = _started(model, q, v, t, params, hold, acting)
+    # a minimum of the potential exists only for forces at rest with nothing else to be found
     searched = not (problem.symmetric is not None or acting.names or hold)
     if find == "minimum" and searched and has_potential(start):
         at = minimum(problem, start)
@@ -245,6 +248,8 @@ def _started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Probl
     found, rates = None, np.zeros(0)
     if steady:
         here = solve(dynamics, state)
+        # a steady motion moves along symmetries: everything that the equations depend on stays as
+        # it is
         found = symmetries(dynamics, here)
         rates = _rates(model, here, found)
     problem = Problem(dynamics, float(t), found, acting, *_held(model, state, hold))
@@ -298,6 +303,7 @@ def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
     left = np.asarray(s.v) - direction(here.dynamics, s, none, found.base)[:nv]
     rates = np.linalg.lstsq(moved, left, rcond=1e-10)[0]
     error = left - moved @ rates
+    # half of the given velocity is not along any symmetry: the guess is no steady motion
     if np.linalg.norm(error) > 0.5 * np.linalg.norm(s.v):
         worst = model.system.velocities[int(np.argmax(np.abs(error)))]
         raise ModelError(
@@ -330,6 +336,7 @@ def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
     """`nearest` with as few unknowns as suffice: parameters, then coordinates, then rates."""
     ny, k, n = start.Y.shape[1], len(start.gamma), len(start.mu)
     places = np.repeat([0, 1, 2], [ny, k, n])
+    # parameters alone first: the user gave q, and keeps it if they suffice
     stages = [(2,)] if n and not problem.held_q else []
     stages += [(0, 2), (0, 1, 2)] if k else [(0, 2)]
     at = start

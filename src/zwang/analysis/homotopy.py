@@ -22,7 +22,7 @@ END, SINGULAR_END = 20.0, 7.0
 stops beyond `SINGULAR_END`, 1e-3, goes to infinity or to a solution that is not isolated."""
 PREDICTED = 1e-6
 """Largest correction after a prediction, relative to w; paths that are close ask for less."""
-SHORTEST_PATH_STEP, MOST_PATH_STEPS = 1e-5, 3_000
+SHORTEST_PATH_STEP, MOST_TRACKING_STEPS = 1e-5, 3_000
 """Step of `−log(1 − τ)` below which a path is given up, and the number of steps after it."""
 FINITE = 1e-7
 """Least `|w₀| / |w|` of a solution that is not at infinity."""
@@ -59,10 +59,13 @@ def solutions(forms: np.ndarray, seed: int = 0) -> Solutions:
     """
     k = len(forms)
     size = np.max(np.abs(forms), axis=(1, 2), keepdims=True)
+    # rows in metres and in radians count alike in the norms that tolerances are compared with
     forms = forms / np.where(size > 0, size, 1.0)
     tolerance, found = PREDICTED, None
+    # two paths come close with probability zero, so another γ and smaller steps part them
     for attempt in range(PATH_TRIES):
         found = _followed(forms, np.random.default_rng(seed + attempt), tolerance)
+        # paths that end at one place mean that a step jumped from one path to the other
         if not found.failed and not _meet(found.w):
             break
         tolerance *= 0.1
@@ -88,9 +91,11 @@ def _meet(w: np.ndarray) -> bool:
 def _followed(forms: np.ndarray, random, tolerance: float) -> Solutions:
     k = len(forms)
     unit = lambda *shape: np.exp(2j * np.pi * random.random(shape))
+    # random complex γ keep all paths free of singular points for τ < 1; real ones would not
     patch, gamma = unit(k + 1), unit(k)
     signs = np.array(np.meshgrid(*[[1.0, -1.0]] * k, indexing="ij")).reshape(k, -1).T
     w = np.concatenate([np.ones((len(signs), 1)), signs], axis=1).astype(complex)
+    # on this patch of projective space paths to infinity stay bounded and come to an end too
     w = w / (w @ patch)[:, None]
     start = np.zeros((k, k + 1, k + 1))
     start[:, 0, 0] = -1.0
@@ -101,6 +106,7 @@ def _followed(forms: np.ndarray, random, tolerance: float) -> Solutions:
         old, new = (np.einsum("iab,nb->nia", P, w) for P in (gamma[:, None, None] * start, forms))
         mixed = left[:, None, None] * old + (1 - left)[:, None, None] * new
         H = np.concatenate([np.einsum("nia,na->ni", mixed, w), (w @ patch - 1)[:, None]], axis=1)
+        # the patch is the last equation, which makes the Jacobian square
         lower = np.broadcast_to(patch, (len(w), 1, k + 1))
         by_tau = np.einsum("nia,na->ni", new - old, w)
         pad = np.zeros((len(w), 1))
@@ -123,10 +129,11 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
     """The last points of all paths, and their `s = −log(1 − τ)`."""
     n = len(w)
     w, s, h, alive = w.copy(), np.zeros(n), np.full(n, 0.02), np.ones(n, bool)
-    for _ in range(MOST_PATH_STEPS):
+    for _ in range(MOST_TRACKING_STEPS):
         i = np.flatnonzero(alive & (s < END))
         if not len(i):
             break
+        # all paths advance in one batch of arrays, each with a step of its own
         step = np.minimum(h[i], END - s[i])
         rate = lambda w, s: _rate(system, w, s)
         k1 = rate(w[i], s[i])
@@ -135,6 +142,8 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
         k4 = rate(w[i] + step[:, None] * k3, s[i] + step)
         there = w[i] + step[:, None] / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         corrections = []
+        # Newton's corrections at the new s: the first tells the error of the prediction, the last
+        # whether they converge
         for _ in range(3):
             H, J, _ = system(there, np.exp(-(s[i] + step)))
             change = _solve(J, H)
@@ -144,6 +153,7 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
         good = np.isfinite(off) & (first < tolerance) & (off < 1e-2 * tolerance)
         w[i[good]], s[i[good]] = there[good], (s[i] + step)[good]
         h[i] = np.where(good, np.minimum(1.5 * step, 1.0), 0.5 * step)
+        # a path that needs steps this small comes to a singular end; it is judged where it stopped
         alive[i[h[i] < SHORTEST_PATH_STEP]] = False
     return w, s
 
@@ -160,6 +170,7 @@ def _solve(J: np.ndarray, r: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(J, r[..., None])[..., 0]
     except np.linalg.LinAlgError:
+        # LAPACK gives up the whole batch for one singular matrix, so that one is looked for
         return np.array([_one(a, b) for a, b in zip(J, r, strict=True)])
 
 
@@ -173,6 +184,7 @@ def _one(J: np.ndarray, r: np.ndarray) -> np.ndarray:
 def _finished(system, x: np.ndarray) -> np.ndarray | None:
     """The isolated finite solution at the end of a path, or None."""
     w, none = x[None], np.zeros(1)
+    # τ = 1 is reached only in the limit s → ∞, so the end is refined there by Newton
     for _ in range(8):
         H, J, _ = system(w, none)
         change = _solve(J, H)
@@ -183,6 +195,7 @@ def _finished(system, x: np.ndarray) -> np.ndarray | None:
     sigma = np.linalg.svd(J[0], compute_uv=False)
     moved = np.linalg.norm(w[0] - x) / np.linalg.norm(x)
     end = w[0] / np.linalg.norm(w[0])
+    # a singular end is one of a continuum or multiple, and a far move left for another path
     if sigma[-1] < REGULAR_END * sigma[0] or moved > 1e-3 or abs(end[0]) < FINITE:
         return None
     return end[1:] / end[0]

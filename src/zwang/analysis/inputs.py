@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.constrained_state import ConstrainedState
-from zwang.arguments import labels, optional_function, real_array
+from zwang.arguments import function, labels, real_array
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -120,7 +120,7 @@ def chosen_outputs(model: Model, outputs: Any) -> tuple[Callable, tuple[str, ...
     """A function (q, v, t, p) → y and the names of its entries, if they are known."""
     system = model.system
     if outputs is not None and callable(outputs):
-        return optional_function(outputs, "outputs", "(q, v, t, p) → y"), None  # type: ignore
+        return function(outputs, "outputs", "(q, v, t, p) → y"), None
     rates = [f"{x} rate" if x in system.coordinates else x for x in system.velocities]
     known = [*system.coordinates, *rates]
     if outputs is None:

@@ -13,14 +13,14 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, FreedomError
 from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
-from zwang.analysis.path import Path, follow
-from zwang.analysis.subject import Quantity, Subject, course, subject_of, with_inputs
+from zwang.analysis.path import Path, follow_branch
+from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
+from zwang.equations.state import host_state
 from zwang.errors import ModelError
 
 TIME = "time"
@@ -95,6 +95,7 @@ def kinematics(
     rate = number(rate, "kinematics: rate")
     if rate == 0:
         raise ModelError("kinematics: rate is 0, expected the rate of an input that moves.")
+    # before the model is touched, so that a mistake in the call costs no compilation
     wanted = _values(over, samples)
     own = isinstance(input, str) and input == TIME
     subject = subject_of(
@@ -104,6 +105,7 @@ def kinematics(
     held = with_inputs(subject.model, inputs) if inputs else subject.model
     dynamics = held.dynamics(params, Proximal())
     outputs = [subject.quantity(x, "kinematics: output") for x in _several(output, "output")]
+    # intervals need the chart in closed form; a retraction is bounded by samples only
     plain = held.system.velocity_map is None and held.system.retract is None
     bounded = bounds == "interval" or (bounds == "auto" and plain)
     ways = {"at_limit": at_limit, "at_singular": at_singular}
@@ -181,17 +183,20 @@ def _followed(
     _refuse_off(subject, dynamics, inputs, q, t)
     try:
         # a unit of t is as long as what it moves
+        # the first frame is only for the scale of t; steps are long or short in scaled directions
         speed = np.linalg.norm((frame := curve.frame(q, t)).point.tangent[:-1])
         slope = abs(frame.point.tangent[-1])
         scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
         curve = Curve(dynamics, scale, bounded)
         watch = tuple(Watched(x, curve) for x in outputs)
         if t != wanted[0]:
-            approach = follow(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
+            # from where the mechanism stands to the first value wanted, so that the branch is the
+            # given one
+            approach = follow_branch(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
             if not approach.q:
                 return approach
             q, t = approach.q[-1], float(wanted[0])
-        return follow(curve, q, t, wanted, watch=watch, **ways)
+        return follow_branch(curve, q, t, wanted, watch=watch, **ways)
     except FreedomError as error:
         raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
 
@@ -199,8 +204,9 @@ def _followed(
 def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     """Length of one unit of each direction of velocities: 1/√M_ii, 1 on average; of t 1."""
     nv = dynamics.system.nv
-    state = State(np.asarray(q), np.zeros(nv), np.float64(t))  # type: ignore[arg-type]
+    state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
+    # massless directions would get infinite lengths; they count as average ones
     heavy = mass > 1e-12 * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
@@ -210,7 +216,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
 
 def _value(quantity: Quantity, dynamics: Dynamics, q, t) -> float:
     still = np.zeros(dynamics.system.nv)
-    return float(course(quantity, dynamics, q, still, still, t)[0])
+    return float(quantity_rates(quantity, dynamics, q, still, still, t)[0])
 
 
 def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
@@ -254,14 +260,15 @@ def _ended(path: Path) -> str:
 def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
     """q′ and q″ as velocities and accelerations per unit of t, shapes (nv,)."""
     still = np.zeros(dynamics.system.nv)
-    state = State(np.asarray(q), still, np.float64(t))  # type: ignore[arg-type]
+    state = host_state(q, still, t)
     at = evaluate(dynamics, state)
     A = np.asarray(at.A)
     length = np.linalg.norm(A, axis=1)
     unit = np.where(length > 1e-12 * np.max(length, initial=0.0), length, 1.0)
+    # least squares: redundant rows agree with each other to round-off only
     solve = lambda r: np.linalg.lstsq(A / unit[:, None], r / unit, rcond=1e-9)[0]
     v = solve(-np.asarray(at.psi))
-    there = evaluate(dynamics, State(np.asarray(q), v, np.float64(t)))  # type: ignore[arg-type]
+    there = evaluate(dynamics, host_state(q, v, t))
     return v, solve(np.asarray(there.b))
 
 
@@ -271,7 +278,8 @@ def _analyzed(
     found = [rates_at(dynamics, q, t) for q, t in zip(path.q, path.t, strict=True)]
     v, a = (np.array([x[i] for x in found]) for i in (0, 1))
     columns = [
-        [course(x, dynamics, *at) for at in zip(path.q, v, a, path.t, strict=True)] for x in outputs
+        [quantity_rates(x, dynamics, *at) for at in zip(path.q, v, a, path.t, strict=True)]
+        for x in outputs
     ]
     single = len(inputs) == 1 and inputs[0][1] is None
     return Kinematics(
@@ -318,6 +326,7 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
     angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
     ends = zip(path.q, path.t, strict=True)
     apart = np.array([[_value(x, dynamics, q, t) for x in angles] for q, t in ends])
+    # the angle between lines, not vectors: folded into [0, π/2] whatever their direction
     return np.abs(np.arcsin(np.abs(np.sin(apart[:, 0] - apart[:, 1]))))
 
 
@@ -326,6 +335,6 @@ def _traces(subject: Subject, dynamics: Dynamics, found: Kinematics, rate, trace
     v, a = found.v / rate, found.a / rate**2
     ways = list(zip(found.q, v, a, found.input, strict=True))
     return tuple(
-        Trace(x.name, x.unit, *_scaled([course(x, dynamics, *at) for at in ways], rate))
+        Trace(x.name, x.unit, *_scaled([quantity_rates(x, dynamics, *at) for at in ways], rate))
         for x in points
     )

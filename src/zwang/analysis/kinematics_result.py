@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, Point
 from zwang.analysis.path import Limit, Meeting
-from zwang.analysis.subject import Quantity, course
+from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.plots import Curve as Line
@@ -25,7 +25,7 @@ from zwang.simulation.results.saving import save
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_LINES = 12
+MOST_LISTED = 12
 """Most curves in a panel."""
 MOST_ADVANTAGE = 20.0
 """Mechanical advantage beyond which a picture has a gap; at dead points it is infinite."""
@@ -41,8 +41,8 @@ class Watched:
     def __call__(self, point: Point) -> float:
         dynamics, still = self.curve.dynamics, np.zeros(len(point.tangent) - 1)
         along = point.tangent * self.curve.scale
-        moved = course(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]
-        alone = course(self.quantity, dynamics, point.q, still, still, point.t)[1]
+        moved = quantity_rates(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]
+        alone = quantity_rates(self.quantity, dynamics, point.q, still, still, point.t)[1]
         return float(moved - alone + along[-1] * alone)
 
 
@@ -212,7 +212,7 @@ class Kinematics:
                 panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
         else:
             for unit in dict.fromkeys(system.units):
-                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LINES]
+                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LISTED]
                 lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
                 panels.append(Panel(lines, f"q [{unit or MODEL_UNITS}]"))
         if self.transmission is not None:

@@ -5,6 +5,7 @@ formats.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class LinearSystem:
             ModelError: if python-control is not installed.
         """
         try:
-            import control  # type: ignore
+            control = importlib.import_module("control")
         except ImportError:
             raise ModelError(
                 "to_control needs python-control, which is not installed: "

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from zwang.analysis.modes import Modes
     from zwang.plots import Picture
 
-AT_REST = 1e-7
+EQUILIBRIUM_RATE = 1e-7
 """Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
 STEADY = 1e-7
 """Largest part of (v, v̇) that no symmetry explains in a steady motion."""
-MARGIN = 1e-7
+EIGENVALUE_MARGIN = 1e-7
 """Real parts up to this times the largest eigenvalue count as zero."""
 
 
@@ -196,11 +196,11 @@ class Linearization(LinearSystem):
 
 
 def is_stable(A: np.ndarray) -> bool:
-    """Whether no eigenvalue has a real part beyond `MARGIN`."""
+    """Whether no eigenvalue has a real part beyond `EIGENVALUE_MARGIN`."""
     values = np.linalg.eigvals(A) if len(A) else np.zeros(0)
     return bool(
         np.max(values.real, initial=0.0)
-        <= MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
+        <= EIGENVALUE_MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
     )
 
 
@@ -262,9 +262,11 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     system, s = model.system, here.state
     function, names = chosen_outputs(model, outputs)
     rest = (np.max(np.abs(here.w), initial=0.0), np.max(np.abs(s.v), initial=0.0))
+    # whether a state is at rest is judged beside the acceleration that it would have without
+    # constraints
     free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
     found, field, kind = None, None, "equilibrium"
-    if rest[0] > AT_REST * (free + 1e-6) or rest[1] > AT_REST:
+    if rest[0] > EQUILIBRIUM_RATE * (free + 1e-6) or rest[1] > EQUILIBRIUM_RATE:
         found, field, kind = _steady(here)
     varied = here.varied(field, acting.directions)
     by_state, by_input = output_slopes(here.dynamics, s, function, acting.directions)
@@ -274,7 +276,9 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     T, back = tangent.basis, tangent.project
     moved = L @ T
     A = back @ moved
+    # what leaves the tangent space: zero where the flow maps it onto itself
     defect = np.linalg.norm(moved - T @ A) / max(np.linalg.norm(moved), 1e-300) if A.size else 0.0
+    # the basis turns with the motion, which a constant one does not show
     if kind == "moving state":
         A = A + moving_frame(here, tangent)
     B = back[:, system.nv :] @ input_accelerations(here, varied, acting)
@@ -362,6 +366,7 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
     )
     A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
     A[2 * nv + rows.rows_at("velocity"), : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
+    # constraints at the level of accelerations have no residual of their own to differentiate
     E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
     A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
     B = np.zeros((2 * nv + m, len(acting.names)))

@@ -167,6 +167,7 @@ def constraint_rate(dynamics: Dynamics, s: State, w) -> Float[Array, " m"]:
 
 def lifted(system: System, field: Generator, q, v, t, p) -> Float[Array, " nv"]:
     """The rate of v along Ξ: as q̇ moves with the linear part of Ξ, so does `N v`."""
+    # q̇ = v: Ξ acts on velocities as on coordinates
     if system.velocity_map is None and system.offset is None:
         return field.B @ v
     along = field.c + field.B @ q
@@ -204,6 +205,7 @@ def variation(
     def residuals(step, p):
         d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
         t = s.t + step[-1]
+        # moved along velocities, so that derivatives stay tangent to the manifold of coordinates
         q, v = system.move(s.q, step[:nv], s.t, p), s.v + step[nv:-1]
         x = State(q, v, t)
         drift = system.rate(q, v, t, p) - field.c - field.B @ q
@@ -268,6 +270,7 @@ def balance(
         )
         there = system.move(q, step[:nv], t, p)
         v = as_velocity(system, there, t, p, field.c + field.B @ there)
+        # in a steady motion the acceleration follows from the symmetry alone
         w = lifted(system, field, there, v, t, p)
         return Balance(
             rows.position_residual(there, t, p),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ZERO = 1e-7
 """Eigenvalues below this times the largest count as zero: a free motion, or a family of steady
 motions. Of a double one round-off leaves 1e-8."""
-LARGE = 0.3
+LARGE_SHARE = 0.3
 """Coordinates are named if their amplitude is at least this times the largest."""
 
 
@@ -197,7 +197,7 @@ def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -
     q, v = q / largest, v / largest
     size = np.abs(v if at_rest else q)
     names = system.velocities if at_rest else system.coordinates
-    named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= LARGE]
+    named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= LARGE_SHARE]
     damping = 0.0 if value == 0 else -value.real / abs(value) + 0.0
     return Mode(
         value,

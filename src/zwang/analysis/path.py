@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -17,12 +17,12 @@ FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
 SHORTEST = 1e-10
 """Length of a step below which the curve counts as lost."""
-NEAR, SHORT = 0.02, 1e-3
+SINGULAR_AHEAD, SHORT_STEP = 0.02, 1e-3
 """A smallest singular value below this part of the largest one that was met, and a step below this
 length, make the path look for a singular configuration ahead."""
 STRIDES = (0.01, 0.02, 0.05, 0.1)
 """How far behind a singular configuration a path is taken up again."""
-MOST_STEPS = 20_000
+MOST_PATH_STEPS = 20_000
 """Steps after which a path ends."""
 
 
@@ -59,7 +59,7 @@ class Meeting:
 
 @dataclasses.dataclass
 class Path:
-    """What `follow` found.
+    """What `follow_branch` found.
 
     Attributes:
         q, t: configurations at the wanted values, in the order of the path, shapes (n, nq), (n,).
@@ -83,7 +83,7 @@ class Path:
     end: Point | None = None
 
 
-def follow(
+def follow_branch(
     curve: Curve,
     q: np.ndarray,
     t: float,
@@ -108,6 +108,7 @@ def follow(
         FreedomError: where the configurations are no curve.
     """
     wanted = np.asarray(wanted, float)
+    # a path of one value may run in either direction; increasing t is taken
     ahead = np.sign(wanted[-1] - t) or 1.0
     along = np.append(np.zeros(curve.dynamics.system.nv), ahead)
     frame = curve.frame(q, t, along)
@@ -116,11 +117,14 @@ def follow(
         path.q.append(frame.point.q)
         path.t.append(t)
     first, widest, tried, h = frame.point, frame.point.smallest, np.inf, FIRST
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_PATH_STEPS):
         segment, h = _next(path, frame, h)
-        near = frame.point.smallest < NEAR * widest or h < SHORT
+        # looking ahead costs a search, so that it is done only where rank is being lost
+        near = frame.point.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
         if segment is None or (near and frame.point.smallest < 0.5 * tried):
             tried = frame.point.smallest
+            # at a singular configuration no step can be certified: it is jumped over along the
+            # tangent
             landed = _beyond(curve, path, frame, at_singular)
             if landed is not None:
                 if path.ended != "singular" and _sampled(path, frame, landed, wanted):
@@ -146,6 +150,7 @@ def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
     """The longest certified step near h, and the length to try after it."""
     while h > SHORTEST:
         segment, ratio = frame.attempt(h)
+        # a certificate without a point that Newton’s method reaches is of no use to the caller
         if segment is not None and _reached(segment):
             path.steps += 1
             # what is mapped to what may be: 1/2 + contraction, which grows with h
@@ -170,6 +175,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     """Record what lies on a segment; whether the path ends on it."""
     start, stop = segment.frame.point, segment.length
     turn = None
+    # the parameter turns back inside the segment
     if start.tangent[-1] * end.tangent[-1] < 0:
         place = _root(lambda s: segment.at(s).tangent[-1], 0.0, stop)
         turn = place, segment.at(place)
@@ -186,6 +192,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     last, done = wanted[-1], False
     for a, before, b, after in pieces:
         grid = np.unique(wanted)
+        # values at the start of a segment were recorded by the one before
         low, high = min(before.t, after.t), max(before.t, after.t)
         inside = (
             grid[(grid > low) & (grid <= high)]
@@ -202,6 +209,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         if done:
             break
     for function, found in zip(watch, path.zeros, strict=True):
+        # a zero of a watched function, such as a dead point of the output
         if function(start) * function(end) < 0 and stop > 0:
             most = stop if not done else _place(segment, end)
             place = _root(lambda s, f=function: f(segment.at(s)), 0.0, most)
@@ -213,6 +221,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         if at_limit == "stop":
             path.ended = "limit"
             return True
+    # only after a limit can the path come back to its start
     if path.limits and _passes(segment, first, end):
         path.ended = "closed"
         return True
@@ -241,8 +250,7 @@ def _passes(segment: Segment, first: Point, end: Point) -> bool:
 
 def _root(function: Callable, low: float, high: float) -> float:
     """A zero between two places of opposite sign."""
-    found: Any = brentq(function, low, high, xtol=1e-14, rtol=1e-14)  # type: ignore[arg-type]
-    return float(found)
+    return float(cast(float, brentq(function, low, high, xtol=1e-14, rtol=np.float64(1e-14))))
 
 
 # --- singular configurations
@@ -256,6 +264,7 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
             landed = _straight(frame, distance)
         except (FreedomError, LostError, np.linalg.LinAlgError):
             continue
+        # far enough behind the singular configuration for steps to be certified again
         if landed.point.smallest > 2 * point.smallest:
             break
     else:
@@ -306,6 +315,7 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
         n = n - step
         if np.max(np.abs(step)) < 1e-13:
             break
+    # a correction that is not small beside the stride means that the curve bends or ends
     if not np.max(np.abs(n)) <= 0.2 * distance + 1e-9 or not np.all(np.isfinite(tangent)):
         raise LostError("no branch goes straight on")
     y = frame.y(distance, n)

@@ -20,7 +20,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 
 FITTED = 1e-8
 """Largest error of a row at places that it was not fitted to, relative to its largest value."""
-MOST_UNKNOWNS, MOST_EQUATIONS = 40, 10
+MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
 """Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
 REAL = 1e-8
 """Largest imaginary part of a real solution, relative to its size."""
@@ -73,9 +73,10 @@ def all_configurations(
         return None
     angle = np.array([u == "rad" for u in system.units], bool)
     size = system.nq + int(angle.sum())
-    if size > MOST_UNKNOWNS:
+    if size > MOST_LOOP_UNKNOWNS:
         return None
     held, others = _split(dynamics, inputs, angle, q, t)
+    # forms are fitted to values, so rows of any joint serve if they prove to be quadratic
     places = _places(angle, q, spread)
     parallel, rest = _parallel_rows(dynamics, angle, places, t)
     held += parallel
@@ -90,6 +91,7 @@ def all_configurations(
     square = _square(reduced, along.shape[1])
     if square is None:
         return None
+    # random combinations add solutions, which all rows together sort out below
     answer = solutions(square)
     off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
     w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < 1e-7 * (1 + np.abs(x @ x))]
@@ -143,6 +145,7 @@ def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
     """Random places at which rows are looked at, three quarters of them to fit and one to prove."""
     random, nz = np.random.default_rng(1779), len(angle) + int(angle.sum())
     count = (nz + 1) * (nz + 2) + 40
+    # as many as there are monomials, and more, so that the fit leaves a remainder to judge by
     places = q + spread * random.uniform(-1, 1, (count, len(angle)))
     places[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
     return places
@@ -166,11 +169,13 @@ def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], 
         steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
         ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
         opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
+        # what remains after the linear part has to be one constant, up to whole turns
         base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
         known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=1e-9)
         if not (steady and ones and opposed and known and np.all(angle[own])):
             rest.append(k)
             continue
+        # the coordinate that is held counts with +1, whichever way the row was written
         sign = slope[own[0]]
         j = int(own[1]) if len(own) == 2 else None
         held.append(_Input(int(own[0]), j, float(-base[0] * sign)))
@@ -238,9 +243,11 @@ def _fitted(dynamics: Dynamics, others, rest, angle, places, t) -> np.ndarray | 
     error = np.max(np.abs(products[half:] @ coefficient - value[half:]), axis=0)
     if np.any(error > FITTED * np.where(largest > 0, largest, 1.0)):
         return None
+    # coefficients of round-off would raise the rank, and with it the number of paths
     coefficient[np.abs(coefficient) < ZERO_COEFFICIENT * np.max(np.abs(coefficient), axis=0)] = 0.0
     forms = np.zeros((value.shape[1], nz + 1, nz + 1))
     forms[:, i, j] = coefficient.T / 2
+    # half of each product on either side, so that a square gets its whole coefficient
     return forms + forms.transpose(0, 2, 1)
 
 
@@ -266,6 +273,7 @@ def _driven(held: list[_Input], angle: np.ndarray) -> np.ndarray:
         for row, at in ((0, own), (1, own + k)):
             form = forms[2 * n + row]
             form[0, at] += 0.5
+            # an angle between two bodies: (c, s) of one is (c, s) of the other, turned by the value
             if x.j is None:
                 form[0, 0] -= turn[row, 0]
             else:
@@ -289,6 +297,7 @@ def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     if not len(linear):
         return np.zeros(n), np.eye(n)
     A, r = 2 * linear[:, 0, 1:], -linear[:, 0, 0]
+    # closed loops bring redundant rows, so the rank decides and not the number of rows
     U, sigma, Vt = np.linalg.svd(A)
     rank = int(np.sum(sigma > 1e-10 * sigma[0]))
     point = Vt[:rank].T @ ((U.T @ r)[:rank] / sigma[:rank])
@@ -316,6 +325,7 @@ def _square(forms: np.ndarray, k: int) -> np.ndarray | None:
     if rank < k:
         return None
     if rank > k or len(forms) > k:
+        # a square system is what paths are counted for; its other solutions are sorted out later
         mix = np.random.default_rng(1841).standard_normal((k, len(forms)))
         forms = np.einsum("ki,iab->kab", mix, forms)
     return forms

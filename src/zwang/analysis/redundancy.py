@@ -16,7 +16,7 @@ from zwang.mechanism.mechanism import Mechanism
 
 IN_SPAN = 1e-8
 """Residual of a row of unit length, or of a multiplier, that counts as zero."""
-MOST_ROWS = 400
+MOST_EXAMINED_ROWS = 400
 """Rows above which combinations are not looked for."""
 
 
@@ -89,7 +89,7 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
         row_slices: rows of each constraint.
         rank: rank of C.
     """
-    if rank == len(C) or len(C) > MOST_ROWS:
+    if rank == len(C) or len(C) > MOST_EXAMINED_ROWS:
         return ()
     places = [(name, i) for name, s in row_slices.items() for i in range(s.stop - s.start)]
     found, span = [], np.zeros((0, C.shape[1]))

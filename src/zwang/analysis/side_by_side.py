@@ -8,7 +8,7 @@
 | Appell-Gibbs | n − r | `∂S/∂π̈ = 0`, `S = ½ v̇ᵀ M v̇ − Fᵀ v̇` | π that become dependent |
 | Maggi | n | `[Γᵀ M; A] v̇ = [Γᵀ F; b]` | the same |
 | Kane | n − r | `Γᵀ M Γ u̇ = Γᵀ (F − M c)`, `v̇ = Γ u̇ + c` | the same |
-| null space | n − r | `R Rᵀ (M v̇ − F) = 0` with orthonormal columns | nothing; a decision of rank |
+| null space | n − r | `R Rᵀ (M v̇ − F) = 0`, orthonormal R | nothing; a decision of rank |
 | Udwadia-Kalaba | none | `v̇ = a + A⊕ (b − A a)` | nothing; singular M needs its form |
 
 Γ follows from the choice of r dependent velocities, those that column pivoting takes first.
@@ -32,7 +32,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
 
-DEPENDENT = 1e-10
+DEPENDENT_PIVOT = 1e-10
 """Pivots below this part of the largest count as zero."""
 
 
@@ -114,6 +114,8 @@ class _Problem:
         """Γ and c with `v̇ = Γ s + c` for any s, by the rows and columns that pivoting takes."""
         n, r = len(self.F), self.rank
         dependent, chosen = self.order[:r], self.order[r:]
+        # independent rows by pivoting as well, as redundant ones would make the block below
+        # singular
         rows = _pivoted(self.A.T)[1][:r] if r else np.zeros(0, int)
         A = self.A[rows]
         G, c = np.zeros((n, n - r)), np.zeros(n)
@@ -155,7 +157,9 @@ def _gauss(x: _Problem) -> np.ndarray:
     if not len(x.b):
         return x.free
     L = np.linalg.cholesky(x.M)
-    return scipy.linalg.lapack.dgglse(L.T, x.A, L.T @ x.free, x.b)[-2]  # type: ignore
+    (dgglse,) = scipy.linalg.get_lapack_funcs(("gglse",), (x.M,))
+    solution, _ = dgglse(L.T, x.A, L.T @ x.free, x.b)[-2:]
+    return solution
 
 
 def _appell(x: _Problem) -> np.ndarray:
@@ -185,27 +189,35 @@ def _kane(x: _Problem) -> np.ndarray:
 def _null_space(x: _Problem) -> np.ndarray:
     _, _, Vt = np.linalg.svd(x.A, full_matrices=True)
     R = Vt[x.rank :].T
-    c = np.linalg.lstsq(x.A, x.b, rcond=DEPENDENT)[0]
+    c = np.linalg.lstsq(x.A, x.b, rcond=DEPENDENT_PIVOT)[0]
     return R @ np.linalg.solve(R.T @ x.M @ R, R.T @ (x.F - x.M @ c)) + c
 
 
 METHODS: dict[str, tuple[Callable, Callable[[int, int, int], int], Callable]] = {
     "Newton-Euler": (_newton_euler, lambda n, m, r: n + m, lambda n, m, r: 2 * (n + m) ** 3 // 3),
     "Lagrange multipliers": (
-        _lagrange, lambda n, m, r: m, lambda n, m, r: n**3 // 3 + 4 * n * n * m + 2 * m**3 // 3,
+        _lagrange,
+        lambda n, m, r: m,
+        lambda n, m, r: n**3 // 3 + 4 * n * n * m + 2 * m**3 // 3,
     ),
     "Gauss": (_gauss, lambda n, m, r: n, lambda n, m, r: n**3 // 3 + 4 * n * n * (n + m) // 3),
     "Appell-Gibbs": (
-        _appell, lambda n, m, r: n - r, lambda n, m, r: 4 * n * n * (n - r) + 2 * r**3 // 3,
+        _appell,
+        lambda n, m, r: n - r,
+        lambda n, m, r: 4 * n * n * (n - r) + 2 * r**3 // 3,
     ),
     "Maggi": (
-        _maggi, lambda n, m, r: n, lambda n, m, r: 2 * n * n * (n - r) + 2 * (n**3 + r**3) // 3,
+        _maggi,
+        lambda n, m, r: n,
+        lambda n, m, r: 2 * n * n * (n - r) + 2 * (n**3 + r**3) // 3,
     ),
     "Kane": (_kane, lambda n, m, r: n - r, lambda n, m, r: 4 * n * n * (n - r) + 2 * r**3 // 3),
     "null space": (
-        _null_space, lambda n, m, r: n - r, lambda n, m, r: 12 * n**3 + 4 * n * n * (n - r),
+        _null_space,
+        lambda n, m, r: n - r,
+        lambda n, m, r: 12 * n**3 + 4 * n * n * (n - r),
     ),
-}  # fmt: skip
+}
 """Name → method, unknowns and operations from n, m and the rank."""
 
 
@@ -229,6 +241,7 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
         >>> print(side_by_side(model, q=[1.0, 0.0], v=[0.0, 2.0]))
     """
     instance(model, Model, "side_by_side: model", "a zw.Model")
+    # textbook principles are stated for ideal constraints
     if model.servo is not None or any(c.nonideal for c in model.constraints.members):
         raise ModelError(
             f"{model.name}: side_by_side compares ideal constraints without a servo; take "
@@ -245,7 +258,7 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
     if len(b):
         R, order = _pivoted(A)
         pivots = np.abs(np.diag(R))
-        rank = int(np.sum(pivots > DEPENDENT * pivots.max(initial=0.0)))
+        rank = int(np.sum(pivots > DEPENDENT_PIVOT * pivots.max(initial=0.0)))
     problem, sizes = _Problem(M, F, A, b, rank, order), (len(F), len(b), rank)
     found = [
         _tried(name, method, problem, unknowns(*sizes), operations(*sizes))

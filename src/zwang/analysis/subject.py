@@ -99,6 +99,7 @@ class Subject:
             joint, _, coordinate = (
                 (given, "", "") if given in made.joints else given.rpartition(".")
             )
+            # "joint" or "joint.coordinate", for joints that have several
             if joint in made.joints:
                 ends = made.compiled.joints.of(joint, coordinate or None, ())
                 value = made.compiled.joints.coordinate(ends)
@@ -139,20 +140,20 @@ class Follows:
     """φ = x(q) − w(t); of equal parts equal, so that a second analysis compiles nothing."""
 
     quantity: Callable
-    course: Callable | None
+    motion: Callable | None
     turning: bool
 
     def __call__(self, q, t, p):
-        wanted = t if self.course is None else self.course(t)
+        wanted = t if self.motion is None else self.motion(t)
         error = self.quantity(q, t, p) - wanted
         return wrapped(error) if self.turning else error
 
 
 def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ...]) -> Model:
-    """The model with inputs as further constraints; a course of None is t itself."""
+    """The model with inputs as further constraints; a motion of None is t itself."""
     further = [
-        Holonomic(Follows(x.value, course, x.turning), name=f"input {x.name}", unit=x.unit or ())
-        for x, course in inputs
+        Holonomic(Follows(x.value, motion, x.turning), name=f"input {x.name}", unit=x.unit or ())
+        for x, motion in inputs
     ]
     return Model(
         model.system,
@@ -182,20 +183,21 @@ def subject_of(
         ModelError: for rows that are not holonomic, or a start that cannot be assembled.
     """
     instance(given, (Model, Mechanism), f"{where}: model", "a zw.Model or zw.Mechanism")
-    mechanism = given if isinstance(given, Mechanism) else None
-    if mechanism is not None:
+    mechanism = None
+    if isinstance(given, Mechanism):
         mechanism = dataclasses.replace(
-            mechanism, servo={}, actuators={}, **({} if keep_drives else {"drives": {}})
+            given, servo={}, actuators={}, **({} if keep_drives else {"drives": {}})
         )
         q = mechanism.start_state.q if q is None else q
         model = mechanism.model
     else:
-        model = given.passive  # type: ignore[union-attr]
+        model = given.passive
         if q is None:
             raise ModelError(
                 f"{where}: q is missing: give the coordinates of a configuration on the branch "
                 "meant, q=..."
             )
+    # velocity constraints make the configuration depend on the way there
     for name, constraint in model.constraints.owners.items():
         if constraint.level != "position":
             raise ModelError(
@@ -211,7 +213,7 @@ def subject_of(
 
 
 @program
-def _course(value: Callable, dynamics: Dynamics, q, v, a, t):
+def _with_rates(value: Callable, dynamics: Dynamics, q, v, a, t):
     """A quantity and its first two derivatives along a motion."""
     p, system = dynamics.p, dynamics.system
 
@@ -224,7 +226,9 @@ def _course(value: Callable, dynamics: Dynamics, q, v, a, t):
     return y, dy, ddy
 
 
-def course(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
+def quantity_rates(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
     """A quantity, its rate and its acceleration per unit of t, along a motion at t."""
     q, v, a = (np.asarray(x) for x in (q, v, a))
-    return tuple(np.asarray(x) for x in _course(quantity.value, dynamics, q, v, a, np.float64(t)))
+    return tuple(
+        np.asarray(x) for x in _with_rates(quantity.value, dynamics, q, v, a, np.float64(t))
+    )

@@ -21,9 +21,9 @@ from zwang.analysis.local_equations import Generator, along_field, frames, moved
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
-KEPT = 1e-7
+SYMMETRY_KEPT = 1e-7
 """Largest rate of change, relative to that of a general field, that counts as none."""
-MOST = 2500
+MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
 
 
@@ -90,7 +90,7 @@ def symmetries(dynamics: Dynamics, here: ConstrainedState) -> Symmetries:
     still = kept @ _null(time[None]) if kept.shape[1] else kept
     flat = isometric @ still[:-1]
     base = None
-    if np.linalg.norm(time) > KEPT:
+    if np.linalg.norm(time) > SYMMETRY_KEPT:
         base = _unpacked(dynamics, isometric @ (kept @ time / (time @ time))[:-1])
     made = [_unpacked(dynamics, flat[:, i]) for i in range(flat.shape[1])]
     nq = dynamics.system.nq
@@ -109,7 +109,7 @@ def _candidates(dynamics: Dynamics) -> np.ndarray:
     bodies = [name.rpartition(".")[0] for name in names]
     if all(bodies):
         return np.array([[a == b for b in bodies] for a in bodies])
-    allowed = nq * (nq + 1) <= MOST
+    allowed = nq * (nq + 1) <= MOST_SYMMETRY_UNKNOWNS
     return np.full((nq, nq), allowed)
 
 
@@ -188,7 +188,7 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> list[ConstrainedState
 
 
 def _null(rows: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the kernel by `KEPT`."""
+    """Orthonormal columns that span the kernel by `SYMMETRY_KEPT`."""
     _, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    rank = int(np.sum(sigma > KEPT * np.max(sigma, initial=0.0)))
+    rank = int(np.sum(sigma > SYMMETRY_KEPT * np.max(sigma, initial=0.0)))
     return Vt[rank:].T

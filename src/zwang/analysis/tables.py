@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from zwang.analysis.equilibrium import Equilibrium
 
-MOST_LINES = 40
+MOST_TABLE_ROWS = 40
 """Coordinates that are listed; the dataset holds all."""
 
 
@@ -23,9 +23,9 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def shortened(rows: list[Sequence[str]], what: str) -> Iterable[str]:
     """The first rows, and how many more there are."""
-    yield from table(rows[: MOST_LINES + 1])
-    if len(rows) > MOST_LINES + 1:
-        yield f"  and {len(rows) - MOST_LINES - 1} more {what}"
+    yield from table(rows[: MOST_TABLE_ROWS + 1])
+    if len(rows) > MOST_TABLE_ROWS + 1:
+        yield f"  and {len(rows) - MOST_TABLE_ROWS - 1} more {what}"
 
 
 def rounded(x: float) -> str:

@@ -17,7 +17,7 @@ import functools
 import numpy as np
 import scipy.linalg
 
-from zwang.analysis.check import RANK_THRESHOLD
+from zwang.analysis.check_text import CHECK_RANK_THRESHOLD
 
 SINGULAR_MASS = 1e-13
 """Least eigenvalue of a mass matrix, with unit diagonal, that counts as positive."""
@@ -63,7 +63,7 @@ class Rows:
     @property
     def rank(self) -> int:
         sigma = self._factors[3]
-        return int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+        return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
 
     @property
     def basis(self) -> np.ndarray:

@@ -114,7 +114,9 @@ def linearize_along(
 ) -> TimeVaryingLinearization:
     """`zw.linearize` for samples of a trajectory."""
     system = model.system
-    q, v, t = (np.asarray(real_array(x, f"linearize: {n}")) for x, n in zip((q, v, t), "qvt"))  # noqa: B905
+    q, v, t = (
+        np.asarray(real_array(x, f"linearize: {n}")) for x, n in ((q, "q"), (v, "v"), (t, "t"))
+    )
     if q.shape[1:] != (system.nq,) or v.shape != (len(q), system.nv) or t.shape != (len(q),):
         raise ModelError(
             f"linearize: a trajectory has q of shape {q.shape}, v {v.shape} and t {t.shape}, "

@@ -86,6 +86,7 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
         )
     variables, part = opened(path)
     missing = [name for name in ("time", "q", "v") if name not in variables]
+    # any NetCDF file may be given; three names tell a run from others
     if missing or "model" not in variables.attrs:
         raise ModelError(
             f"{shown_path(path)} is no saved run: it has no {(missing or ['model'])[0]!r}; "
@@ -123,6 +124,8 @@ class _Restored:
         of the motion.
         """
         attrs = self.variables.attrs
+        # without `__init__`, which needs a model: the model is made again only if something asks
+        # for it
         run = Run.__new__(Run)
         kept = {name: x for name, x in attrs.items() if name not in _COMPUTED}
         entries = {
@@ -183,6 +186,7 @@ class _Restored:
             ("constraint", model.constraints.names),
         ):
             stored = [str(x) for x in self.variables[what].values]
+            # a model of other names would be read with the wrong columns
             if list(own) != stored:
                 raise ModelError(
                     f"the model has the {what}s {', '.join(own) or 'none'}; the file was written "
@@ -204,6 +208,7 @@ class _Restored:
         brought = self.origin.options
         options = {name: brought[name] for name in ("switches", "loop") if name in brought}
         for name in ("loop", "switches"):
+            # a run with switches must not silently be taken for one without
             if self.record.get(f"has_{name}") and name not in {**options, **self.options}:
                 raise ModelError(
                     f"the run had {name}, which contain functions and are not in the file; give "
@@ -267,6 +272,7 @@ class _SamplesOnly:
         self.steps = steps
 
     def __call__(self, times: np.ndarray) -> tuple[np.ndarray, None]:
+        # the nearest sample, to say in the error where there is one
         near = np.abs(self.steps.t[None, :] - times[:, None]).argmin(axis=1)
         apart = np.flatnonzero(self.steps.t[near] != times)
         if len(apart):

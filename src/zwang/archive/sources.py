@@ -57,6 +57,7 @@ def rebuilt(source: Source, trust: bool = False) -> Rebuilt:
         raise ModelError(
             f"the model was made from {source}, which cannot be repeated; {GIVE_MODEL}."
         )
+    # a data file must not be able to run a program by being opened
     if source.kind in CODE and not trust:
         raise ModelError(
             f"the model is Python code ({source}), which is not executed for a file that names it; "
@@ -124,6 +125,7 @@ def _import(source: Source) -> Rebuilt:
         model = getattr(module, name)
     except (ImportError, AttributeError) as error:
         raise ModelError(f"{source.name} cannot be imported ({error}); {GIVE_MODEL}.") from None
+    # after the import, which is what finds the file
     _require_unchanged(source, module.__file__ or "")
     if not isinstance(model, Model):
         raise ModelError(f"{source.name} is no zw.Model; {GIVE_MODEL}.")

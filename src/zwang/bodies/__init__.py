@@ -4,7 +4,7 @@ written once.
 | class | coordinates per body | velocities per body | file |
 |---|---|---|---|
 | `PlanarBodies` | x, y, angle | their rates | `planar.py` |
-| `RigidBodies` | x, y, z and a unit quaternion qw, qx, qy, qz | velocity in space, angular velocity in body axes | `rigid.py` |
+| `RigidBodies` | x, y, z, unit quaternion qw, qx, qy, qz | ẋ, ẏ, ż, ω in body axes | `rigid.py` |
 | `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
 | `BodyTree` | an angle, a distance, a unit quaternion per joint | their rates | `tree/` |
 
@@ -12,7 +12,7 @@ written once.
 what a body looks like, `rotation.py` holds the algebra of unit quaternions, `screws/` that of
 twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`,
 …) that make a constraint one line.
-"""  # noqa: E501
+"""
 
 from zwang.bodies.body import Body as Body
 from zwang.bodies.planar import PlanarBodies as PlanarBodies

@@ -39,9 +39,11 @@ class PlanarBodies:
 
     Example:
         >>> bars = PlanarBodies([Body("crank", 1.0, 0.1), Body("coupler", 2.0, 0.2)])
-        >>> pin = zw.Holonomic(lambda q, t, p: bars.point(q, "crank", (0.5, 0.0)) - bars.point(q, "coupler", (-1.0, 0.0)))
+        >>> def gap(q, t, p):
+        ...     return bars.point(q, "crank", (0.5, 0.0)) - bars.point(q, "coupler", (-1.0, 0.0))
+        >>> pin = zw.Holonomic(gap)
         >>> model = zw.Model(bars.system, [pin], bars.params)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -70,7 +72,6 @@ class PlanarBodies:
         )
 
     # --- where the bodies are
-    # ------------------------------------------------------------------------------------
 
     def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by
@@ -97,12 +98,12 @@ class PlanarBodies:
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
 
     # --- the free system
-    # -----------------------------------------------------------------------------------------
 
     def _mass_matrix(self, q, t, p):
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()
 
     def _force(self, q, v, t, p):
+        # gravity does not turn a body about its center of mass
         weight = p["mass"][:, None] * p["gravity"]
         F = jnp.concatenate([weight, jnp.zeros((len(weight), 1))], axis=1)
         F = F if self._wrench is None else F + self._wrench(q, v, t, p)

@@ -60,6 +60,7 @@ class RigidBodies:
     ):
         self.bodies = tuple(bodies)
         self._index = by_name(self.bodies)
+        # a diagonal M where every body has principal axes, which needs no factorization
         principal = all(np.shape(body.inertia) == (3,) for body in self.bodies)
         mass, inertia = stacked(self.bodies, (3,) if principal else (3, 3))
         self.params = {"mass": mass, "inertia": inertia, "gravity": np.array(gravity, float)}
@@ -116,7 +117,6 @@ class RigidBodies:
         return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
 
     # --- the free system
-    # -----------------------------------------------------------------------------------------
 
     def _mass_matrix(self, q, t, p):
         mass, inertia = p["mass"], p["inertia"]
@@ -132,10 +132,12 @@ class RigidBodies:
             if p["inertia"].ndim == 2
             else jnp.einsum("bij,bj->bi", p["inertia"], w)
         )
+        # in body axes the inertia is constant and Euler’s term −ω × J ω appears
         F = jnp.concatenate([p["mass"][:, None] * p["gravity"], -jnp.cross(w, spin)], axis=1)
         F = F if self._wrench is None else F + self._wrench(q, v, t, p)
         if self._potential is None:
             return F.ravel()
+        # ∂V/∂q belongs to q̇; Nᵀ takes it to v, where quaternions have three rates and not four
         slope = jax.grad(self._potential)(q, t, p).reshape(-1, 7)
         turning = jnp.einsum("bij,bi->bj", rate_map(q.reshape(-1, 7)[:, 3:]), slope[:, 3:])
         return (F - jnp.concatenate([slope[:, :3], turning], axis=1)).ravel()

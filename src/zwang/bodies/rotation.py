@@ -18,8 +18,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of no rotation."""
 SERIES = 1e-4
 """Squared half angle [rad²] below which sine and cosine are summed as series: exact to round-off,
-and so are their derivatives,
-also at zero.
+and so are their derivatives, also at zero.
 """
 
 
@@ -42,6 +41,7 @@ def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
         ],
         axis=-2,
     )
+    # divided once, not normalized before: two square roots less
     return R / (w * w + x * x + y * y + z * z)[..., None, None]
 
 
@@ -54,13 +54,15 @@ def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
         ..., None
     ]
     spatial = R + jnp.swapaxes(R, -1, -2) + (1 - trace) * jnp.eye(3)
+    # 4 q qᵀ
     square = jnp.concatenate(
         [
             jnp.concatenate([1 + trace, axis], axis=-2),
             jnp.concatenate([jnp.swapaxes(axis, -1, -2), spatial], axis=-2),
         ],
         axis=-1,
-    )  # 4 q qᵀ
+    )
+    # the column of largest length is the most accurate one: no entry of it cancels
     longest = jnp.argmax(jnp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
     return normalized(jnp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
 
@@ -96,6 +98,7 @@ def exponential(w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
     """Quaternion of the rotation vector w = axis · angle [rad]; smooth at zero."""
     square = 0.25 * jnp.sum(w * w, axis=-1)
     small = square < SERIES
+    # √0 has no derivative, and `where` differentiates both of its branches
     half = jnp.sqrt(jnp.where(small, 1.0, square))
     cosine = jnp.where(small, 1 - square / 2 * (1 - square / 12 * (1 - square / 30)), jnp.cos(half))
     ratio = jnp.where(
@@ -108,6 +111,7 @@ def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
     """Rotation vector [rad] of a unit quaternion, of length at most π: the inverse of
     `exponential`; smooth at zero.
     """
+    # q and −q are the same rotation; the nearer one turns by π at most
     q = jnp.where(q[..., :1] < 0, -q, q)
     square = jnp.sum(q[..., 1:] ** 2, axis=-1)
     small = square < SERIES

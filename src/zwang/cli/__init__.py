@@ -3,18 +3,18 @@ it.
 
 | file | what |
 |---|---|
-| `listing.py`, `run.py`, `sweep.py`, `view.py`, `check.py`, `equilibrium.py`, `continuation.py`, `linearize.py`, `modes.py`, `kinematics.py`, `driving_torque.py`, `assembly_modes.py`, `branches.py`, `workspace.py`, `design.py`, `derive.py`, `export.py`, `reproduce.py` | one command each; a new one is its file and its line in `COMMANDS` |
+| `run.py`, `check.py`, `kinematics.py`, ... | one command each, listed in `COMMANDS` |
 | `subject.py` | what analyses of mechanisms work on, ranges of inputs |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
 | `startup.py` | float64 and the compile cache |
-| `progress.py`, `timing.py`, `summary_table.py` | progress bar, where the time goes, closing table |
+| `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
 | `streaming.py` | `zwang run --stream` and `--resume` |
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -128,9 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # threads of OpenBLAS wait for each other at matrices of a few hundred rows: on a busy machine a
     # report took four times as long
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    atexit.register(
-        gc.freeze
-    )  # or Python looks through all that JAX has made before it ends, which takes a second
+    # or Python looks through all that JAX has made before it ends, which takes a second
+    atexit.register(gc.freeze)
     ready()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words

@@ -81,4 +81,5 @@ def command(
         if found.traces:
             found.plot_traces().save(folder / "traces.svg")
         say(f"written to {folder}")
+    # an exit code of its own where the branch ended early, so that scripts notice
     return 0 if found.ended in ("range", "closed") else 3

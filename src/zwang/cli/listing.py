@@ -69,6 +69,7 @@ def command(
         )
         table.add_row(entry.name, about)
     console = Console(highlight=False)
+    # piped into a file or a pager, lines are not folded at 80 columns
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(table)

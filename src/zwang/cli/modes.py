@@ -60,6 +60,7 @@ def command(
     if at_start:
         linear = linearize(target.model, target.q0, target.v0, params=params)
     else:
+        # small motions are about a point where forces balance; a start need not be one
         linear = equilibrium(target.model, target.q0, params=params).linearization
     say(fitted(str(linear)))
     for warning in target.warnings:

@@ -40,6 +40,7 @@ class Bar:
                 *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
             )
             self._task = self._progress.add_task("loading", total=None, reached="")
+            # shown late, so that short commands do not flicker
             self._timer = threading.Timer(DELAY, self._show)
             self._timer.daemon = True
 

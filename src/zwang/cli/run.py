@@ -95,7 +95,7 @@ def command(
     if model is None or resume is not None:
         return resumed(ctx, resume, model)
     given = assignments(set_ or [])
-    locate(model)
+    locate(model)  # before JAX is imported, so that a misspelled name is reported at once
     wall = WallTime(ctx.obj["started"])
     asked = {
         "duration": duration,
@@ -131,8 +131,10 @@ def command(
         run = _simulated(target, options, bar, wall, interruption, kept)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
+        # the run first: the pages may fail or be interrupted, and the result is safe by then
         summary = _save(run, target, folder, bar, wall, warnings)
         try:
+            # from here on Ctrl-C ends the writing of pages at once
             interruption.release()
             if not no_report:
                 _write_pages(run, summary, target, options, folder, phases, bar, wall, warnings)
@@ -190,6 +192,7 @@ def _simulated(
     bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
     def reached(fraction) -> None:
+        # the last steps are done: Ctrl-C must not lose a finished run while it is being saved
         if fraction >= 1:
             interruption.hold()
         bar.reaches(fraction, progress_text(fraction, options["duration"]))

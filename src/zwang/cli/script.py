@@ -50,6 +50,7 @@ def load_script(path: Path) -> Target:
         raise UserError(f"{path}: scene is a {type(scene).__name__}, expected a zw.Scene.")
     if isinstance(options.get("switches"), Switch):
         options["switches"] = (options["switches"],)
+    # a model without a name of its own is called after its file
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
     figures = names.get("figures") or {}
@@ -70,6 +71,7 @@ def _run(path: Path) -> dict[str, Any]:
     from zwang.errors import ModelError
 
     read_bytes(path, "script_size")  # a pipe would wait for ever
+    # as Python itself does for a script, so that it can import its neighbors
     sys.path.insert(0, str(path.resolve().parent))
     try:
         return runpy.run_path(str(path), run_name="zwang_model")

@@ -21,6 +21,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     from zwang.output.report.page import rank_range, seconds
 
     yield "end", s.sentence
+    # the length asked for is shown only where it was not reached
     asked = "" if s.reached >= s.asked else f" of {s.asked:.6g} s"
     yield "simulated time", f"{s.reached:.6g} s{asked}, {s.samples} samples"
     yield (
@@ -30,6 +31,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     )
     yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
     if s.violation is not None:
+        # absent for linear constraints, which have no size to relate to
         relative = f"; relative {s.relative_violation.value:.2e}" if s.relative_violation else ""
         yield "largest violation", f"|phi| {_worst(s.violation, 'its own unit')}{relative}"
     if s.velocity_violation is not None:

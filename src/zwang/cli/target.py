@@ -71,6 +71,7 @@ def locate(model: str) -> Path | None:
         UserError: for a missing file, a file of another kind, or an unknown name.
     """
     path, shown = Path(model), shown_path(model)
+    # a name with a slash or an ending is meant as a file, also where none is there
     if path.suffix in FILES or is_file(path) or len(path.parts) > 1:
         if not os.path.lexists(path):
             raise UserError(f"there is no file {shown}.")
@@ -127,6 +128,7 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
         target, names, rest = _from_gallery(model, given)
     if path is not None and path.suffix != ".toml":
         kind = "robot" if path.suffix.lower() in ROBOTS else "script"
+        # recorded with the run, so that a saved run knows whether its file has changed since
         digest = file_digest(path)
         remember(target.model, Source(kind, str(path.resolve()), digest=digest))
     target.params = _parameters(target, rest, names)
@@ -175,6 +177,7 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
     from zwang.mechanism import AssemblyError, read
     from zwang.mechanism.drawing import picture
 
+    # read twice: values given are those of the file’s own parameters, whose names come first
     known = read(path).parameters
     settings: dict[str, Any] = {
         key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known
@@ -183,6 +186,7 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
     try:
         example = assembled(mechanism)
     except AssemblyError as error:
+        # a picture shows which joint stays open, which a sentence can only name
         drawn = path.with_name(f"{path.stem}-assembly.svg")
         picture(mechanism, error.q, broken=error.joint).save(drawn)
         raise UserError(f"{error} Its picture is in {drawn}.") from error
@@ -229,6 +233,7 @@ def _whole(model, placed: Mapping[str, Any]) -> dict[str, Any]:
 
     if all(name in model.params for name in placed):
         return dict(placed)
+    # `mass[1]` changes one entry; `zw.simulate` takes the whole array
     changed = write(model.params, placed)
     return {x: changed[x] for x in {name.split(".")[0].split("[")[0] for name in placed}}
 

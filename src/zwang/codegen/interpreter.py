@@ -104,6 +104,7 @@ class Interpreter:
             return [self.converted(given[0], np.dtype(params["new_dtype"]))]
         if name in ELEMENTWISE:
             return [self.elementwise(equation, ELEMENTWISE[name], given)]
+        # a method of that name here, before anything general
         rule = getattr(self, f"_{name.replace('-', '_')}", None)
         if rule is not None:
             out = rule(params, *given)
@@ -146,6 +147,7 @@ class Interpreter:
     def converted(self, x: np.ndarray, kind: np.dtype) -> np.ndarray:
         if not is_symbolic(x):
             return x.astype(kind)
+        # C and SymPy keep conditions and numbers apart, where JAX converts them
         boolean = any(isinstance(e, Node) and e.boolean for e in x.flat)
         if kind.kind == "b":
             return x if boolean else self.each("ne", x, 0.0)
@@ -193,6 +195,8 @@ class Interpreter:
         moved = np.moveaxis(x, axes, range(len(axes)))
         kept, count = moved.shape[len(axes) :], int(np.prod(moved.shape[: len(axes)]))
         out = np.full(kept, start, object)
+        # in the order of the array, so that round-off equals that of the numeric model as nearly as
+        # it can
         for term in moved.reshape(count, *kept):
             out = self.each(op, out, np.asarray(term, object))
         return out
@@ -276,6 +280,7 @@ class Interpreter:
         branches = params["branches"]
         if not is_symbolic(which):
             return self.body(branches[int(np.clip(which, 0, len(branches) - 1))], given)
+        # both branches are written out, as the condition is known only when the code runs
         no, yes = (self.body(branch, given) for branch in branches)
         return [
             self.each("select", np.broadcast_to(which, y.shape), y, n)
@@ -287,18 +292,22 @@ class Interpreter:
         consts, carry = list(given[:fixed]), list(given[fixed : fixed + carried])
         xs, rows = given[fixed + carried :], []
         turns = range(params["length"])
+        # a loop of fixed length becomes a straight line
         for i in reversed(turns) if params["reverse"] else turns:
             out = self.body(params["jaxpr"], [*consts, *carry, *(x[i] for x in xs)])
             carry, row = out[:carried], out[carried:]
             rows.append(row)
         rows = rows[::-1] if params["reverse"] else rows
-        return [*carry, *(plain(np.stack([_objects(x) for x in column])) for column in zip(*rows))]  # noqa: B905
+        columns = zip(*rows, strict=True)
+        return [*carry, *(plain(np.stack([_objects(x) for x in column])) for column in columns)]
 
     def _while(self, params, *given):
         first, second = params["cond_nconsts"], params["body_nconsts"]
         consts, inside = given[:first], given[first : first + second]
         carry = list(given[first + second :])
         for _ in range(MOST_TURNS):
+            # the condition must come out as a number: what it depends on decides how long the
+            # program is
             (going,) = self.body(params["cond_jaxpr"], [*consts, *carry])
             if is_symbolic(going):
                 raise ModelError(

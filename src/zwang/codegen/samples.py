@@ -111,6 +111,7 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
         w = SPREAD * rng.standard_normal((count, system.nv))
         v = v0 + 2 * SPREAD * rng.standard_normal((count, system.nv))
         t = rng.uniform(0.0, 1.0, count)
+        # relative changes, so that masses and lengths stay positive
         p = own * (1 + rng.uniform(-0.1, 0.1, (count, len(own))))
         moved = lambda w, t, p: system.move(jnp.asarray(q0), w, t, model.parameters(p))
         q = np.asarray(jax.jit(jax.vmap(moved))(w, t, _parameters(model, p)))
@@ -122,9 +123,11 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
     if not found.m:
         return free
     # rows may also depend on each other where they hold and nowhere else
+    # off the constraints redundant rows contradict each other, and no two methods need agree
     rank, _ = _ranks(_on_constraints(free, own))
     if rank == found.m:
         return free
+    # twice as many, as states near a loss of rank are dropped
     on = _on_constraints(Samples(model, (q0, v0), *drawn(2 * count), False), own)
     _, share = _ranks(on)
     kept = np.flatnonzero(share > REGULAR)[:count]

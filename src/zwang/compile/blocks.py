@@ -42,6 +42,7 @@ def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
         instants: arrays with a leading axis of at least one instant, its other arguments.
     """
     given = tuple(np.asarray(x, float) for x in instants)
+    # the example has the shape of a block, so that every number of instants has one program
     example = tuple(np.zeros((BLOCK, *x.shape[1:])) for x in given)
     return in_blocks(BoundProgram(_EachInstant(function, len(fixed)), fixed, example), *given)
 

@@ -21,7 +21,7 @@ from zwang.compile.folder import cache_folder, processor
 from zwang.files import make_folder, write_text
 
 WORKS = "works"
-LONGEST = 300.0
+LONGEST_TRIAL = 300.0
 """Time that the trial may take [s]; it needs some ten."""
 
 
@@ -52,13 +52,20 @@ def refusal() -> str:
 
 def _tried() -> str:
     """`WORKS`, or how the trial ended."""
+    # the trial must import this zwang, not one that happens to be installed
     home = str(Path(__file__).resolve().parents[2])
     search = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
+    # a process of its own: what XLA’s emitter does not expect ends the process, not the trial
     command = [sys.executable, "-c", "from zwang.compile.canary import main; main()"]
     environment = {**os.environ, "PYTHONPATH": search, "JAX_PLATFORMS": "cpu"}
     try:
         ended = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_TRIAL,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"the trial did not run: {error}"
@@ -95,6 +102,7 @@ def main() -> None:
         kernel = jax.jit(fusion.one_kernel(closed)).lower(*arrays)
         return kernel.compile(compiler_options() | options)(*arrays)[:-1]
 
+    # a batch as well, whose kernel is made with other options
     members, of_one, axes = np.stack([x, -x, 2 * x]), lambda x: program(x, k, unused), (0,)
     trials = [
         (compiled(program, fusion.KERNEL_OPTIONS, x, k, unused), jax.jit(program)(x, k, unused)),

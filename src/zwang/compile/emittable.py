@@ -37,6 +37,7 @@ class EmittableInterpreter(JaxprInterpreter):
         name, params = eqn.primitive.name, eqn.params
         if name == "optimization_barrier":
             return _computed_once(inputs)
+        # products of mixed types keep their meaning only in the original operation
         if name == "dot_general" and {x.dtype for x in inputs} == {eqn.outvars[0].aval.dtype}:
             return _product(*inputs, numbers=params["dimension_numbers"])
         if name == "sort":
@@ -56,6 +57,8 @@ def _computed_once(xs: list) -> list:
     real = [i for i, x in enumerate(xs) if jnp.issubdtype(x.dtype, jnp.floating) and x.size]
     if not real:
         return xs
+    # a loop of one turn, which the compiler cannot remove as it does not know that the condition
+    # holds
     once = xs[real[0]].ravel()[0] != UNLIKELY
     turn = lambda _, arrays: [x * once.astype(x.dtype) for x in arrays]
     results = iter(jax.lax.fori_loop(0, once.astype(int), turn, [xs[i] for i in real]))
@@ -81,6 +84,7 @@ def _sorted(x, axis: int):
     x = jnp.moveaxis(x, axis, -1)
     this, other = x[..., :, None], x[..., None, :]
     earlier = np.tri(x.shape[-1], k=-1, dtype=bool)
+    # a stable sort: of equal numbers the earlier one comes first, and NaN equals NaN
     equal = (this == other) | (jnp.isnan(this) & jnp.isnan(other))
     rank = jnp.sum(
         (other < this) | (jnp.isnan(this) & ~jnp.isnan(other)) | (equal & earlier), axis=-1
@@ -101,6 +105,7 @@ def _scattered(operand, indices, updates, params: dict, combined: Callable):
     count = math.prod(indices.shape[:-1])
     indices = jnp.asarray(indices).reshape(count, -1)
     updates = jnp.asarray(updates).transpose(*others, *window).reshape(count, *block)
+    # the last index at which a block is wholly inside
     room = [n - k for n, k in zip(operand.shape, block, strict=True)]
 
     def put(operand, index, update):
@@ -109,6 +114,7 @@ def _scattered(operand, indices, updates, params: dict, combined: Callable):
             at[axis] = index[k]
         old = jax.lax.dynamic_slice(operand, at, block)
         new = combined(old, update)
+        # the other modes promise that blocks are inside, or clamp as `dynamic_slice` does by itself
         if mode == GatherScatterMode.FILL_OR_DROP:
             new = jnp.where(
                 jnp.all(

@@ -47,6 +47,7 @@ class FlatFunction:
             [next(given) if isinstance(x, ArraySlot) else x for x in self.leaves]
         )
         out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
+        # known only after a trace; constants of the result are put back without being computed
         self.skeleton = out_tree.unflatten([ArraySlot() if eqx.is_array(x) else x for x in out])
         return [x for x in out if eqx.is_array(x)]
 
@@ -86,6 +87,7 @@ def signature(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return x.shape, x.dtype, False
     if isinstance(x, jax.Array):
+        # such a program would be tied to devices that another process does not have
         if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
             raise NotCacheableError("an array that is not on this machine alone")
         return x.shape, x.dtype, x.weak_type

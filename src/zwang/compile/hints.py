@@ -115,6 +115,7 @@ def _checkpointed_loop(condition, body, start, max_steps: int):
     Only carries between inner scans are stored, and what happens within is computed again for the
     derivative.
     """
+    # √n checkpoints of √n turns each: reverse mode keeps 2√n carries in place of n
     turns = math.isqrt(max(max_steps - 1, 0)) + 1
     if_running = lambda do: lambda carry: jax.lax.cond(condition(carry), do, lambda x: x, carry)
 

@@ -72,6 +72,8 @@ def program(
         """The program for some arguments: at hand, read, or else made if it is to be."""
         using = in_force(wanted)
         cached = cache.current()
+        # everything that the compiled program depends on; settings of JAX that change a trace are
+        # in its context
         key = cached, using.limits, trace_context(), tree, tuple(signature(x) for x in leaves)
         if (ready := compiled.get(key)) is not None:
             return ready
@@ -111,7 +113,7 @@ def program(
             # `jax.jit` has no way to be prepared but to be called; the result is dropped
             key = tree, tuple(signature(x) for x in leaves)
             if make:
-                called(*args)  # type: ignore[call-arg]
+                cast(Callable, called)(*args)
                 called_before.add(key)
             return key in called_before
         except (TypeError, NotCacheableError):
@@ -149,8 +151,10 @@ class BoundProgram:
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
         leaves, tree = jax.tree_util.tree_flatten(((*fixed, *example), {}))
         arrays = [x for x in leaves if eqx.is_array(x)]
+        # moved once: converting fixed arrays at each call costs more than the call
         self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(example)]]
         cached, plain = cache.current(), is_plain()
+        # the context is a private name of JAX, which plain compilation does without
         context = None if plain else trace_context()
         key = function, cached, plain, context, tree, tuple(signature(x) for x in leaves)
         try:
@@ -233,6 +237,7 @@ class BatchProgram:
     def __init__(
         self, function: Callable, arguments: tuple, members: int, compiler: AbstractCompiler
     ):
+        # one kernel first; where an operation has none, the members run operation by operation
         fused = _one_batch_kernel(compiler)
         kernel = lowering.compile_batch_kernel(function, arguments) if fused else None
         self.one_kernel = kernel is not None

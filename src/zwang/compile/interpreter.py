@@ -4,7 +4,7 @@ evaluate some of them differently.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -32,6 +32,8 @@ class JaxprInterpreter:
         }
         read = lambda v: self.literal(v) if isinstance(v, Literal) else values[v]
         for eqn in jaxpr.eqns:
+            # programs that are called are evaluated here as well, so that a subclass sees their
+            # operations
             inputs, inner = [read(v) for v in eqn.invars], inner_program(eqn)
             if eqn.primitive.name in self.inlined and inner is not None:
                 out = self(inner.jaxpr, inner.consts, inputs)
@@ -69,7 +71,7 @@ class JaxprInterpreter:
                 *map(self.shape, x.in_avals)
             )
         if isinstance(x, Jaxpr):  # how a scatter combines entries, which has no constants
-            return self._parameter(ClosedJaxpr(x, ())).jaxpr  # type: ignore[union-attr]
+            return cast(ClosedJaxpr, self._parameter(ClosedJaxpr(x, ()))).jaxpr
         if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
             return tuple(map(self._parameter, x))
         return self.parameter(x)

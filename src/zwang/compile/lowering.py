@@ -35,6 +35,7 @@ def compile_flat(
         limits: how large one kernel may be; None for none.
         quick: whether it is to be compiled quickly rather than to run fast.
     """
+    # traced once; both ways to compile start from the same operations
     traced, name = jax.jit(flat).trace(*arrays), getattr(flat, "__name__", "program")
     if limits is not None and _may_be_fused(traced.jaxpr, limits, name):
         try:

@@ -40,6 +40,7 @@ def program_size(function: Callable, *arguments) -> ProgramSize:
     options = compiler_options(quick=True)
     compiled = lowered.compile(options)
     made = time.perf_counter()
+    # many calls, as one takes microseconds and the clock is read between them
     for _ in range(CALLS):
         jax.block_until_ready(compiled(*arguments))
     ended = time.perf_counter()

@@ -104,6 +104,7 @@ def stages_of(
         rate, residual, at = evaluated(rates, i)
         return rates.at[:, i].set(rate), jnp.where(i == 0, residual, first), at
 
+    # a loop, and not a scan: the number of stages is traced, so that one state is one stage
     start = jnp.zeros((len(y), len(c))), jnp.zeros(()), _nothing(dynamics, y)
     return Stages(*jax.lax.fori_loop(0, count, stage, start))
 

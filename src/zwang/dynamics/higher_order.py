@@ -8,7 +8,8 @@ For variables x_i of orders k_i, with α_i = d^{k_i} x_i / dt^{k_i} the highest 
 M and F of lower derivatives. It is the equation of second order for v = all derivatives of order
 k_i − 1 and q = all below:
 
-    v̇ = α,    q̇ = N v + n(q)      N takes v to the derivatives of order k_i − 2, n carries each lower one to the next
+    v̇ = α,    q̇ = N v + n(q)   N takes v to the derivatives of order k_i − 2, n carries each lower
+                                 one to the next
 
 A relation is differentiated s times until a highest derivative appears in it: r, ṙ, …, r^(s), the
 last of which is A α − b. Then r^(s−1) is a velocity residual ψ(q, v), r^(s−2) a position residual
@@ -16,7 +17,7 @@ last of which is A α − b. Then r^(s−1) is a velocity residual ψ(q, v), r^(
 stand in it as α does in the last one, with the same A⊕.
 
 Source: Orsino (2017), Proc. R. Soc. A 473, section 2.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -123,10 +124,13 @@ def HigherOrder(
             variables.
 
     Example:
-        >>> motor = HigherOrder({"current": 1, "angle": 2}, lambda x, t, p: jnp.array([p["L"], p["J"]]),
-        ...     lambda x, t, p: jnp.stack([p["V"] - p["R"] * x["current"][0] - p["k"] * x["angle"][1], p["k"] * x["current"][0]]),
+        >>> def force(x, t, p):
+        ...     voltage = p["V"] - p["R"] * x["current"][0] - p["k"] * x["angle"][1]
+        ...     return jnp.stack([voltage, p["k"] * x["current"][0]])
+        >>> motor = HigherOrder(
+        ...     {"current": 1, "angle": 2}, lambda x, t, p: jnp.array([p["L"], p["J"]]), force,
         ...     params={"L": 0.1, "J": 0.01, "V": 12.0, "R": 1.0, "k": 0.1})
-    """  # noqa: E501
+    """
     orders = mapping(orders, "HigherOrder: orders", "name -> order 1, 2, 3 ...")
     if not orders:
         raise ModelError("HigherOrder: orders is empty, expected at least one variable.")

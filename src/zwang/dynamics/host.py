@@ -83,6 +83,7 @@ class HostDynamics:
 
     def at(self, s: State) -> ModelEvaluation:
         """The model's functions at a state; that of the last one is at hand."""
+        # by identity: a step hands on the very arrays that it evaluated last
         known = self._known
         if known is None or known[0] is not s.q or known[1] is not s.v or known[2] != s.t:
             found = self._evaluation.at(s.t, np.concatenate([s.q, s.v]))
@@ -121,6 +122,7 @@ class HostDynamics:
         M = np.asarray(self._at_place(s).M)
         if self._dynamics.singular_mass:
             M = augmented_mass(M, A)
+        # most mass matrices are constant, and their factor is what a step would spend its time on
         if self._mass is None or not np.array_equal(M, self._mass.given):
             self._mass = HostMass(M)
         return self._mass
@@ -178,6 +180,7 @@ class HostVectorField:
         """The motion while a sampler holds its control, or while some switches are on."""
         if self.flow.sampler is None and self.flow.switched is None:
             return self
+        # a motion between two changes is bound once, however many steps it takes
         key = np.asarray(held).tobytes()
         if self._held is None or self._held[0] != key:
             self._held = key, HostVectorField(self.flow.with_input(on_device(held)))

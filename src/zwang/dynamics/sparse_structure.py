@@ -106,6 +106,7 @@ as much as to look again."""
 def sparsity_of(model: Any) -> Sparsity:
     """The sparsity of a `zw.Model`, which is found once for its constraints."""
     constraints = model.constraints
+    # an identity may be given anew once its owner is gone, so that the owner is compared as well
     known = _FOUND.get(key := id(constraints))
     if known is None or known[0]() is not constraints:
         # bound here, as names of a module are gone when Python ends

@@ -35,8 +35,9 @@ def Lagrangian(
         coordinates, units: see `System`.
 
     Example:
-        >>> pendulum = Lagrangian(lambda q, v, t, p: 0.5 * v[0] ** 2, lambda q, t, p: -9.81 * jnp.cos(q[0]), nq=1)
-    """  # noqa: E501
+        >>> pendulum = Lagrangian(
+        ...     lambda q, v, t, p: 0.5 * v[0] ** 2, lambda q, t, p: -9.81 * jnp.cos(q[0]), nq=1)
+    """
 
     count(nq, "Lagrangian: nq", least=1)
     function(kinetic, "Lagrangian: kinetic", "(q, v, t, p) → T")

@@ -24,5 +24,5 @@ class State(NamedTuple):
 
 def host_state(q: Any, v: Any, t: Any) -> State:
     """A `State` of NumPy's arrays, which do where JAX's are declared."""
-    time: Any = np.float64(t)
-    return State(q, v, time)
+    held: Any = (np.asarray(q), np.asarray(v), np.float64(t))
+    return State(*held)

@@ -15,8 +15,7 @@ from zwang.errors import ModelError
 
 class Names(tuple):
     """Names as one thing: a compiled function that is called compares what it was compiled for with
-    what it is given, and takes
-    tuples apart; 10⁵ names took as long as an acceleration.
+    what it is given, and takes tuples apart; 10⁵ names took as long as an acceleration.
     """
 
     def __hash__(self):

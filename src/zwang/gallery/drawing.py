@@ -53,6 +53,7 @@ class Linkage:
                 0, len(run.t) - 1
             )
         )
+        # the last instant stands out, the earlier ones fade
         *earlier, last = (np.asarray(self.bars(run.q[sample])) for sample in instants)
         shades = np.linspace(0.12, 0.72, len(instants))
         curves = [

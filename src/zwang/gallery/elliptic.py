@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-CLOSE = 1e-9
+EQUAL_MEANS = 1e-9
 """Relative difference of the two means at which they are taken as equal: it enters squared."""
 
 
@@ -21,7 +21,7 @@ def _means(m: float) -> list[tuple[float, float, float]]:
     the first is √m.
     """
     rounds = [(1.0, np.sqrt(1 - m), np.sqrt(m))]
-    while rounds[-1][2] > CLOSE * rounds[-1][0]:
+    while rounds[-1][2] > EQUAL_MEANS * rounds[-1][0]:
         a, b, _ = rounds[-1]
         rounds.append(((a + b) / 2, np.sqrt(a * b), (a - b) / 2))
     return rounds
@@ -30,6 +30,7 @@ def _means(m: float) -> list[tuple[float, float, float]]:
 def amplitude(u, m: float):
     """φ = am(u, m) [rad] for u of any shape; it counts full turns."""
     if m == 1:
+        # at m = 1 the mean never converges; am is the Gudermannian function there
         return np.arctan(np.sinh(u))
     rounds = _means(m)
     phi = 2.0 ** (len(rounds) - 1) * rounds[-1][0] * np.asarray(u)
@@ -50,9 +51,11 @@ def jacobi(u, m: float):
 def first_kind(phi, m: float):
     """u = F(φ, m) for φ [rad] of any shape."""
     if m == 1:
+        # its inverse
         return np.arcsinh(np.tan(phi))
     rounds, phi = _means(m), np.asarray(phi, float)
     for a, b, _ in rounds[:-1]:
+        # the arctangent is taken near zero and the whole turns are put back, so that u grows with φ
         turns = np.round(phi / np.pi)
         phi = (
             phi

@@ -111,6 +111,7 @@ def _pins(bars: PlanarBodies, crank: int) -> list[Holonomic]:
 
 def drawn(q: np.ndarray) -> np.ndarray:
     """Ends of cranks and coupler, shape (4, 2, 2)."""
+    # the coupler is twice as long as a crank
     half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * np.stack(
         [np.cos(q[2::3]), np.sin(q[2::3])], axis=1
     )

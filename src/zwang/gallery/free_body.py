@@ -43,15 +43,15 @@ ENTRY = Entry(
 def build(*, inertia, spin, mass) -> Example:
     """The model, started with its axes along those of space."""
     J, start = np.asarray(inertia, float), np.asarray(spin, float)
+    # no distribution of mass has other moments
     if np.any(J <= 0) or 2 * J.max() > J.sum() * (1 + 1e-12):
         raise ModelError(
             f"free-body got principal moments {list(J)}; each must be positive and at most the "
             "sum of the other two."
         )
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
-    edges = np.sqrt(
-        np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass)
-    )  # of a box with these moments
+    # of a box with these moments
+    edges = np.sqrt(np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass))
     names = ("body.qw", "body.qx", "body.qy", "body.qz")
     return Example(
         Model(bodies.system, [], bodies.params, name="free-body"),
@@ -77,6 +77,7 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
         return np.tile(start[:, None], (1, len(t)))  # about a principal axis
     order = np.argsort(J, kind="stable")
     energy2, square = momentum @ start, momentum @ momentum
+    # the angular momentum circles about the axis of the largest moment, or else of the smallest
     if square < energy2 * J[order[1]]:
         order = order[::-1]
     I1, I2, I3 = J[order]
@@ -87,9 +88,9 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
     parameter = (I2 - I1) * (energy2 * I3 - square) / ((I3 - I2) * (square - energy2 * I1))
     rate = np.sqrt((I3 - I2) * (square - energy2 * I1) / (I1 * I2 * I3))
     way = 1.0 if w3 >= 0 else -1.0
-    forward = (
-        way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])
-    )  # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
+    # from I₁ ω̇₁ = ±(I₂ − I₃) ω₂ ω₃, − for odd orders
+    forward = way * np.sign(I3 - I2) * np.linalg.det(np.eye(3)[order])
+    # the argument of the elliptic functions at the start
     phase = first_kind(np.arctan2(w2 / A2, w1 / A1), parameter)
     sn, cn, dn = jacobi(forward * rate * np.asarray(t) + phase, parameter)
     w = np.empty((3, len(t)))

@@ -1,13 +1,14 @@
 """Two uniform rods on one pivot that latch where they meet, and let go of each other at a given
 time.
 
-    pins       2 rows each, always;  latch  φ = angle₁ − angle₂, switched on where φ = 0 and off at `release`
+    pins       2 rows each, always
+    latch      φ = angle₁ − angle₂, switched on where φ = 0 and off at `release`
     impact     ω = (I₁ω₁ + I₂ω₂) / (I₁ + I₂),  energy lost ½ I₁I₂ / (I₁ + I₂) (ω₁ − ω₂)²
 
 A change of topology. Exact motion: pendulums, apart or together, by elliptic functions from one
 change to the next.
 Source: textbook (plastic impact). Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -67,6 +68,7 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
     ]
     start = np.radians([angle1, angle2])
     place = np.stack([np.sin(start), -np.cos(start)], axis=1) * length[:, None] / 2
+    # about the pivot
     inertia, moment = mass * length**2 / 3, mass * gravity * length / 2
 
     def exact(t):

@@ -71,6 +71,7 @@ def build(*, mass, gravity) -> Example:
 
 def _path(run):
     r, theta = run.q.T
+    # the exact curve between samples that may be far apart
     fine = np.interp(np.linspace(0, 1, 1500), np.linspace(0, 1, len(theta)), theta)
     spiral = Curve(
         np.exp(0.1 * fine) * np.cos(fine), np.exp(0.1 * fine) * np.sin(fine), "spiral", width=0.8

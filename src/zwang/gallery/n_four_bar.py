@@ -125,6 +125,7 @@ def _pins(bars: PlanarBodies, N: int, row_factor: float, repeat: int) -> list[Ho
         "right coupler pins": (right_of_coupler, N),
     }
     rows = 2 * sum(pins for _, pins in groups.values()) * repeat
+    # in random order, so that no group of rows is long or short as a whole
     factors = iter(row_factor ** np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, rows)))
     return [
         Holonomic(
@@ -145,6 +146,7 @@ def _start(N: int, length: float, speed: float) -> tuple[np.ndarray, np.ndarray]
     i, k = np.arange(N + 1.0), np.arange(N) + 0.5
     cranks = np.stack([i * length, 0.5 * length + 0 * i, np.pi / 2 + 0 * i], axis=1)
     couplers = np.stack([k * length, length + 0 * k, 0 * k], axis=1)
+    # the center of an upright crank moves at half the speed of its tip
     turning = np.tile([0.5 * speed, 0.0, -speed / length], (N + 1, 1))
     return np.vstack([cranks, couplers]).ravel(), np.vstack(
         [turning, np.tile([speed, 0.0, 0.0], (N, 1))]

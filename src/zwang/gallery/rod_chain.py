@@ -47,6 +47,7 @@ def build(*, N, length, mass, angle, gravity) -> Example:
             f"rod-chain got N = {N}, length = {length} and mass = {mass}; expected ≥ 1, > 0 and "
             "> 0."
         )
+    # mass and length of the chain stay the same for any number of rods
     m, l = mass / N, length / N
     rods = PlanarBodies(
         [Body(f"rod {i + 1}", m, m * l**2 / 12) for i in range(N)], gravity=(0.0, -gravity)

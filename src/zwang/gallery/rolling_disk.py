@@ -77,6 +77,7 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
     spin = steady_spin(mass, radius, slant, precession, gravity)
     exact = _steady(radius, slant, precession, spin)
     q0 = np.concatenate([exact(np.zeros(1))[name] for name in model.system.coordinates])
+    # in body axes: the tilt about the first, which lies level
     turning = np.array([wobble, precession * np.sin(slant), spin])
     forward = radius * (
         wobble * np.array([0.0, -np.sin(slant), np.cos(slant)]) - spin * np.array([1.0, 0.0, 0.0])
@@ -117,6 +118,7 @@ def _steady(radius, slant, precession, spin):
     ω₃ − Ω cos θ.
     """
     names = ("disk.qw", "disk.qx", "disk.qy", "disk.qz")
+    # the center of a steadily rolling disk goes round on this circle
     circle = radius * spin / precession
     tilted = from_axis_angle([1.0, 0.0, 0.0], slant)
 

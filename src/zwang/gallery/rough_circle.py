@@ -60,6 +60,7 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
     start = np.radians(angle)
 
     def exact(t):
+        # without gravity the normal force is m v²/r, and ln v falls evenly with the angle
         if gravity == 0:
             theta = (
                 start + np.sign(speed) * np.log1p(mu * abs(speed) * t / radius) / mu
@@ -91,6 +92,7 @@ def _upright(radius, mu, gravity, angle, rate, t):
     """θ(t) of the standing ring from its reduced equation `θ̈ = −(g/R) sin θ − μ sgn(θ̇) |θ̇² +
     (g/R) cos θ|` by DOP853 at 1e-13.
     """
+    # friction opposes the motion until the bead rests; this is the branch of one direction
     k, way = gravity / radius, np.sign(rate)
 
     def slope(_, y):

@@ -79,6 +79,7 @@ def build(*, mass, start, pull) -> Example:
         )
         for i in range(n)
     ]
+    # the velocity that every robot is asked for at the start
     downhill = -np.asarray(slope(PLACES.ravel()))
     v0 = {"rest": np.zeros((n, 2)), "consistent": downhill, "scattered": SCATTERED}[start]
     return Example(
@@ -112,6 +113,7 @@ def slope(q):
     place = jnp.asarray(q).reshape(-1, 2)
     apart = place[:, None] - place[None]
     others = ~np.eye(len(place), dtype=bool)
+    # 1 on the diagonal, where the square root of 0 has no derivative
     square = jnp.where(others, jnp.sum(apart**2, axis=-1), 1.0)
     return jnp.sum(
         jnp.where(others, 1 - COMFORT / jnp.sqrt(square), 0.0)[:, :, None] * apart, axis=1

@@ -56,6 +56,7 @@ def build(*, radius, mass, inertia, rate, slope, start, speed, spin, gravity) ->
     beta = np.radians(slope)
     bodies = RigidBodies(
         [Body("ball", mass, 3 * (inertia * mass * radius**2,))],
+        # the axes are those of the table, so that a slope tilts gravity and the contact stays z = R
         gravity=(gravity * np.sin(beta), 0.0, -gravity * np.cos(beta)),
     )
 

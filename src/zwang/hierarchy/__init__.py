@@ -2,7 +2,7 @@
 
 | file | what |
 |---|---|
-| `module.py` | `Module` and `Hierarchy`: modules and the constraints that join them become a `zw.Model` |
+| `module.py` | `Module`, `Hierarchy`: modules and what joins them become a `zw.Model` |
 | `named_views.py` | q, v and p by name |
 | `instances.py` | where modules of one kind are; a function of one at all of them, under `vmap` |
 | `stacked_parameters.py` | parameters of equal modules as one array each |
@@ -13,7 +13,7 @@
 | `describe.py` | levels and the tree of modules in words, for `zw.check` |
 | `modular.py` | the acceleration by one small factor per module and one of the joints |
 | `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
-"""  # noqa: E501
+"""
 
 from zwang.hierarchy.enforce import Enforced as Enforced
 from zwang.hierarchy.enforce import enforce as enforce

@@ -107,6 +107,7 @@ class Interaction:
         force = self.force
         assert force is not None
 
+        # the user may name the modules that a force acts on, or give all of it
         def vector(q, v, p):
             given = force(
                 self.names.coordinates(q), self.names.velocities(v), t, self.names.parameters(p)
@@ -180,7 +181,6 @@ class Assembled:
         self.potential = self._potential if any(f is not None for f in energetic) else None
 
     # --- leaves of one kind at once
-    # ------------------------------------------------------------------------------
 
     def _each(self, of: Callable, t, p, *vectors):
         """`of(system)(*parts, t, p)` of each leaf, with a leading axis over its places; `vectors`
@@ -197,17 +197,18 @@ class Assembled:
         return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
 
     # --- the functions of a System
-    # -------------------------------------------------------------------------------
 
     def mass_matrix(self, q, t, p):
         blocks = self._each(lambda s: s.mass_matrix, t, p, (q, self._q))
         k = self._block_size([b.shape[1:] for b in blocks])
+        # a diagonal is kept as a vector, so that no factorization is needed
         if k == 1:
             return (
                 jnp.zeros(self.nv)
                 .at[np.concatenate([v.ravel() for v in self._v])]
                 .set(jnp.concatenate([b.ravel() for b in blocks]))
             )
+        # blocks that are alone on the diagonal cost their number, a dense M the cube of it
         M = jnp.zeros((self.nv // k, k, k))
         for v, b in zip(self._v, blocks, strict=True):
             rows, columns, values = _positions(v, b)
@@ -220,6 +221,8 @@ class Assembled:
         """
         cuts = {self.nv}
         for v, shape in zip(self._v, shapes, strict=True):
+            # a leaf gives M as a diagonal, as one dense block or as blocks; cuts between blocks are
+            # allowed where each of these ends
             size = {1: 1, 2: shape[0], 3: shape[-1]}[len(shape)]
             cuts |= {int(start) + i for start in v[:, 0] for i in range(0, v.shape[1], size)}
         return next(
@@ -234,6 +237,8 @@ class Assembled:
             F = F if x.force is None else x.added(F, q, v, t, p)
         if all(x.potential is None for x in self.interactions):
             return F
+        # a potential is a function of q, a force belongs to v: the slope is pulled back by Nᵀ,
+        # below
         slope = jax.grad(self._interaction_potential)(q, t, p)
         if self.velocity_map is None:
             return F - slope

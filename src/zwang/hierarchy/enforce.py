@@ -159,8 +159,7 @@ class Enforced(eqx.Module):
 
 class _Whole:
     """The model and its names as one thing that is hashed by identity: a system's names alone are
-    thousands of leaves, and
-    taking these apart would cost more than a level.
+    thousands of leaves, and taking these apart would cost more than a level.
     """
 
     def __init__(self, model: Model):
@@ -200,7 +199,7 @@ def enforce(
 ) -> Enforced:
     """The motion of a model at one state, its constraints enforced level by level.
 
-        K = (H̃P)⁺,   a ← a + K (b̃ − H̃ a),   P ← (I − K H̃) P                  recursive paper (4.14)-(4.16)
+        K = (H̃P)⁺,   a ← a + K (b̃ − H̃ a),   P ← (I − K H̃) P   recursive paper (4.14)-(4.16)
 
     The top level has the acceleration of `zw.motion` if the constraints agree. Where they do not,
     lower levels stay exact and higher ones get what is left, which `conflicts` tells.
@@ -231,7 +230,7 @@ def enforce(
     Example:
         >>> top = zw.enforce(model, q, v)
         >>> [level.rank for level in top.levels], top.conflicts
-    """  # noqa: E501
+    """
     instance(model, Model, "enforce: model", "a zw.Model or a zw.Hierarchy")
     chosen = chosen_levels(model, levels)
     clearance = {} if clearance is None else mapping(clearance, "clearance", "name -> R")

@@ -80,6 +80,7 @@ class Instances:
         """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place
         are its own parameters.
         """
+        # one module needs no `vmap`, which would give every operation a batch axis to compile
         if len(self) == 1:
             known = p if self.prefixes[0] else flattened(p)
             alone = self._own(lambda name: known[below(self.prefixes[0], name)])
@@ -121,6 +122,8 @@ def merged(parts: Iterable[T]) -> list[T]:
     kinds: dict[Any, T] = {}
     joined: dict[Any, list[Instances]] = {}
     for part in parts:
+        # equal shapes of parameters as well: modules of one kind with vectors of different length
+        # cannot share an axis
         key = (part.kind, part.instances.params, part.instances.tree)
         kinds.setdefault(key, part)
         joined.setdefault(key, []).append(part.instances)

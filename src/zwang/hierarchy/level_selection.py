@@ -69,6 +69,7 @@ class Rows(eqx.Module):
         """Those of some names, in their order."""
         at = dict(zip(self.names, self.slices, strict=True))
         index = np.concatenate([np.zeros(0, int), *(np.arange(*at[n]) for n in names)])
+        # slices count the rows of this level, not those of the model
         ends = np.cumsum([0, *(at[n][1] - at[n][0] for n in names)]).tolist()
         slices = tuple(zip(ends, ends[1:], strict=False))
         return Rows(
@@ -94,6 +95,7 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
             )
     roots, rows = [], model.constraints.row_slices
     for level in levels:
+        # rigid rows keep the exact form (4.16); a covariance of zeros would be inverted
         if not any(n in clearance for n in level):
             roots.append(None)
             continue
@@ -124,6 +126,7 @@ def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
                 "negative."
             )
         return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
+    # inside `jit` the numbers are not known, and a wrong one shows as NaN
     if is_concrete(R) and (
         not np.allclose(R, R.T) or np.min(np.linalg.eigvalsh(np.asarray(R)), initial=1.0) <= 0
     ):

@@ -1,14 +1,16 @@
 """The acceleration of a hierarchy with the modules' own factors: block diagonal below, a factor of
 the joints' rows above.
 
-    modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i        one small factor per module, by `vmap`
-    joints    v̇ = a + T (J T)⁺ (b̃ − J a)                                                  one factor of the joints' rows alone
+    modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i
+    joints    v̇ = a + T (J T)⁺ (b̃ − J a)
+
+It takes one small factor per module, by `vmap`, and one factor of the joints' rows alone.
 
 To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16)
 with the levels within the modules taken first and the level that joins them last; the flat model
 factors all rows at once. Where few rows touch few modules each, J T has few entries per row and its
 factor is sparse (`zwang.algebra.elimination`).
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,7 @@ from zwang.hierarchy.tree_layout import assembly_of
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
-correction leaves the round-off of a, and
-the second one that of v̇.
+correction leaves the round-off of a, and the second one that of v̇.
 """
 
 
@@ -94,6 +95,7 @@ class Modular:
             for node in assembly.top.modules
             if node.model.system.nv
         )
+        # constraints of the modules are in their own factors; only those that join them are left
         own = [c for c in model.constraints.members if not isinstance(c, ReplicatedConstraint)]
         self.joints = Constraints(own, model.system, model.parameters())
         self.pattern = _pattern(self)
@@ -137,10 +139,12 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         at_q, at_v = block.instances.q(block.model.system), block.instances.v(block.model.system)
         alone = lambda q, v, F, p, model=block.model: _module(model, q, v, t, F, p)
         free, T = block.instances.each(alone, p, taken(q, at_q), taken(v, at_v), taken(F, at_v))
+        # modules do not share velocities, so that setting is enough and nothing is added
         a, tangents = a.at[at_v].set(free), [*tangents, (at_v, T)]
     if not x.joints.m:
         return a, nothing
     b = x.joints.rhs(q, v, t, p)
+    # T contains the mobility already: in these coordinates the mass is the identity
     unit = DiagonalMass(jnp.ones(len(v)))
     if x.pattern is None:
         J, missed = x.joints.matrix(q, v, t, p), nothing
@@ -151,6 +155,8 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
     else:
         product = x.joints.product(q, v, t, p)
         J = x.pattern.structure.layout.evaluate(product)
+        # the pattern was found at a few states; entries that appear elsewhere are detected, not
+        # lost
         missed = x.pattern.structure.outside(J, product)
         method = Sparse().suited(len(b)).proximal
         assert method is not None
@@ -164,6 +170,7 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         return y
 
     moved = jax.lax.fori_loop(0, PASSES, corrected, a)
+    # the residual is judged beside its terms, as a may be much larger than v̇
     terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
     met = relative_residual(jnp, J @ moved - b, terms, weighted.units()) <= UNCERTAIN
     return jnp.where(met & (missed <= MISSED), moved, jnp.nan), missed
@@ -215,6 +222,8 @@ def _pattern(x: Modular) -> _Pattern | None:
     starts = np.sort(np.concatenate([np.array(block.instances.v_starts) for block in x.blocks]))
     sizes = np.diff(np.append(starts, nv))
     module = np.repeat(np.arange(len(starts)), sizes)
+    # different numbers for the velocities of one module, so that entries of opposite sign do not
+    # cancel
     sign = np.random.default_rng(1867).uniform(0.5, 1.5, nv)
     looked = Sparsity(x.model.system, x.joints, x.model.parameters())
     found = [
@@ -236,6 +245,7 @@ def _pattern(x: Modular) -> _Pattern | None:
     color = colors(row, column, m, nv)
     layout = Layout(row, column, color, (m, nv), 1)
     structure = Structure(layout, plan(row, column, color, (m, nv), 1))
+    # an elimination that fills in is no faster than the dense factor
     if structure.plan.multiplications() >= GAIN * (m * m * nv + m**3 / 3):
         return None
     present = np.zeros((layout.colors, m))

@@ -37,8 +37,9 @@ class Module:
 
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
-        >>> left, right = zw.Module(crank, name="left"), zw.Module(crank, name="right", params={"length": 2.0})
-    """  # noqa: E501
+        >>> left = zw.Module(crank, name="left")
+        >>> right = zw.Module(crank, name="right", params={"length": 2.0})
+    """
 
     def __init__(
         self,
@@ -61,11 +62,13 @@ class Module:
             model = system if params is None else _with(system, params, name)
         else:
             model = Model(system, constraints, params, name=name)
+        # a servo inside a module would not know the joints that its motion is passed on through
         if model.servo is not None:
             raise ModelError(
                 f"module {name!r} has a servo of its own; assemble its passive model, and give "
                 "the whole a servo."
             )
+        # parameters of all modules become one flat mapping, keyed by module and name
         if model.params is not None and not isinstance(model.params, dict):
             raise ModelError(
                 f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, "
@@ -98,8 +101,10 @@ def Hierarchy(
 ) -> Model:
     """A model assembled from modules, level by level.
 
-        level 1           the modules, each with its own constraints, independent of each other: M and F are theirs side by side
-        level r + 1       A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join them
+        level 1       the modules, each with its own constraints, independent of each other: M and F
+                      are theirs side by side
+        level r + 1   A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join
+                      them
 
     The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module
     carry its name: `leg a.crank.angle`, `p["leg a.crank.mass"]`. A module may be a hierarchy
@@ -127,11 +132,14 @@ def Hierarchy(
     Reference: Orsino (2017), Proc. R. Soc. A 473, recursive modular modelling, section 2.
 
     Example:
-        >>> hinge = zw.Holonomic(lambda q, t, p: bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0), name="hinge")
+        >>> def gap(q, t, p):
+        ...     return bars.point(q["left"], 0, (1.0, 0.0)) - bars.point(q["right"], 0)
+        >>> hinge = zw.Holonomic(gap, name="hinge")
         >>> model = zw.Hierarchy([[left, right], [hinge]], name="two bars")
-    """  # noqa: E501
+    """
     _check_arguments(force, potential, params, servo, singular_mass, name)
     modules, added = _checked(levels, name)
+    # before anything is placed, as every name below begins with that of its module
     unique_names([m.name for m in modules])
     nq, nv = [0], [0]
     for m in modules:
@@ -147,10 +155,13 @@ def Hierarchy(
         for what in ("units", "velocity_units")
     }
     nothing = lambda *given: jnp.zeros(())
+    # names and sizes alone: the functions of the whole need the views by name, which need these
+    # sizes
     sizes = System(nq[-1], nothing, nothing, nv=nv[-1], velocity_map=nothing, **system_names)
     names = Names(sizes, nodes)
     whole = _parameters(modules, params, name)
     if force is not None or potential is not None:
+        # a spring between modules acts on the whole, once
         interactions.append(Interaction(names, force, potential, Instances.whole(whole)))
     parts = Assembled(merged(leaves), merged(interactions), nq[-1], nv[-1])
     system = System(
@@ -230,11 +241,13 @@ def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
         leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
         interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
         nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
+        # a module may be a hierarchy itself; its levels stay below the new one
         depth = max(depth, own.top.level)
         # a constraint keeps the level that it has in its module
         level_of = {part: r for r, names in enumerate(own.levels) for part in names}
         for c in m.model.constraints.members:
             r = level_of[c.parts[0]]
+            # lower levels may have been empty so far
             placed += [[] for _ in range(r + 1 - len(placed))]
             known = (
                 c
@@ -243,6 +256,7 @@ def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
             )
             placed[r].append(known.at(known.instances.moved(*at)))
     members: list[list[AbstractConstraint]] = [list(merged(level)) for level in placed]
+    # levels without constraints still count, so that the numbering agrees with the tree
     members += [[] for _ in range(depth - len(members))]
     return _Placed(leaves, interactions, nodes, members)
 
@@ -268,6 +282,7 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
         for key, value in flattened(m.model.params).items()
     }
     for key in own or {}:
+        # it would silently shadow the parameter of the module
         if key.split(".")[0] in {m.name for m in modules}:
             raise ModelError(
                 f"{name}: parameter {key!r} begins with the name of a module; give it to that "
@@ -281,6 +296,7 @@ def _checked(given: Any, name: str) -> tuple[list[Module], list[list[AbstractCon
     levels: list[Any] = [
         level
         if isinstance(level, (str, bytes, Mapping)) or not isinstance(level, Iterable)
+        # generators are read once here and never again
         else tuple(level)
         for level in given
     ]

@@ -3,9 +3,10 @@
 In coordinates weighted by the mass, a = W⁻¹v̇ and H̃ = Ã W with W Wᵀ = M⁻¹, and with the spread L
 of what is still free, P = L Lᵀ:
 
-    K = [L 0] [H̃L  R^½]⁺                       without clearance (H̃P)⁺ (4.16), with it P H̃ᵀ(H̃P H̃ᵀ + R)⁻¹ (4.17)
-    a ← a + K (b̃ − H̃ a)                        (4.14)
-    L ← [(I − K H̃) L   K R^½]                  P ← (I − K H̃) P (I − K H̃)ᵀ + K R Kᵀ (4.15), (4.18)
+    K = [L 0] [H̃L  R^½]⁺           without clearance (H̃P)⁺ (4.16),
+                                   with it P H̃ᵀ(H̃P H̃ᵀ + R)⁻¹ (4.17)
+    a ← a + K (b̃ − H̃ a)            (4.14)
+    L ← [(I − K H̃) L   K R^½]      P ← (I − K H̃) P (I − K H̃)ᵀ + K R Kᵀ (4.15), (4.18)
 
 It begins with a = M^½M⁻¹F and L = I. Without clearance L = P, the orthogonal projector onto what
 the constraints leave free. Because K lies in the range of P, a level leaves those below it
@@ -16,7 +17,7 @@ Where M may be singular, W = I, a = 0 to begin with, and each level ends with th
 is free, which is (3.4):
 
     v̇ = a + P (P M P)⁺ P (F − M a)
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -90,8 +91,11 @@ class Weights(eqx.Module):
             return self.unweigh(a + spread @ (spread.T @ self.pulled(jnp.zeros_like(a) + nonideal)))
         assert self.M is not None
         P = spread
+        # a singular M needs a decision of rank, which the default damping does not take
         inner = Pseudoinverse(SVD(), P @ self.M @ P)
         moved = a + P @ inner.solve(P @ (self.force + nonideal - self.M @ a))
+        # a direction that is free and has no mass has no acceleration; NaN is turned into a
+        # sentence by the caller
         return jnp.where(inner.rank() == left, moved, jnp.nan)
 
 
@@ -136,28 +140,30 @@ def step(
     """
     H = weights.weigh(A)
     scale = row_scale(row_lengths(H))
+    # rows of unit length, so that one threshold decides for all units
     H, asked = scale[:, None] * H, scale * b
+    # what is left of the rows once lower levels have taken what they forbid
     seen = H @ spread
     if root is None:
         pinv = Pseudoinverse(_Absolute(), seen)
         K = spread @ _matrix(pinv)
         left = spread - K @ seen
-        left = (
-            left - (left @ H.T) @ K.T if projector else left
-        )  # the symmetric form of (4.15): P stays a projector through many levels
+        # the symmetric form of (4.15): P stays a projector through many levels
+        left = left - (left @ H.T) @ K.T if projector else left
     else:
         noise = scale[:, None] * root
         pinv = Pseudoinverse(_Absolute(), jnp.concatenate([seen, noise], axis=1))
         K = spread @ _matrix(pinv)[: spread.shape[1]]
         left = jnp.concatenate([spread - K @ seen, K @ noise], axis=1)
+    # only what the motion so far misses is asked for, so that lower levels stay as they are
     miss = asked - H @ a
     after = a + K @ miss
     missed = asked - H @ after
+    # beside the terms that the residual is made of, as it may be the difference of large numbers
     size = jnp.abs(asked) + jnp.linalg.norm(a)
     divisor = jnp.where(scale > 0, scale, 1.0)
-    rows = jnp.where(
-        scale > 0, missed / divisor, b
-    )  # a row of zeros that asks for something misses all of it
+    # a row of zeros that asks for something misses all of it
+    rows = jnp.where(scale > 0, missed / divisor, b)
     gave_way = jnp.where(scale > 0, jnp.abs(missed) > consistent * size, b != 0)
     rank = pinv.rank() if root is None else _rank(seen)
     return Step(after, left, K * scale, rank, rows, gave_way)
@@ -174,9 +180,8 @@ def _rank(seen):
 
 class _Absolute(AbstractPseudoinverse):
     """Truncated singular values with an absolute threshold: rows have unit length before what is
-    enforced already is taken off them,
-    so that a level that depends on others altogether is all round-off, which a relative threshold
-    would blow up.
+    enforced already is taken off them, so that a level that depends on others altogether is all
+    round-off, which a relative threshold would blow up.
     """
 
     threshold: Float[Array, ""] | float = DEPENDENT_ROW

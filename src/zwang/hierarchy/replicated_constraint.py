@@ -15,8 +15,7 @@ from zwang.hierarchy.instances import Instances, below, taken
 
 class ReplicatedConstraint(AbstractConstraint):
     """A constraint of a module, written for the module alone, at all places of modules of its kind,
-    in one evaluation by `vmap`. Each
-    place has its own name, rows and force.
+    in one evaluation by `vmap`. Each place has its own name, rows and force.
 
     Args:
         constraint: as the module has it.
@@ -64,9 +63,8 @@ class ReplicatedConstraint(AbstractConstraint):
 
         def placed(q, v, t, p, ideal_force):
             at = jnp.asarray(self.instances.v(self.home))
-            whole = jnp.reshape(
-                ideal_force, (len(at), -1, len(v))
-            )  # by place, and by part of the module's constraint
+            # by place, and by part of the module's constraint
+            whole = jnp.reshape(ideal_force, (len(at), -1, len(v)))
             own = jax.vmap(lambda forces, at: forces[:, at])(whole, at)
             impressed = lambda q, v, ideal, p: self.constraint.impressed(q, v, t, p, ideal)
             c = self.instances.each(impressed, p, *self._own(q, v), own)
@@ -95,6 +93,7 @@ class ReplicatedConstraint(AbstractConstraint):
     def acceleration_rows(self, system, q, v, t, p):
         rows = lambda q, v, p: self.constraint.acceleration_rows(self.home, q, v, t, p)
         A, b = self.instances.each(rows, p, *self._own(q, v))
+        # the module knows its own columns only; they are put where its velocities are in the whole
         spread = lambda A, at: jnp.zeros((len(A), system.nv)).at[:, at].set(A)
         return jax.vmap(spread)(A, jnp.asarray(self.instances.v(self.home))).reshape(
             -1, system.nv

@@ -31,8 +31,11 @@ class Packing:
 
     def __call__(self, p: Mapping[str, Any]) -> StackedParameters:
         """Parameters by name, packed; of the numbers that came last it is known."""
+        # a run asks with the same mapping at every step; stacking a thousand parameters takes
+        # longer than a step
         if self._last is not None and self._last[0] is p:
             return self._last[1]
+        # numbers are stacked by NumPy, without compiling; traced values must stay in the program
         known = is_concrete(p)
         stack = (
             (lambda parts: jnp.asarray(np.stack([np.asarray(x) for x in parts])))
@@ -75,9 +78,11 @@ class StackedParameters(eqx.Module, Mapping):
         """Several parameters with a leading axis: a part of one array where they stand in one."""
         found = [self.packing.place.get(name, (None, 0)) for name in names]
         group = found[0][0]
+        # parameters that stand in different arrays, or in none, are stacked as they come
         if group is None or any(g != group for g, _ in found):
             return jnp.stack([self[name] for name in names])
         at, array = np.array([i for _, i in found]), self.arrays[group]
+        # the whole array as it is: a gather would copy it
         return array if np.array_equal(at, np.arange(len(array))) else array[at]
 
 

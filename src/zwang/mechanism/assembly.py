@@ -81,6 +81,7 @@ def assemble(mechanism: Mechanism) -> State:
     geometry = compiled.geometry
     if compiled.tree is not None:
         points = {"offset": geometry.offset, "orientation": geometry.orientation}
+        # assembled in maximal coordinates first, as guesses and start values are given for bodies
         state = compiled.tree.joint_state(mechanism.maximal.start_state, points)
         return _placed(mechanism, (), state.q, state.v)
     q, v, ends = geometry.q, geometry.v, start_ends(mechanism)
@@ -94,6 +95,8 @@ def assemble(mechanism: Mechanism) -> State:
     rates = tuple(held(n, x, "rate") for n, x in given if x.rate is not None)
     if values:
         # the rest of the mechanism may first have to move far: without velocities yet
+        # closed once with the values held; the second call below then only removes what the
+        # velocities need
         q = _placed(mechanism, values, q, 0 * v).q
     return _placed(mechanism, rates, q, v)
 
@@ -115,6 +118,7 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, model.params))
     psi = np.zeros(c.m)
     psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, model.params))
+    # an open joint makes every velocity wrong, too, so that position is blamed first
     residual = phi if phi.max(initial=0.0) > OPEN else psi
     worst = max(c.row_slices, key=lambda n: float(residual[c.row_slices[n]].max(initial=0.0)))
     what = "stays open by" if residual is phi else "has its rate off by"

@@ -69,6 +69,8 @@ class CompiledMechanism:
         joints = self.declared.maximal.compiled.joints
         ends = {n: (x[0].a, x[0].b) for n, x in joints.ends.items() if not joints.kind(n).couples}
 
+        # gravity, forces and potential are functions of the bodies, which exist only once the tree
+        # is built
         def build(branches):
             return BodyTree(
                 branches,
@@ -121,6 +123,7 @@ class CompiledMechanism:
             return self.tree.tree
         kind, size = (PlanarBodies, 3) if self.declared.d == 2 else (RigidBodies, 6)
         force = self.forces.force(self.rate)
+        # bodies take a wrench each, (bodies, size), where a mechanism computes one vector
         wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
         return kind(
             list(self.geometry.bodies),

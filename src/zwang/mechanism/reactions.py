@@ -69,6 +69,7 @@ def reactions(
     """
     seen = run.observation
     control = None if seen.control is None else seen.control.u
+    # a coupling of two joints exerts no force of its own between two bodies
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
     joints = [
         name for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
@@ -121,6 +122,7 @@ def reaction(
             raise PartError((), f"got {word!r}, expected {known[0]!r} or {known[1]!r}.")
     geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)
+    # a joint that also constrains rates (rolling) has a second constraint
     names = [n for n in (joint, joint + RATES) if n in by_constraint]
     share = sum(np.asarray(by_constraint[n], float) for n in names)
     q = np.asarray(q, float)
@@ -194,6 +196,7 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     m, p, tree = mechanism.maximal, mechanism.maximal.model.params, mechanism.compiled.tree
     assert tree is not None
     rate = mechanism.model.system.rate(q, v, t, mechanism.model.params)
+    # positions, velocities and accelerations of the bodies in one pass through the tree
     (Q, V), (_, a) = jax.jvp(
         lambda q, v: tree.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration)
     )
@@ -203,15 +206,17 @@ def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control
     M = system.mass_matrix(Q, t, p)
     # M of bodies is diagonal, or has a block for each body
     inertial = M * a if M.ndim == 1 else jnp.einsum("bij,bj->bi", M, a.reshape(len(M), -1)).ravel()
+    # what no loop joint, drive or actuator provides must come from the joints that carry the bodies
     missing = inertial - system.force(Q, V, t, p) - sum(made.values())
     if m.compiled.servo is not None:
         missing -= m.compiled.servo.actuation_matrix(Q, t, p) @ control
     place, turned, force, torque = _in_space(Q, missing, m.d)
     carried, meets = jnp.asarray(tree.carried, float), jnp.asarray(tree.meets)[:, :, None]
+    # about the origin
     force, torque = (
         carried @ force,
         carried @ (torque + jnp.cross(place, force)),
-    )  # about the origin
+    )
     forces, torques = (
         meets * force[:, None],
         meets * (torque[:, None] - jnp.cross(place, force[:, None])),

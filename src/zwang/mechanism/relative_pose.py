@@ -47,6 +47,8 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
     """
     offset, orientation = p["offset"], p["orientation"]
     if orientation.ndim == 1:
+        # the ground counts as one more body, at rest at the origin, so that points on it need no
+        # case of their own
         pose = jnp.concatenate([q.reshape(-1, 3), jnp.zeros((1, 3))])[carrier]
         c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
         arm = jnp.stack(
@@ -60,6 +62,7 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
             at[:, :3, :3] @ orientation,
         )
     pose = jnp.concatenate([q.reshape(-1, 7), jnp.array([[0.0, 0.0, 0.0, *IDENTITY]])])
+    # once per body, not once per point
     R = rotation_matrix(pose[:, 3:])[carrier]
     return Frames(pose[carrier, :3] + jnp.einsum("nij,nj->ni", R, offset), R @ orientation)
 

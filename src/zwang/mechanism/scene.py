@@ -163,9 +163,8 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
         if m.d == 2
         else np.cross(attitude[:, ends[0].a, :, 2], u)
     )
-    cosine = np.clip(
-        (radii[0] - radii[1]) / apart, -1.0, 1.0
-    )  # a wheel inside the other has no strands to draw
+    # a wheel inside the other has no strands to draw
+    cosine = np.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)
     normals = [u * cosine + side * across * np.sqrt(1 - cosine**2) for side in (1, -1)]
     return np.stack(
         [c + r * n for n in normals for c, r in zip(centers, radii, strict=True)], axis=1
@@ -187,8 +186,8 @@ def _lines(
     geometry: Geometry, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]
 ) -> list[Bar | Plate]:
     """The outline of a body through its points; those of a wheel's or an own shape's are left out.
-    One without points of its own
-    has its center, and a body with one point a bar from the center to it.
+    One without points of its own has its center, and a body with one point a bar from the center to
+    it.
     """
     points = geometry.points_of(i)
     if link.shapes or (link.radius is not None and (link.length is None or geometry.d == 3)):

@@ -36,8 +36,7 @@ class Point:
 @dataclasses.dataclass(frozen=True)
 class Link:
     """A body with named points. `center` is its center of mass; with a `length`, `start` and `end`
-    lie half of it to both sides
-    along its x axis.
+    lie half of it to both sides along its x axis.
 
     Attributes:
         mass: [kg], positive.

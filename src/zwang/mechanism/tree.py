@@ -66,6 +66,7 @@ class SpanningTree:
         )
         self.tree: BodyTree = build(self._branches())
         self.at_bodies = jax.jit(self.body_state)
+        # the tree orders bodies from the root outwards, the mechanism as they were declared
         order = {self.geometry.bodies[by.body].name: i for i, by in enumerate(self.carriers)}
         self.order = np.array([order[body.name] for body in geometry.bodies])
 
@@ -73,6 +74,7 @@ class SpanningTree:
     def carried(self) -> np.ndarray:
         """Whether the joint of carrier i carries body j, shape (carriers, nb)."""
         on = np.eye(len(self.order), dtype=bool)
+        # from the tips inwards, so that a body is complete before it is added to its parent
         for by in reversed(self.carriers):
             if by.parent < len(on):
                 on[by.parent] |= on[by.body]
@@ -105,6 +107,8 @@ class SpanningTree:
         while len(carriers) < ground:
             by = next(self._next(able, carried, carrier), None)
             if by is None:
+                # no joint reaches this body: it moves freely, and joints that come later close
+                # loops with it
                 free = next(b for b in range(ground) if b not in carried)
                 by = Carrier(free, ground, None)
             carriers.append(by)
@@ -122,6 +126,7 @@ class SpanningTree:
         for by in self.carriers:
             body = self.geometry.bodies[by.body]
             home[by.body], twists = self._carried(by, home)
+            # a number is the moment about the normal of a plane, a vector the diagonal in body axes
             at, inertia = home[by.body], np.asarray(body.inertia, float)
             inertia = (
                 np.diag([0.0, 0.0, float(inertia)])
@@ -169,13 +174,13 @@ class SpanningTree:
         if by.reverse:
             # a ball joint keeps its twists: its quaternion is turned round instead
             twists = {name: x if x.ndim == 2 else -x for name, x in reversed(twists.items())}
+        # where the two points of the joint coincide with their axes, its coordinates are zero
         return at @ np.linalg.inv(far), {f"{by.joint}{name}": x for name, x in twists.items()}
 
     def _free_turn(self) -> np.ndarray:
         return revolute([0.0, 0.0, 1.0]) if self.geometry.d == 2 else ball()
 
     # --- between the coordinates
-    # ---------------------------------------------------------------------------------
 
     def poses(self, q, p):
         """Bodies as `zwang.mechanism.relative_pose.frames` takes them: (x, y, angle) of each in
@@ -195,6 +200,7 @@ class SpanningTree:
         for by in self.carriers:
             for name, value in self._read(by, np.asarray(state.q), at).items():
                 q[tree.coordinate(name)] = value
+        # twists are linear in v: their matrix by columns
         J = jax.jit(jax.vmap(lambda v: tree.twists(jnp.asarray(q), v, tree.params), out_axes=-1))(
             jnp.eye(tree.system.nv)
         )
@@ -221,6 +227,7 @@ class SpanningTree:
         values = {}
         for ending, freedom in self._equations(by.joint).endings().items():
             # twists of a ball joint keep their sign where it is met from its second body
+            # the quaternion of a joint that is met from its second body is the inverse one
             back = by.reverse and freedom.coordinate.unit == "1"
             own = RelativePose(pose.displacement, pose.rotation.T) if back else pose
             values[f"{by.joint}{ending}"] = freedom.coordinate.value(own)
@@ -239,8 +246,10 @@ class SpanningTree:
         q, v = np.asarray(state.q).reshape(n, -1), np.asarray(state.v).reshape(n, -1)
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
+        # a planar mechanism turns about the third axis alone
         spin[:, 3 - v[:, d:].shape[1] :] = v[:, d:]
         if d == 3:
+            # angular velocities of bodies in space are in body axes
             spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(jnp.asarray(q[:, 3:]))), spin)
         return np.hstack([speed - np.cross(spin, place), spin])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from zwang.output.viewer.motion import configurations
 from zwang.scene import Everything, Scene
 from zwang.simulation.results import Run
 
-RATE, MOST_FRAMES = 25, 1500
+RATE, MOST_FILM_FRAMES = 25, 1500
 """Frames per second of the film, which runs as fast as the motion, and most frames of it."""
-MARGIN = 0.08
+ROOM_AROUND = 0.08
 """Room around what moves, as a part of its extent."""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
@@ -38,16 +39,17 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
 
     start, end = float(run.steps.t[0]), float(run.steps.t[-1])
-    count = int(np.clip(np.ceil(RATE * (end - start)) + 1, 2, MOST_FRAMES))
+    count = int(np.clip(np.ceil(RATE * (end - start)) + 1, 2, MOST_FILM_FRAMES))
     times = np.linspace(start, end, count)
     seen = scene.at(configurations(run, times))
     settings = {}
     if path.suffix.lower() == ".mp4":
         settings["animation.ffmpeg_path"] = _ffmpeg()
     writer = PillowWriter if path.suffix.lower() == ".gif" else FFMpegWriter
+    # a film that is interrupted leaves nothing behind under the name asked for
     with scratch_folder() as folder, matplotlib.rc_context(settings):
         figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
-        film = FuncAnimation(figure, draw, frames=count)  # type: ignore[arg-type]
+        film = FuncAnimation(figure, draw, frames=count)
         made = folder / path.name
         film.save(made, writer=writer(fps=RATE), dpi=100)
         write_bytes(path, read_bytes(made, "result_size"))
@@ -77,14 +79,15 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
     index = {name: i for i, name in enumerate(scene.points)}
     places = seen.places[..., :dimensions]
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
-    room = MARGIN * max(float(np.max(high - low)), 1e-9)
+    # one scale for all axes and all frames, so that nothing jumps
+    room = ROOM_AROUND * max(float(np.max(high - low)), 1e-9)
     for axis, a, b in zip("xyz", low - room, high + room, strict=False):
         getattr(axes, f"set_{axis}lim")(a, b)
         getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")
     axes.set_aspect("equal")
     if space:
         azimuth, elevation = scene.view
-        axes.view_init(elevation, azimuth)  # type: ignore[attr-defined]
+        cast(Any, axes).view_init(elevation, azimuth)  # matplotlib types all axes as plane
     bodies = list(dict.fromkeys(part.body for part in (*scene.bars, *scene.plates)))
     color = {body: COLORS[i % len(COLORS)] for i, body in enumerate(bodies)}
     empty = ([],) * dimensions

@@ -4,9 +4,9 @@ every claim.
 | paper | what is reproduced | folder |
 |---|---|---|
 | `review` | kinds of constraints, pseudoinverse; spiral, swarm, flexible-joint arm | `review/` |
-| `pseudoinverse` | operation counts and their measured times; the five-bar linkage by five methods; why they drift | `pseudoinverse/` |
-| `recursive` | constraints level by level: recursion, corollaries, clearances, Kalman filter, the 3RRR mechanism | `recursive/` |
-| `scara` | a robot by the product of exponentials on a helix; why its errors grow, and what stops them | `scara/` |
+| `pseudoinverse` | operation counts; the five-bar linkage by five methods | `pseudoinverse/` |
+| `recursive` | constraints level by level; clearances, Kalman filter, 3RRR | `recursive/` |
+| `scara` | a robot on a helix; why its errors grow, and what stops them | `scara/` |
 | `servo` | nonideal constraints, spring system, coordinated robots | `servo/` |
 
 | file | what |
@@ -17,7 +17,7 @@ every claim.
 | `page.py` | a page as HTML (`paper.html`), by the skeleton that run reports have |
 
 A paper is a folder with a function `reproduce(progress) → Page`, and an entry in `index.py`.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ matplotlib.
 
 | file | what |
 |---|---|
-| `data.py` | `Picture`, `Panel`, `Curve`, `Mark`, `Label`: what is drawn, in the units of the numbers |
+| `data.py` | `Picture`, `Panel`, `Curve`, `Mark`, `Label`: what is drawn, in its units |
 | `axis.py` | from numbers to a place along an axis, linear or logarithmic; round ticks |
 | `layout.py` | where panels, axes, ticks and legends stand on the page, in points |
 | `svg.py` | the layout as SVG, in plain colors or in those of a page that is light or dark |
@@ -15,7 +15,7 @@ A function of a run that returns a picture:
 
     def speed(run):
         return Picture([Panel([Curve(run.t, abs(run.v[:, 0]))], "speed [m/s]")])
-"""  # noqa: E501
+"""
 
 from zwang.plots.data import Curve as Curve
 from zwang.plots.data import Label as Label

@@ -90,8 +90,10 @@ def axis(
     given = [None if x is None else math.log10(x) if logarithmic else float(x) for x in limits]
     if logarithmic:
         low, high = math.floor(low), math.ceil(high)
+        # whole decades, and one at least, so that a tick is labeled at either end
         high = max(high, low + 1)
     elif high - low <= max(FLAT * max(abs(low), abs(high)), LEAST_DRAWN):
+        # a constant is drawn in the middle of a range of its own size
         middle = (low + high) / 2
         room = abs(middle) / 2 if abs(middle) > LEAST_DRAWN else 0.5
         low, high = middle - room, middle + room
@@ -132,6 +134,7 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False) -> tuple[l
     mantissa = next((m for m in (1, 2, 5) if m * 10.0**exponent >= least * (1 - 1e-9)), 10)
     step = mantissa * 10.0**exponent
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    # through the decimal text: 0.3 and not 3 · 0.1
     numbers = [float(f"{i * mantissa}e{exponent}") for i in range(first, last + 1)]
     largest = max((abs(x) for x in numbers), default=step) or step
     return numbers, math.floor(math.log10(largest)) - exponent + 1

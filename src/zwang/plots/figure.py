@@ -74,6 +74,7 @@ def figure(picture: Picture) -> Figure:
         made = Shown(figsize=(page.width / INCH, page.height / INCH))
         first = None
         for place in page.places:
+            # matplotlib counts from the bottom of the page
             bottom = page.height - place.top - place.y.length
             area = (
                 place.left / page.width,
@@ -102,6 +103,7 @@ def _draw(axes, at: Place) -> None:
         getattr(axes, f"set_{way}scale")("log" if along.logarithmic else "linear")
         getattr(axes, f"set_{way}lim")(*along.ends)
         ticks = [] if at.empty and way == "y" else along.ticks()
+        # the ticks of our own layout, so that PNG and SVG show the same numbers
         ruler = getattr(axes, f"{way}axis")
         ruler.set_major_locator(FixedLocator([x for x, _ in ticks]))
         ruler.set_major_formatter(FixedFormatter([number for _, number in ticks]))

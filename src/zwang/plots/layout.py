@@ -13,8 +13,7 @@ from zwang.plots.data import Panel, Picture
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
 """Room beside, above and below the data areas, between two of them, for a row of a legend and for
-the title [point]; fixed, so that
-the time axes of all pictures are aligned.
+the title [point]; fixed, so that the time axes of all pictures are aligned.
 """
 TEXT, SMALL_TEXT, TINY_TEXT = 8.5, 8.0, 7.0
 """Letters of axes and title, of ticks and legends, of marks [point]."""
@@ -39,8 +38,7 @@ ACROSS = 44.0
 @dataclasses.dataclass(frozen=True)
 class Place:
     """A panel on the page: its axes, the upper left corner of its data area, the height of its
-    head, the places of its legend's
-    entries from there, and their columns.
+    head, the places of its legend's entries from there, and their columns.
     """
 
     panel: Panel
@@ -84,6 +82,7 @@ def layout(picture: Picture) -> Layout:
     """Give every panel its place, with room for the legends as they are."""
     width, height = picture.width * INCH, picture.height * INCH
     ups = [up(panel, height) for panel in picture.panels]
+    # one left edge for all panels, so that their time axes are aligned
     left = max([LEFT_MARGIN, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
     across = [curve.x for panel in picture.panels for curve in panel.curves]
     x = axis(
@@ -94,12 +93,14 @@ def layout(picture: Picture) -> Layout:
         most=12,
     )
     if picture.equal:
+        # the coarsest scale: widening the others cuts nothing off
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
     places, top = [], TITLE * bool(picture.title)
     for panel, y in zip(picture.panels, ups, strict=True):
         entries, columns = legend([c.label for c in panel.curves if c.label], x.length)
         heading = ROW * bool(panel.heading)
+        # legends stand above the data, so that they never cover a curve
         head = TOP + heading + (entries[-1][1] + ROW if entries else 0)
         entries = [(x_, y_ + heading - head) for x_, y_ in entries]
         places.append(Place(panel, x, y, left, top + head, head, entries, columns))
@@ -121,6 +122,7 @@ def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]
     """
     widths = [HANDLE + wide(text) + 11 for text in labels]
     for rows in range(1, len(labels) + 1):
+        # the fewest rows into which the widest columns fit
         columns = -(-len(labels) // rows)
         starts = np.cumsum([0.0] + [max(widths[i::columns]) for i in range(columns)])
         if starts[-1] <= room or columns == 1:

@@ -128,12 +128,12 @@ def across(at: Place, name: str) -> list[str]:
 
 def curves(at: Place, key: str) -> list[str]:
     """Marks and curves, cut off where the data area ends; the area is known by its place, so that
-    it does no harm where another
-    picture on the page has the same.
+    it does no harm where another picture on the page has the same.
     """
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
     drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
     drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
+    # panels of equal size may share a clip path, which does no harm
     own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
     return [
         element("clipPath", area, id=own),
@@ -146,6 +146,7 @@ def curves(at: Place, key: str) -> list[str]:
 def curved(at: Place, curve: Curve) -> list[str]:
     """The line of a curve, its markers, and dots where it would not be seen."""
     x, y = at.points(curve.x, curve.y)
+    # a point between two gaps has no line and would not be seen
     alone = lone(x, y)
     parts = [line(path(*fewer(x, y)), curve)] if curve.width else []
     parts += [spots(x[alone], y[alone], curve, "o", DOT)] if curve.width and alone.any() else []
@@ -187,6 +188,7 @@ def marked(at: Place, mark: Mark) -> list[str]:
         )
     ]
     for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
+        # names near the right edge are written to the left of their line
         rows, late = name.split("\n"), x > 0.75 * at.x.length
         for j, row in enumerate(rows):
             y = at.top + 8 + TINY_TEXT * 1.15 * (j + i % 3 * len(rows))
@@ -245,6 +247,7 @@ def text(
     x, y, content: str, color: str = INK, size: float = TEXT, anchor: str = "start", **attributes
 ) -> str:
     """A line of text whose baseline begins, has its middle or ends at a point."""
+    # a control character in a name would make the whole page invalid XML
     plain = escape(UNKNOWN.sub("�", content))
     return element(
         "text",

@@ -2,17 +2,17 @@
 
 | file | what |
 |---|---|
-| `description.py` | what a reader finds in a file: bodies, joints, loops, couplings, actuators, and what it leaves out |
+| `description.py` | what a file contains: bodies, joints, loops, couplings, actuators, the rest |
 | `compiled.py` | MJCF and URDF, parsed by MuJoCo |
 | `pictures.py` | what bodies of these look like |
-| `urdf.py` | what MuJoCo does not tell of a URDF: pictures, velocity limits, other programs' elements |
+| `urdf.py` | what MuJoCo leaves out of a URDF: pictures, velocity limits, other elements |
 | `sdf.py` | SDF, whose joints may close loops |
 | `text.py` | XML as all of them take it |
 | `robot.py` | `Robot`: a description as a `zw.Model` |
 | `scene.py` | what the viewer draws of it |
 
 No code of a file is executed, and nothing outside it is fetched.
-"""  # noqa: E501
+"""
 
 from zwang.robots.robot import FORMATS as FORMATS
 from zwang.robots.robot import Robot as Robot

@@ -62,6 +62,7 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     """
     _, root = parsed(path)
     urdf = root.tag == "robot"
+    # before MuJoCo sees the file, as it would build all copies first
     _refuse_many_copies(root, 1, shown_path(path))
     try:
         mujoco: Any = importlib.import_module("mujoco")
@@ -132,6 +133,7 @@ class _Reading:
     def __init__(self, mujoco, model, path: Path):
         self.mj, self.model, self.path = mujoco, model, path
         self.data = mujoco.MjData(model)
+        # zero coordinates, not the file’s reference: twists are stated where all joints are at zero
         self.data.qpos[:] = 0.0
         for j in range(model.njnt):
             if (kind := self._kind(j)) in ("FREE", "BALL"):
@@ -144,6 +146,7 @@ class _Reading:
         ]
         for names in (self.bodies, self.joints):
             for i, name in enumerate(names):
+                # MuJoCo allows parts without a name; each needs one here
                 names[i] = unique(name, names[:i])
         self.description = Description(
             path.stem, [self._branch(b) for b in range(1, model.nbody)], np.array(model.opt.gravity)
@@ -169,7 +172,6 @@ class _Reading:
         return of_quaternion(self.data.xpos[body], self.data.xquat[body])
 
     # --- bodies and joints
-    # ---------------------------------------------------------------------------------------
 
     def _branch(self, b: int) -> Branch:
         m, d = self.model, self.data
@@ -186,6 +188,7 @@ class _Reading:
                 "SLIDE": lambda j=j: prismatic(d.xaxis[j]),
                 "HINGE": lambda j=j: revolute(d.xaxis[j], d.xanchor[j]),
             }[kind]()
+        # principal axes of the body, in which MuJoCo keeps inertias
         R = d.ximat[b].reshape(3, 3)
         return Branch(
             self.bodies[b],
@@ -226,7 +229,6 @@ class _Reading:
         made.leave_out("springs of joints that are no hinge or slide", odd)
 
     # --- constraints
-    # ---------------------------------------------------------------------------------------------
 
     def _equalities(self) -> None:
         m, made = self.model, self.description
@@ -253,6 +255,7 @@ class _Reading:
             else:
                 other.append(name or f"{kind.lower()} {e}")
                 continue
+            # built and then dropped, so that the names of the others do not depend on it
             if not m.eq_active0[e]:
                 made.loops.pop(name, None)
                 made.couplings.pop(name, None)
@@ -270,11 +273,9 @@ class _Reading:
             )
         if kind == "CONNECT":
             frames = [of_quaternion(data[i : i + 3], [1.0, 0.0, 0.0, 0.0]) for i in (0, 3)]
-        # the second body as it lies to the first; the anchor says where on the second they are
-        # the second body as it lies to the first; the anchor says where on the second they are
-        # the second body as it lies to the first; the anchor says where on the second they are
-        # welded, which changes nothing
         else:
+            # the second body as it lies to the first; the anchor says where on the second they are
+            # welded, which changes nothing
             frames = [of_quaternion(data[3:6], data[6:10]), np.eye(4)]
         return (self._on(a), frames[0]), (self._on(b), frames[1])
 
@@ -309,8 +310,6 @@ class _Reading:
         return {self.joints[m.wrap_objid[w]]: float(m.wrap_prm[w]) for w in wraps}
 
     # --- actuators
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def _actuators(self) -> None:
         m, made = self.model, self.description
@@ -321,6 +320,8 @@ class _Reading:
             if column is None:
                 other.append(name)
                 continue
+            # the force of the actuator is the control here; laws that make a force from a signal
+            # are listed as left out
             made.actuators[name] = column
             gain = self.mj.mjtGain(m.actuator_gaintype[i]).name.removeprefix("mjGAIN_")
             bias = self.mj.mjtBias(m.actuator_biastype[i]).name.removeprefix("mjBIAS_")
@@ -367,7 +368,6 @@ class _Reading:
         }
 
     # --- what is left out
-    # -------------------------------------------------------------------------------------------
 
     def _left_out(self) -> None:
         m, made = self.model, self.description

@@ -35,6 +35,7 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
         )
         frame = of_quaternion(model.geom_pos[g], model.geom_quat[g])
         material = model.geom_matid[g]
+        # a material overrides the color of the geometry
         color = model.mat_rgba[material] if material >= 0 else model.geom_rgba[g]
         if kind == "MESH":  # MuJoCo moves a mesh to its center of mass
             k = model.geom_dataid[g]

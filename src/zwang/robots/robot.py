@@ -92,6 +92,7 @@ class Robot:
         self.unsupported = tuple(description.unsupported)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
+        # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
         self.params = {
             **self.tree.params,
@@ -141,8 +142,6 @@ class Robot:
         )
 
     # --- actuators
-    #
-    # ----------------------------------------------------------------------------------------------
 
     @property
     def actuation_matrix(self) -> np.ndarray:
@@ -159,7 +158,6 @@ class Robot:
         return B
 
     # --- constraints
-    # ---------------------------------------------------------------------------------------------
 
     def _loop_frames(self) -> dict:
         """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4)."""
@@ -198,6 +196,7 @@ class Robot:
         made: list[AbstractConstraint] = []
         loops = self.description.loops
         for kind in self.params["loops"]:
+            # loops of a kind share one function, so that a hundred compile like one
             names = [name for name, loop in loops.items() if loop.kind == kind]
             first, second = (
                 np.array([self._body(getattr(loops[n], side)[0]) for n in names])
@@ -226,6 +225,7 @@ class Robot:
                 bodies[first] @ p["loops"][kind]["first"],
                 bodies[second] @ p["loops"][kind]["second"],
             )
+            # in the axes of the first end, in which the rows of the joint are written
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
             return jax.vmap(lambda gap, turn: rows(RelativePose(gap, turn), {}))(
@@ -235,8 +235,6 @@ class Robot:
         return phi
 
     # --- the model
-    #
-    # ----------------------------------------------------------------------------------------------
 
     @cached_property
     def model(self) -> Model:
@@ -289,8 +287,7 @@ class Robot:
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
-        and the body's angular velocity [rad/s],
-        both in space.
+        and the body's angular velocity [rad/s], both in space.
         """
         return self.tree.frame_jacobian(jnp.asarray(q), body, self.params, offset)
 

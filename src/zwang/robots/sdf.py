@@ -58,6 +58,7 @@ class _Reading:
             path,
             numbers(root.get("version"), 1, f"{path}: version", (1.6,))[0],
         )
+        # a model that says it is static stands on the ground
         static = (model.findtext("static") or "").strip() in ("1", "true")
         self.floating = not static if floating is None else floating
         gravity = root.findtext("world/gravity")
@@ -78,6 +79,7 @@ class _Reading:
                     f"{self.path}: joint {name!r} joins {parent or 'the world'!r} to itself; "
                     "give it two links."
                 )
+            # listed as left out, and neither carries nor closes anything
             if joint.get("type") not in KINDS:
                 continue
             if (
@@ -85,6 +87,7 @@ class _Reading:
                 or child in carriers
                 or self._stands_on(parent, child, carriers, joints)
             ):
+                # the child is carried already, or stands on itself through this joint
                 self.description.loops[name] = self._loop(name, joint, parent, child)
             else:
                 carriers[child] = name
@@ -94,7 +97,6 @@ class _Reading:
         self._refuse_repeated_parts()
 
     # --- pieces of XML
-    # -------------------------------------------------------------------------------------------
 
     def _name(self, element: Element) -> str:
         name = element.get("name")
@@ -170,6 +172,7 @@ class _Reading:
         if axis is None or xyz is None:
             raise ModelError(f"{self.path}: joint {name!r} has no {tag}.")
         direction = numbers(xyz.text, 3, f"{self.path}: joint {name!r}: {tag}")
+        # normalized below, which would give NaN
         if not np.any(direction):
             raise ModelError(f"{self.path}: joint {name!r}: {tag} is zero, expected a direction.")
         expressed = xyz.get("expressed_in") or ""
@@ -190,7 +193,6 @@ class _Reading:
         return R @ direction / np.linalg.norm(direction)
 
     # --- bodies and joints
-    # ---------------------------------------------------------------------------------------
 
     def _branch(self, link: str, joints: dict[str, Element], carrier: str | None) -> Branch:
         parent, twists = None, {}
@@ -238,6 +240,7 @@ class _Reading:
     def _inertial(self, link: str):
         where, element = f"{self.path}: link {link!r}", self.links[link].find("inertial")
         if element is None:
+            # SDF’s own defaults: one kilogram, unit inertia, at the origin of the link
             return 1.0, self.frames[link][:3, 3], np.eye(3)
         at = self.frames[link] @ self._pose(element, f"link {link!r}: inertial")
         mass = float(numbers(element.findtext("mass"), 1, f"{where}: mass", (1.0,))[0])
@@ -258,7 +261,6 @@ class _Reading:
         return mass, at[:3, 3], at[:3, :3] @ inertia @ at[:3, :3].T
 
     # --- pictures and what is left out
-    # ---------------------------------------------------------------------------
 
     def _shapes(self, link: str) -> None:
         where = f"{self.path}: link {link!r}"

@@ -92,8 +92,7 @@ def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = Non
 
 def found(address: str, beside: Path) -> str:
     """The path of a file that a robot file names, by `package://`, `model://` or `file://`, or
-    relative to itself; as named if there is
-    no such file.
+    relative to itself; as named if there is no such file.
     """
     scheme, _, rest = address.rpartition("://")
     if scheme in ("package", "model"):

@@ -22,6 +22,7 @@ def add_urdf(root: Element, made: Description, path: Path) -> None:
     colors = {m.get("name"): m.find("color") for m in root.findall("material")}
     for link in root.findall("link"):
         name = link.get("name", "")
+        # shapes for collisions are drawn where a link has no others
         for visual in [*link.findall("visual")] or [*link.findall("collision")]:
             if (drawn := _shape(visual, f"{path}: link {name!r}", colors, path)) is not None:
                 made.shapes.setdefault(name, []).append(drawn)
@@ -61,6 +62,7 @@ def _tell_mimics(joints: list[Element], made: Description, path: Path) -> None:
         {n for c in made.couplings.values() for n in c.first},
     )
     for joint in joints:
+        # MuJoCo ignores such a joint without a word
         mimic = joint.find("mimic")
         if mimic is not None and mimic.get("joint") not in names:
             raise ModelError(

@@ -10,11 +10,11 @@ systems.
 | `control.py` | `control`: all that at one state |
 | `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
 | `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
-| `lie_derivative.py`, `relative_degree.py` | actuators that reach a constraint only after further differentiation |
-| `dynamic_extension.py`, `input_chain.py` | integrators before actuators that reach a constraint too early |
+| `lie_derivative.py`, `relative_degree.py` | constraints reached after more differentiation |
+| `dynamic_extension.py`, `input_chain.py` | integrators before actuators that act too early |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
-"""  # noqa: E501
+"""
 
 from zwang.dynamics.control_law import Control as Control
 from zwang.servo.control import control as control

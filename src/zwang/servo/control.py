@@ -119,10 +119,11 @@ def control_of(controller: Controller, state: State) -> Control:
 def raise_on_failure(answer: Control, model: Model) -> None:
     """Raise what `Control.result` says, with the servo constraints concerned."""
     result = Result(int(answer.result))
+    # at its limits a servo does what it was built to do
     if result in (
         Result.SUCCESS,
         Result.AT_LIMIT,
-    ):  # at its limits a servo does what it was built to do
+    ):
         return
     if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS):
         raise ModelError(f"{model.name}: {result.sentence} ({unmet(answer)}).")

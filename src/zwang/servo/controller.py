@@ -75,6 +75,8 @@ class Controller(eqx.Module):
         """`b_s` with the pull of the gains, shape (rows,)."""
         b = self.rows.rhs(s.q, s.v, s.t, self.dynamics.p)
         for c in self.servo.constraints:
+            # without a gain the constraint is enforced at the level of accelerations alone, and
+            # errors persist
             if c.name in self.servo.gains:
                 errors = chain(c, self.dynamics, s, self.servo.degrees[c.name])
                 b = b.at[self.rows.row_slices[c.name]].add(self.servo.gains[c.name].pull(errors))
@@ -98,26 +100,31 @@ class Controller(eqx.Module):
         b, B = self.target(s), self.servo.actuation_matrix(s.q, s.t, p)
         weighed = eq.mass.weigh(jnp.concatenate([A, B.T]))
         rows, columns = weighed[: len(A)], weighed[len(A) :]  # A_s W and (Wᵀ B)ᵀ
+        # a choice of units, which has no derivative: v̇ does not depend on it
         length = row_lengths(jax.lax.stop_gradient(rows))
         scale = 1 / jnp.where(length > 0, length, 1.0)
         width = row_lengths(jax.lax.stop_gradient(columns))
         K = scale[:, None] * (rows @ columns.T)
 
         def solve(a0, G):
+            # the cosine between what a row asks for and what the best actuator does once hinges
+            # have reacted
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
             reachable = (authority > AUTHORITY_THRESHOLD)[:, None]
             reduced = ReducedServoSystem(
                 reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse
             )
+            # a row without authority is left out: its round-off would otherwise be inverted into a
+            # huge control
             wanted = self.servo.null_space.choose(reduced, s, p)
             return self._within_limits(reduced, wanted, s, before, elapsed), ServoProblem(
                 reduced, wanted, authority
             )
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
-            passed = lambda w: (
-                w - eq.weighted.C.solve(eq.weighted.C.C @ w)
-            )  # I − C⁺C: what hinges let through
+            # I − C⁺C: what hinges let through
+            passed = lambda w: w - eq.weighted.C.solve(eq.weighted.C.C @ w)
+            # the projection is applied to whichever are fewer, rows or actuators
             few = len(rows) <= len(columns)
             G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
             a0 = self.dynamics.acceleration(eq)
@@ -133,6 +140,8 @@ class Controller(eqx.Module):
             slope = jax.jacfwd(achieved)(u)
             return solve(achieved(u) - slope @ u, scale[:, None] * (A @ slope))
 
+        # friction depends on the constraint force and so on u: a fixed number of corrections keeps
+        # the program differentiable
         u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
         return ServoSolution(eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
@@ -167,6 +176,7 @@ class Controller(eqx.Module):
         c = best = self.choose(self.dynamics.equation_at(s, stabilization))
         if u is not None:
             c = dataclasses.replace(c, u=u, acceleration=self.acceleration(c.eq, u))
+        # a residual of 1e-12 means nothing where accelerations are 1e-12 as well
         involved = jnp.abs(c.acceleration) + jnp.abs(c.eq.free_acceleration)
         asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(
             c.scale * (jnp.abs(c.A) @ involved)
@@ -182,6 +192,7 @@ class Controller(eqx.Module):
         }
         missed = {name: jnp.linalg.norm(miss[rows]) for name, rows in slices.items()}
         actuator_force = c.B @ c.u
+        # from the equation of motion, so that nonideal and ideal parts are both in it
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
         passive_residual = _passive_residual(c.eq, c.acceleration)
         code = self._code(c, best.u, per, passive_residual)
@@ -208,16 +219,17 @@ class Controller(eqx.Module):
         rows at unit length relative.
         """
         reduced = c.problem.reduced
-        without, within = (
-            per * (reduced.r - reduced.G @ u) for u in (c.problem.u, best)
-        )  # what is missed without limits, and within
+        # what is missed without limits, and within
+        without, within = (per * (reduced.r - reduced.G @ u) for u in (c.problem.u, best))
         lost = jnp.any((c.problem.authority <= AUTHORITY_THRESHOLD) & (jnp.abs(without) > SOLVED))
+        # AT_LIMIT only where the same control without limits would do it
         code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
         code = jnp.where(
             jnp.linalg.norm(without) <= SOLVED,
             code,
             jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
         )
+        # causes that make all others meaningless overwrite them, the gravest last
         code = jnp.where(passive_residual <= UNCERTAIN, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
         return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)

@@ -131,6 +131,7 @@ def dynamic_extension(
     chains = Chains(passive.system, lengths)
     q0, v0 = chains.state(state.q, state.v, held)
     plain = extended_model(passive, given, lengths)
+    # in general position the extension works; the given state may still be an exception
     there = decoupling(controller(plain), plain.state(q0, v0, t), highest)
     general = _generic(passive, given, lengths, bound, state, highest)
     if there.degrees != general.degrees or not there.is_regular:
@@ -211,6 +212,8 @@ def _lengths(
         # If all inputs are late alike, the same rows depend on each other one derivative later.
         if not early.any() or early.all() or max(lengths[early]) >= highest - 2:
             return None
+        # only actuators that appear already are delayed, until the late ones appear at the same
+        # derivative
         lengths[early] += 1
 
 
@@ -227,6 +230,7 @@ def _generic(
     """
     plain = extended_model(model, servo, lengths)
     rng = np.random.default_rng(1995)
+    # a fixed seed: the answer must not change from one call to the next
     beside = lambda x: np.asarray(x) + GENERAL * rng.standard_normal(np.shape(x))
     q, v = beside(state.q), beside(state.v)
     if model.constraints.m:
@@ -254,6 +258,8 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
                 f"{', '.join(names)}."
             )
     a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
+    # controls that keep the system nearest to rest, so that the start of the extended system has no
+    # jump
     held = np.linalg.lstsq(reaction, -a0, rcond=AUTHORITY_THRESHOLD)[0]
     given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **(inputs or {})}
     return np.array([given[name] for name in names], float)

@@ -68,6 +68,8 @@ class Chains:
         q = np.concatenate([np.asarray(q, float), np.zeros(self.nq - self.system.nq)])
         v = np.concatenate([np.asarray(v, float), np.zeros(self.nv - self.system.nv)])
         for j in self.extended:
+            # an input behind one integrator is a velocity; behind more, the first of its
+            # coordinates
             own = self.coordinates(j)
             if len(own):
                 q[own[0]] = inputs[j]
@@ -156,6 +158,7 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
         M = jnp.asarray(system.mass_matrix(q[:nq], t, p))
         if M.ndim == 1:
             return jnp.concatenate([M, jnp.ones(more)])
+        # blocks of different sizes cannot stay blocks
         M = jax.scipy.linalg.block_diag(*M) if M.ndim == 3 else M
         return jax.scipy.linalg.block_diag(M, jnp.eye(more))
 

@@ -66,6 +66,7 @@ def _along(y: Callable, dynamics: Dynamics) -> Callable:
     """`L_f y`."""
 
     def rate(q, v, t):
+        # without control: below the relative degree no actuator appears in the derivative
         acceleration = passive_acceleration(dynamics, State(q, v, t))
         return jax.jvp(
             y,

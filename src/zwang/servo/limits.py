@@ -38,10 +38,9 @@ the entries at a limit are found.
 """
 AT_LIMIT = 1e-12
 """Relative distance from a limit [1] up to which a control counts as being at it."""
-MOST_STEPS = 10
+MOST_SET_CHANGES = 10
 """Changes of the active set at most, per actuator; one is usually enough. Beyond it the control
-reached so far is taken: it is
-within its limits, and its residual is reported as always.
+reached so far is taken: it is within its limits, and its residual is reported as always.
 """
 MULTIPLIER_ROUND_OFF = 1e-14
 """A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its
@@ -90,6 +89,7 @@ class Limits(eqx.Module):
                 and bool(np.any(np.isnan(np.asarray(value))))
             ):
                 raise ModelError(f"Limits: {name} holds NaN; give inf for no limit.")
+        # traced limits cannot be checked; a box without inside then gives its clipped bound
         known = is_concrete((self.lower, self.upper, self.rate))
         if known and bool(np.any(np.asarray(self.lower) > np.asarray(self.upper))):
             raise ModelError(
@@ -117,6 +117,7 @@ class Limits(eqx.Module):
         lower, upper = jnp.broadcast_to(self.lower, nu), jnp.broadcast_to(self.upper, nu)
         if before is None or self.rate is None:
             return lower, upper
+        # NaN stands for "no control yet", from which every rate is allowed
         reach = jnp.where(jnp.all(jnp.isfinite(before)), self.rate * elapsed, jnp.inf)
         before = jnp.where(jnp.isfinite(before), before, 0.0)
         return jnp.maximum(lower, before - reach), jnp.minimum(upper, before + reach)
@@ -148,18 +149,20 @@ def limited(
     easy = 1 / jnp.sqrt(weights)
     scaled = G * easy  # in x = (u − u*)/easy, so that all entries count alike
     low, high = (lower - wanted) / easy, (upper - wanted) / easy
+    # the active set is a decision and constant nearly everywhere: the derivative is that of the
+    # equations on it, which follow
     found = _active_set(*jax.lax.stop_gradient((scaled, low, high)))
     bound = found.bound
     x = jnp.where(bound, jnp.where(found.x <= jax.lax.stop_gradient(low), low, high), 0.0)
     free = jnp.where(bound, 0.0, 1.0) * scaled
     any_bound = jnp.any(bound)
+    # what the free actuators must still provide
     rest = jnp.where(any_bound, r - G @ wanted - scaled @ x, 0.0)
     x = jnp.where(bound, x, Pseudoinverse(method, free).solve(rest))
     size = jnp.max(jnp.abs(jax.lax.stop_gradient(x)), initial=0.0)
     fits = jnp.all((x >= low - BEYOND * size) & (x <= high + BEYOND * size))
-    x = jnp.where(
-        fits, x, x + jax.lax.stop_gradient(found.x - x)
-    )  # the pseudoinverse treats a small σ as 0 where ε does not
+    # the pseudoinverse treats a small σ as 0 where ε does not
+    x = jnp.where(fits, x, x + jax.lax.stop_gradient(found.x - x))
     return jnp.where(any_bound, jnp.clip(wanted + easy * x, lower, upper), wanted)
 
 
@@ -177,6 +180,7 @@ def _active_set(G, low, high) -> _Found:
     nu = G.shape[1]
     gram = G.T @ G
     size = jnp.maximum(jnp.trace(gram), 1e-300)
+    # strictly convex, so that the minimum is unique although servo rows may be fewer than actuators
     H = gram + STRONGER * size * jnp.eye(nu)
 
     def step(f: _Found) -> _Found:
@@ -185,17 +189,19 @@ def _active_set(G, low, high) -> _Found:
         y = jnp.linalg.solve(
             free[:, None] * H * free + jnp.diag(1 - free), fixed - free * (H @ fixed)
         )
-        wall = jnp.where(
-            y > f.x, high, low
-        )  # the first limit on the way from x to y, if there is one
+        # the first limit on the way from x to y, if there is one
+        wall = jnp.where(y > f.x, high, low)
         beyond = ~f.bound & ((y > high) | (y < low))
         share = jnp.where(beyond, (wall - f.x) / jnp.where(beyond, y - f.x, 1.0), jnp.inf)
         first = jnp.argmin(share)
+        # limits are taken one at a time on the way, so that the objective falls with every step and
+        # no set can come twice
         stopped = share[first] < jnp.inf
         onward = jnp.where(beyond & (share <= share[first]), wall, f.x + share[first] * (y - f.x))
 
         pull = H @ y  # at the minimum on these entries: does another one want to leave its limit?
         wish = jnp.where(f.bound, jnp.where(f.x <= low, -pull, pull), -jnp.inf)
+        # an entry that has no room cannot leave, and would be chosen for ever
         wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
         leaver = jnp.argmax(wish)
         done = ~stopped & (
@@ -210,4 +216,4 @@ def _active_set(G, low, high) -> _Found:
 
     x = jnp.clip(jnp.zeros(nu), low, high)
     start = _Found(x, x != 0, jnp.asarray(0), jnp.all(x == 0))
-    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_STEPS * nu), step, start)
+    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_SET_CHANGES * nu), step, start)

@@ -63,8 +63,9 @@ class Loop(AbstractLoop):
     `delay`, noise and limits of the control's rate need a sample time.
 
     Example:
-        >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3))
-    """  # noqa: E501
+        >>> loop = zw.Loop(params={"m": 1.2}, sample_time=1e-3, delay=2e-3)
+        >>> run = zw.simulate(model, q0, v0, duration=5.0, loop=loop)
+    """
 
     model: Model | None
     params: PyTree
@@ -109,6 +110,7 @@ class Loop(AbstractLoop):
                 "Loop: delay and noise act on a controller that computes at instants: give "
                 "sample_time=, too."
             )
+        # the queue of commands is an array of fixed size in the compiled program
         if sample_time is not None and delay > ON_THE_WAY * sample_time:
             raise ModelError(
                 f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} "
@@ -132,6 +134,7 @@ class Loop(AbstractLoop):
                     f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or "
                     f"({nv},), one per velocity."
                 )
+        # the plant keeps its own numbers; only the controller computes with these
         believed = self._believed(model, plant)
         if self.sample_time is None:
             servo.refuse_continuous()
@@ -154,6 +157,8 @@ class Loop(AbstractLoop):
         """What the controller takes for the system, without control."""
         if self.model is None:
             p = plant.p if self.params is None else model.merged(self.params)
+            # starting from the run’s parameters, not the model’s: the controller is wrong only
+            # about what is named
             if isinstance(plant.p, dict) and self.params is not None:
                 p = {**plant.p, **{name: p[name] for name in self.params}}
             return dataclasses.replace(plant.passive, p=p, scales=None)
@@ -276,6 +281,8 @@ class Sampler(AbstractSampler):
         )
         due = m.arrivals <= soon
         latest = jnp.argmax(jnp.where(due, m.arrivals, -jnp.inf))
+        # of several commands that have arrived the latest holds, also where a delay exceeds the
+        # sample time
         held_input = jnp.where(jnp.any(due), m.queue[latest], m.held_input)
         return ControllerState(
             m.k, m.command, jnp.where(due, jnp.inf, m.arrivals), m.queue, held_input
@@ -284,7 +291,10 @@ class Sampler(AbstractSampler):
     def _sampled(self, s: State, m: ControllerState) -> ControllerState:
         """The controller state after a measurement and the computation of a control."""
         believed = self.controller.dynamics
+        # the key is folded with the index of the sample, so that the noise does not depend on the
+        # steps of the integrator
         noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), (2, len(s.v)))
+        # noise is moved along velocities, so that a quaternion stays of unit length
         q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
         measured = State(q, s.v + self.noise_v * noise[1], s.t)
         command = self.controller.choose(

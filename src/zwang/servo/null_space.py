@@ -12,16 +12,16 @@ every control that meets the servo rows satisfies `G u = r`. In the words of the
 
 | class | u | meaning |
 |---|---|---|
-| `LeastNorm()` | G⁺ r | the least ‖u‖ of all controls that work, eq. (35) with s = 0 and the hinge force eliminated |
+| `LeastNorm()` | G⁺ r | the least ‖u‖, eq. (35) with s = 0 and the hinge force eliminated |
 | `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least Σ wᵢuᵢ²: effort is shared as 1/w |
-| `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload of opposing actuators, a rest torque |
-| `PaperLeastNorm()` | (G K⁺K)⁺ r | eq. (35) as printed: least norm for the hinge force as it turns out, not reacting |
+| `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload, a rest torque |
+| `PaperLeastNorm()` | (G K⁺K)⁺ r | eq. (35) as printed: the hinge force does not react |
 
 `PaperLeastNorm` reads eq. (35) literally, `u = (C B̄)⁺ b̄` with the passive force Q^c inside b̄
 taken as a given number; the passive force that then really acts depends on u, and both are solved
 together. It gives the ranges that the servo paper prints, meets servo and passive constraints as
 exactly as the others, but is not the shortest u.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ from zwang.equations.state import State
 
 AUTHORITY_THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the
-smallest cosine between a row
-and what an actuator can accelerate that counts as authority.
+smallest cosine between a row and what an actuator can accelerate that counts as authority.
 """
 
 

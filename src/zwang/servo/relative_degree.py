@@ -167,6 +167,7 @@ def decoupling(bound: Controller, state: State, highest: int) -> Decoupling:
             row, cosine = (np.asarray(x) for x in _reach(dynamics, servo, c, degree, state))
             authority[c.name].append(float(np.min(cosine, initial=1.0)))
             reached = cosine > AUTHORITY_THRESHOLD
+            # rows of one constraint share a degree; rows that differ would need derivatives of u
             if reached.any():
                 if not reached.all():
                     raise ModelError(
@@ -197,6 +198,8 @@ def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, deg
     mass = dynamics.mass(s, A)
     weighted = dynamics.weighted(mass, A)
     B = servo.actuation_matrix(s.q, s.t, p)
+    # what an actuator accelerates once passive constraints have reacted: an actuator that pushes
+    # against a hinge has no authority
     reaction = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), 1, 1)(B)
     length, width = row_lengths(mass.weigh(D)), row_lengths(mass.weigh(B.T))
     row = (D @ reaction) / jnp.where(length > 0, length, 1.0)[:, None]

@@ -67,8 +67,9 @@ class Servo(AbstractControlLaw):
 
     Example:
         >>> height = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="height")
-        >>> servo = Servo([height], actuation=jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
-    """  # noqa: E501
+        >>> servo = Servo(
+        ...     [height], jnp.array([[1.0], [0.0]]), actuators=["motor"], gains={"height": 4.0})
+    """
 
     constraints: tuple[AbstractConstraint, ...]
     actuation: Callable
@@ -100,6 +101,7 @@ class Servo(AbstractControlLaw):
             "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
         )
         for c in constraints:
+            # a nonideal force is a property of a physical contact, not of a wish
             if c.nonideal is not None:
                 raise ModelError(
                     f"servo constraint {c.name!r} has a nonideal force; actuators have none: "
@@ -107,6 +109,7 @@ class Servo(AbstractControlLaw):
                 )
         require_float64()
         self.constraints = constraints
+        # by name of velocity, which only the hierarchy that assembles the servo can resolve
         if isinstance(actuation, Mapping):
             actuators = tuple(actuation) if actuators is None else actuators
             self.actuation = lambda q, t, p: actuation
@@ -156,6 +159,7 @@ class Servo(AbstractControlLaw):
         controlled = [name for name, degree in self.degrees.items() if degree > 0]
         if gains is None:
             return {}
+        # acceleration constraints have no residual that could decay, hence no gain
         if not isinstance(gains, Mapping):
             gains = dict.fromkeys(controlled, gains)
         for name in gains:
@@ -198,6 +202,7 @@ class Servo(AbstractControlLaw):
         null_space = dataclasses.replace(
             self.null_space, **{key: named(f) for key, f in own.items() if callable(f)}
         )
+        # functions of the null-space choice see the state by name as well
         constraints = tuple(map(constraint, self.constraints))
         change = lambda servo: (servo.constraints, servo.actuation, servo.null_space)
         return eqx.tree_at(change, self, (constraints, actuation, null_space))
@@ -237,15 +242,15 @@ class Servo(AbstractControlLaw):
             )
         if self.limits is not None:
             self.limits.check(shape[1])
+        # reports and datasets name both kinds side by side
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(
                 f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give "
                 "each its own name=."
             )
-        Constraints(
-            self.constraints, passive.system, passive.p
-        )  # evaluates the shapes of their functions
+        # evaluates the shapes of their functions
+        Constraints(self.constraints, passive.system, passive.p)
         return shape[1]
 
     def residual_units(self):

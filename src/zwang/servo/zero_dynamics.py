@@ -29,12 +29,12 @@ from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import chain
 from zwang.servo.servo import Servo
 
-AT_REST = 1e-6
+EQUILIBRIUM_SPEED = 1e-6
 """Largest rate of a state on Z, relative to the size of the Jacobian, that counts as an
 equilibrium.
 """
 
-MARGIN = 1e-6
+GROWTH_MARGIN = 1e-6
 """Real parts up to this times the largest eigenvalue count as zero: neither decaying nor growing.
 """
 
@@ -60,7 +60,8 @@ class ZeroDynamics:
         """Whether an eigenvalue has a positive real part."""
         return bool(
             np.any(
-                np.real(self.eigenvalues) > MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0)
+                np.real(self.eigenvalues)
+                > GROWTH_MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0)
             )
         )
 
@@ -72,7 +73,7 @@ class ZeroDynamics:
         kind = f"the zero dynamics have {len(self.eigenvalues)} states"
         where = (
             ""
-            if self.rate <= AT_REST
+            if self.rate <= EQUILIBRIUM_SPEED
             else f" (linearized at a moving state, rate {self.rate:.3g}: no proof of stability)"
         )
         fastest = float(np.max(np.real(self.eigenvalues)))
@@ -81,7 +82,7 @@ class ZeroDynamics:
                 f"{kind} and are unstable: they grow at {fastest:.4g} 1/s, whatever the "
                 f"gains{where}"
             )
-        if fastest > -MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0):
+        if fastest > -GROWTH_MARGIN * np.max(np.abs(self.eigenvalues), initial=1.0):
             return f"{kind} and neither decay nor grow in linear approximation{where}"
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"
 
@@ -106,6 +107,7 @@ def zero_dynamics(
     residual, D, J, rate = (np.asarray(x) for x in _linearized(bound, model.state(q, v, t)))
     _, sigma, Vt = np.linalg.svd(D, full_matrices=True)
     rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
+    # a basis of the tangent space of Z, on which the closed loop’s linearization is restricted
     T = Vt[rank:].T
     eigenvalues = np.linalg.eigvals(T.T @ J @ T) if T.shape[1] else np.zeros(0, complex)
     order = np.argsort(-np.real(eigenvalues))
@@ -124,6 +126,8 @@ def _linearized(bound: Controller, s: State):
     dynamics, servo = bound.dynamics, bound.servo
     system, p = dynamics.system, dynamics.p
     N = jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(s.q, s.t, p)
+    # changes of q are expressed as velocities, so that a quaternion counts three directions and not
+    # four
     out, nv = jnp.linalg.pinv(N), system.nv
 
     def here(step):

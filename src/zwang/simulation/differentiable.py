@@ -52,6 +52,7 @@ class Differentiable(eqx.Module):
             change = lambda name: constant(getattr(found.state, name) - getattr(state, name))
             s = State(state.q + change("q"), state.v + change("v"), state.t)
             return found._replace(state=corrected(dynamics, s) if self.projects else s)
+        # nothing iterates until convergence here, so that reverse mode can pass
         s = renormalized(dynamics, state)
         for _ in range(self.corrections):
             s = corrected(dynamics, s)

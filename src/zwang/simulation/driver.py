@@ -47,8 +47,8 @@ RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
 SOON = 0.1
 """Part of the time since the turn before that the first step after a turn takes at most: the next
-turn may come as soon, or sooner,
-and a condition that has come back to zero within that step would be missed.
+turn may come as soon, or sooner, and a condition that has come back to zero within that step would
+be missed.
 """
 
 
@@ -141,7 +141,7 @@ class RunDriver:
         self.detail: str | None = None
         self.first_step = np.nan
 
-    def follow(self, here: Progress) -> tuple[Result, Progress]:
+    def run(self, here: Progress) -> tuple[Result, Progress]:
         """Step to the last sample, or as far as the motion goes."""
         result, here = self._followed(here)
         return result, here if self.keeper is None else self.keeper.end(self, here, result)
@@ -160,15 +160,17 @@ class RunDriver:
                     np.inf if self.switching is None else self.switching.next_time(float(here.t))
                 )
                 window = np.full(CHUNK, np.inf)
+                # a window of one length, padded by inf: chunks of any number of samples share one
+                # program
                 ahead = instants[done : done + CHUNK]
-                ahead = np.minimum(
-                    ahead[: np.searchsorted(ahead, until) + 1], until
-                )  # the last one may be a switch's, not a sample's
+                # the last one may be a switch's, not a sample's
+                ahead = np.minimum(ahead[: np.searchsorted(ahead, until) + 1], until)
                 window[: len(ahead)] = ahead
                 before = here
                 here, history = self.engine.advance(self.flow, here, window)
                 part = Steps.of(history, done).without_samples_from(until)
                 found = examine(self.model, self.flow, self.parts[-1], part)
+                # the steps before it are good and are kept
                 if isinstance(found, Contradiction):
                     self.parts.append(part.first(found.step))
                     self.detail = found.sentence
@@ -178,6 +180,7 @@ class RunDriver:
                     continue
                 self.parts.append(part)
                 done += part.samples
+                # checked per chunk on the host: raising inside the compiled loop is not possible
                 last = self.parts[-1]
                 refuse_missed(self.flow, last.t, last.y)
                 self.integrator.watch(
@@ -191,6 +194,8 @@ class RunDriver:
                     np.asarray(here.fired)[: len(self.events.stops)]
                 ):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
+                # a singular mass shows as one of these; with the constraints’ help the run may go
+                # on
                 if stopped in LOST_MASS and self._augment(here):
                     here = self._restarted(here)
                     continue
@@ -246,6 +251,7 @@ class RunDriver:
         if (flow := rescaled(self.flow, float(here.t), np.asarray(here.y))) is not self.flow:
             self.flow = flow
             return True
+        # a method that the user chose is not changed behind his back
         if not self.changeable or type(dynamics.pseudoinverse) is not Proximal:
             return False
         when = f"from t = {float(here.t):.6g} s on"
@@ -256,6 +262,7 @@ class RunDriver:
 
     def _restarted(self, here: Progress) -> Progress:
         """Ready to step on from where a run has stopped, with the step that it began with."""
+        # what the step controller had learned belongs to the motion before
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result)
         values = (self.first_step, 1.0, np.inf, 0, Result.SUCCESS)
         like = [
@@ -293,11 +300,8 @@ class RunDriver:
             )
             for k, turn in enumerate(switching.conditions, start=stops):
                 if not turn.off and due.get(turn.switch) == 1:
-                    values[k] = (
-                        np.inf
-                        # spent: the constraint has brought it to zero, on which side of it is
-                        # round-off
-                    )
+                    # spent: the constraint has brought it to zero, on which side of it is round-off
+                    values[k] = np.inf
             fired = (
                 self.events.rising
                 & (np.asarray(here.events) <= 0)
@@ -310,6 +314,7 @@ class RunDriver:
                 (now.y, now.controller_state, values, fired),
             )
             due = switching.due(here, stops)
+            # many turns at one instant, or more than there are switches: they undo each other
             recent = [
                 x for x in self.turned[-RECENT_TURNS:] if here.t - x.time <= SAME_INSTANT * duration
             ]
@@ -327,6 +332,8 @@ class RunDriver:
         t = np.concatenate([part.t for part in self.parts[-2:]])
         lengths = np.diff(t)[-RECENT:]
         fixed = self.tolerances.growth[1] == 1
+        # the steps before the turn are the best guess of the scale after it; the controller
+        # corrects it
         h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
         apart = float(here.t) - self.turned[first - 1].time if first else np.inf
         h = h if fixed or apart <= 0 else min(h, SOON * apart)

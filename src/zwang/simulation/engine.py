@@ -100,6 +100,7 @@ class Engine:
             found = cast(Any, advance)(flow, *arguments)
             self.steps["compiled"] += int(found[1].count)
             return found
+        # the driver replaces the motion when it rescales rows or changes the method for A⊕
         if self._host is None or self._host.flow is not flow:
             self._host = HostVectorField(flow)
         begun, first = time.perf_counter(), float(here.t)
@@ -145,6 +146,7 @@ class Engine:
         """
         if self._behind is not None or gone <= 0:
             return
+        # at the pace so far; a motion that gets faster or slower is judged again after each chunk
         left = spent * (self.end - float(arguments[2].t)) / gone
         assert self._host is not None
         evaluation = self._host.evaluation

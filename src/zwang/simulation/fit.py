@@ -161,6 +161,7 @@ def fit(
     problem.check_guess()
     weighed = np.ones(len(problem.columns)) if sigma is None else sigma
     best = problem.solve(problem.unknowns.guess, weighed, progress)
+    # unknown noise: equal weights first, then those that the residuals of that fit give
     if sigma is None:
         weighed = problem.estimated_noise(best.x)
         best = problem.solve(best.x, weighed, progress)
@@ -171,10 +172,12 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     """The fit at the end of the search; the uncertainty of numbers at a bound is taken as none."""
     y, J, run = problem.at(best.x)
     known = np.isfinite(problem.data)
+    # a number at its bound cannot move, and its covariance would be meaningless
     active = best.active_mask != 0
     slope = (J / sigma[:, None])[known]
     covariance = np.zeros((len(best.x), len(best.x)))
     inside = np.flatnonzero(~active)
+    # by QR, as forming JᵀJ would square the condition number
     R = scipy.linalg.qr(slope[:, inside], mode="r")[0][: len(inside)]
     inverse = scipy.linalg.solve_triangular(R, np.eye(len(inside)))
     covariance[inside[:, None], inside] = inverse @ inverse.T

@@ -126,6 +126,7 @@ def _evaluate(
         )
         return jnp.concatenate([run.q, run.v], axis=1)[:, jnp.asarray(place)], run
 
+    # few unknowns and many samples: forward mode
     return jax.jacfwd(curves, has_aux=True)(x)
 
 
@@ -171,6 +172,7 @@ class Problem:
         columns, data = _observations(model, times, observed)
         start = model.state(q0, v0, times[0])
         free = np.zeros((model.system.nv, 0))
+        # only motions of the start that the constraints allow are unknowns
         if fit_start:
             start = consistent_state(
                 model, q0, v0, float(times[0]), params=written(model, guess)
@@ -218,6 +220,7 @@ class Problem:
         """Curves (samples, observed), their derivative by x, and the run; each x is evaluated
         once.
         """
+        # residual and derivative are asked for one after the other at the same x
         if self.last is None or not np.array_equal(self.last[0], x):
             J, run = jax.tree_util.tree_map(np.asarray, self.evaluate(x))
             self.last = (
@@ -234,9 +237,8 @@ class Problem:
         known = np.isfinite(self.data)
 
         def residual(x):
-            y, _, _ = self.at(
-                x
-            )  # NaN where a trial stopped early: the search then takes a shorter step
+            # NaN where a trial stopped early: the search then takes a shorter step
+            y, _, _ = self.at(x)
             r = ((y - self.data) / sigma)[known]
             if progress is not None:
                 progress(self.evaluations, float(np.sqrt(np.mean(r**2))))
@@ -246,15 +248,15 @@ class Problem:
             return (self.at(x)[1] / sigma[:, None])[known]
 
         bounds = (self.unknowns.lower, self.unknowns.upper)
-        search: Callable = (
-            scipy.optimize.least_squares
-        )  # its stub takes no function for the derivative
+        # its stub takes no function for the derivative
+        search: Callable = scipy.optimize.least_squares
         return search(residual, x, slope, bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
 
     def estimated_noise(self, x) -> np.ndarray:
         """RMS of the residual per coordinate, with the fitted numbers shared out over all data."""
         y, _, _ = self.at(x)
         known = np.isfinite(self.data)
+        # numbers that were fitted take up as many degrees of freedom of the residual
         left = 1 - len(x) / known.sum()
         if left <= 0:
             raise ModelError(
@@ -293,6 +295,7 @@ class Problem:
         floor = max(self.rtol, RESOLVED) * size
         if self.noise is not None:
             floor = np.maximum(floor, NOISE_SHARE * self.noise / np.sqrt(known.sum(axis=0)))
+        # changes of an unknown by its own size, so that units do not matter
         effect = J * np.where(x != 0, np.abs(x), 1.0)
         floor = np.where(floor > 0, floor, np.max(floor) or RESOLVED)  # a curve that stays at 0
         shown = (effect / floor[:, None])[known]
@@ -307,6 +310,7 @@ class Problem:
                 "fix it, observe more, or begin with a larger first guess if this one is far "
                 "too small."
             )
+        # columns of unit length: only directions count, not sizes of effects
         _, s, Vt = np.linalg.svd(shown / np.linalg.norm(shown, axis=0), full_matrices=False)
         if s[-1] <= UNIDENTIFIABLE:
             order = np.argsort(-np.abs(Vt[-1]))

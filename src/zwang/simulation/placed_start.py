@@ -36,6 +36,7 @@ def placed(
         position_violation(fixed, at),
         jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0),
     )
+    # a start has no error of a step that could be projected along
     nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
     found = Projection().project_step(fixed, at, nothing, target).state
     s = State(

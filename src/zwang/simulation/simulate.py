@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -164,6 +164,7 @@ def simulate(
     dynamics = dynamics if switching is None else switching.begun(dynamics)
     dynamics = with_mass(model, dynamics, state)
     start = checked_start(model, dynamics, state, start_tolerance, params, instants[-1] - t0)
+    # a method that was asked for is not replaced by another one
     changeable = pseudoinverse is None and formulation is None and not dynamics.structure.sparse
     dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
     projecting = isinstance(drift, Projection) and start_tolerance < np.inf
@@ -195,28 +196,18 @@ def simulate(
         execution=execution_of(execution),
         keeper=keeper,
     )
-    result, here = driver.follow(here)
+    result, here = driver.run(here)
 
-    attrs = {
-        "start_moved_q": start.placement.moved_q if projecting else 0.0,
-        "start_moved_v": start.placement.moved_v if projecting else 0.0,
-        "start_violation": start.placement.violation_before,
-        "steps_accepted": int(here.accepted),
-        "steps_rejected": int(here.rejected),
-        "rtol": float(rtol),
-        "atol": _uniform(tolerances.atol),
+    asked = {
         "step": "adaptive" if step is None else float(step),
         "longest_step": "unlimited" if np.isinf(longest_step) else float(longest_step),
         "start_tolerance": start_tolerance,
         "max_steps": max_steps,
-        "integrator": type(integrator).__name__,
         "drift": repr(drift),
-        "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
-        "method_changes": [x for x in (change, *driver.changes) if x],
-        "execution": driver.engine.description,
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
+    attrs = _attributes(driver, here, start if projecting else None, start, change) | asked
     stopped = result is Result.STOPPED
     stopped_by = stop[int(np.argmax(here.fired))].name if stopped else driver.detail
     steps = Steps.joined(driver.parts)
@@ -226,6 +217,25 @@ def simulate(
     if throw and result.is_failure:
         raise _failure(run)
     return run
+
+
+def _attributes(
+    driver: RunDriver, here: Progress, moved: Start | None, start: Start, change: str
+) -> dict[str, Any]:
+    """What a run records of how it was computed; `moved` is the start that was placed, if any."""
+    return {
+        "start_moved_q": 0.0 if moved is None else moved.placement.moved_q,
+        "start_moved_v": 0.0 if moved is None else moved.placement.moved_v,
+        "start_violation": start.placement.violation_before,
+        "steps_accepted": int(here.accepted),
+        "steps_rejected": int(here.rejected),
+        "rtol": float(driver.tolerances.rtol),
+        "atol": _uniform(driver.tolerances.atol),
+        "integrator": type(driver.integrator).__name__,
+        "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
+        "method_changes": [x for x in (change, *driver.changes) if x],
+        "execution": driver.engine.description,
+    }
 
 
 def _uniform(atol) -> float | list[float]:

@@ -1,11 +1,12 @@
 """Constraints that are switched on and off along a run: when, and what happens to the velocity.
 
-    on:   v⁺ = v⁻ − A⊕ψ      ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on (plastic impact)
+    on:   v⁺ = v⁻ − A⊕ψ   ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on
+                          (plastic impact)
     off:  v⁺ = v⁻             nothing is lost
 
 A row that is off has A, b, φ and ψ zero (`zwang.equations.constraint.equation`), so that one
 compiled program serves all topologies.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -32,10 +33,9 @@ from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
 
 Condition = float | Callable
-ACCUMULATING, STEADY = 8, 0.05
+ACCUMULATING, STEADY_RATIO = 8, 0.05
 """This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
-go on for ever in a finite time
-(Zeno): a ball that bounces ever lower.
+go on for ever in a finite time (Zeno): a ball that bounces ever lower.
 """
 CHATTER = 100
 """More turns than this within `SAME_INSTANT` of the run's duration are chattering, which no step
@@ -68,8 +68,11 @@ class Switch:
 
     Example:
         >>> rope = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rope")
-        >>> taut = zw.Switch("rope", on=lambda q, v, t, p: q @ q - p["length"] ** 2, off=lambda q, v, t, p, tension: tension[0])
-    """  # noqa: E501
+        >>> taut = zw.Switch(
+        ...     "rope",
+        ...     on=lambda q, v, t, p: q @ q - p["length"] ** 2,
+        ...     off=lambda q, v, t, p, tension: tension[0])
+    """
 
     constraint: str
     _: dataclasses.KW_ONLY
@@ -221,6 +224,7 @@ class Switching:
         )
         state, system = flow.state(here.t, jnp.asarray(here.y)), self.model.system
         nv, energy_unit = system.nv, system.energy_unit
+        # switching off takes nothing from the velocity
         if not names(0):
             record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {}, energy_unit)
             return SwitchEvent(np.asarray(here.y), controller_state, record)
@@ -254,10 +258,11 @@ class Switching:
             np.asarray(start.at.psi),
         )
         gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
+        # how far the constraint can be off is judged beside the radius of its curvature, or the way
+        # of the run
         curved = 1 / float(scales.curvature) if float(scales.curvature) > 0 else 0.0
-        reach = max(
-            curved, metric.speed(np.asarray(state.v)) * duration
-        )  # a length in the mass metric
+        # a length in the mass metric
+        reach = max(curved, metric.speed(np.asarray(state.v)) * duration)
         worst = lambda x: max(
             turning, key=lambda i: float(np.abs(x[self.rows == i]).max(initial=0.0))
         )
@@ -295,12 +300,16 @@ def accumulation(times: Sequence[float]) -> float:
     """When instants that follow each other at geometrically shorter intervals come to their limit
     [s]; inf if they do not.
     """
+    # the sum of a geometric series: the events come to an end there, and no step passes it
     intervals = np.diff(times)[-ACCUMULATING:]
     if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
         return np.inf
     ratios = intervals[1:] / intervals[:-1]
     ratio = float(ratios[-1])
-    steady = np.max(ratios) < 1 - STEADY and np.max(ratios) - np.min(ratios) <= STEADY * ratio
+    steady = (
+        np.max(ratios) < 1 - STEADY_RATIO
+        and np.max(ratios) - np.min(ratios) <= STEADY_RATIO * ratio
+    )
     return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
 
 
@@ -310,6 +319,7 @@ def _impact(
     """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
     M, A = metric.M, np.asarray(start.there.A)
     momentum = M @ (after - before)
+    # in the mass metric, so that the multipliers are of least norm independently of units
     C = A @ metric.W
     length = np.linalg.norm(C, axis=1)
     scale = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)

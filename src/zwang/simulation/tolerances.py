@@ -46,6 +46,7 @@ def step_tolerances(
         atol = vector(atol, nq + nv, "atol (q and v together)")
     if is_concrete(atol) and not np.all(np.asarray(atol) > 0):
         raise ModelError(f"atol is {shown(np.asarray(atol))}, expected positive numbers.")
+    # traced, so that a fixed step and a chosen one are one program
     low, high = (1.0, 1.0) if step is not None else (SHRINK, GROW)
     return Tolerances(
         rtol=_float(rtol),

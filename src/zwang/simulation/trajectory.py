@@ -210,7 +210,7 @@ def trajectory(
     accept = accepted_violation(jnp, flow, tolerances.rtol, step)
     tolerances = dataclasses.replace(tolerances, accept=jnp.asarray(accept))
     grid = None if step is None else step_grid(instants, step)
-    options = gradient, max_steps
+    options = gradient, max_steps  # of Python, which select the program
     try:
         answer = _trajectory(
             flow,
@@ -262,6 +262,7 @@ def _trajectory(
     start, before = placed(flow.dynamics, given, flow.target)
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
+    # far below any time of the motion: the controller lengthens it tenfold a step
     first = 1e-4 * tolerances.duration / max(len(times) - 1, 100)
     values = without_derivative(events(flow, (), times[0], y0))
     p = Progress.begun(times[0], y0, jnp.asarray(first), values, result=result)

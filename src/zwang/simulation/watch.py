@@ -170,6 +170,7 @@ def blocked(
     found = place(dynamics, host_state(there, v, t + ahead))
     at = evaluate(dynamics, found.state)
     residual = np.zeros(c.m)
+    # what cannot be met is looked for just after the state, which itself is still all right
     scales = dynamics.scales
     assert scales is not None
     unit = row_units(np, np.asarray(scales.row_length))

@@ -115,6 +115,7 @@ def attempt(
     projection left is acceptable, the constraints agree, and no event lies within it; an event is
     approached by shorter steps until it lies at the end of one.
     """
+    # a change at the very instant of the state belongs to the step that begins there
     due = flow.next_sample_time(p.controller_state) <= p.t
     controller_state = flow.update_sample(due, p.t, p.y, p.controller_state)
     target = xp.minimum(sample, flow.next_sample_time(controller_state))
@@ -216,6 +217,7 @@ class _Decided(NamedTuple):
 
 
 def _decided(p: Progress, h, judged: _Judged, found: Crossed, tolerances: Tolerances) -> _Decided:
+    # a step that is refused anyway says nothing about events: its end may be far off
     crossed = xp.any(found.crossed)
     good = judged.acceptable & judged.close & ~judged.contradicted
     at_event = crossed & good & (h <= 10 * _resolution(p, tolerances))

@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 
@@ -21,9 +21,9 @@ SETTINGS = (
     "jax_disable_most_optimizations",
 )
 """Settings of JAX that a worker takes over: some decide the last digits, some save compiling."""
-ATTEMPTS = 5
+WORKER_ATTEMPTS = 5
 """Workers that may die of a part before the study is given up."""
-AHEAD = 4
+PARTS_AHEAD = 4
 """Parts in the hands of the scheduler for each thread of a worker: it keeps memory flat."""
 
 
@@ -51,6 +51,7 @@ def on_cluster(
         raise ModelError("workers need dask.distributed: pip install 'zwang[cluster]'.")
     from distributed import KilledWorker, as_completed
 
+    # packed once: every part sends the same bytes, by which a worker knows the study again
     payload = _packed(plan)
     known: Any = jax.config.values
     settings = {name: known[name] for name in SETTINGS if name in known}
@@ -66,16 +67,19 @@ def on_cluster(
             # what a worker has computed is not kept for other parts with the same arguments
             return client.submit(compute_part, payload, part, settings, pure=False)
 
-        first = [x for _ in range(AHEAD * threads) if (x := submitted()) is not None]
+        # a few parts for each thread, not all: results of a large study would fill the memory of
+        # the scheduler
+        first = [x for _ in range(PARTS_AHEAD * threads) if (x := submitted()) is not None]
         finished = as_completed(first)
         for future in finished:
             try:
                 part, made = future.result()
             except KilledWorker as error:
                 raise ModelError(
-                    f"{ATTEMPTS} workers died of the same part of the study: it may need more "
-                    f"memory than a worker has, or end the process ({str(error)[:100]})."
+                    f"{WORKER_ATTEMPTS} workers died of the same part of the study: it may need "
+                    f"more memory than a worker has, or end the process ({str(error)[:100]})."
                 ) from None
+            # one goes in as one comes out
             if (further := submitted()) is not None:
                 finished.add(further)
             del future  # its result leaves the worker's memory
@@ -118,7 +122,7 @@ def _client(workers: int | None, address: str | None):
     from distributed.deploy.subprocess import SubprocessCluster
 
     quiet = {
-        "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
+        "distributed.scheduler.allowed-failures": WORKER_ATTEMPTS - 1,
         "distributed.worker.daemon": True,
     }
     with dask.config.set(quiet):
@@ -138,7 +142,7 @@ def _client(workers: int | None, address: str | None):
                 host="127.0.0.1",
                 n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=None,  # type: ignore[arg-type]
+                dashboard_address=cast(str, None),  # no dashboard; the signature forgets None
                 silence_logs=50,
             ) as cluster,
             Client(cluster) as client,

@@ -21,7 +21,7 @@ from zwang.study.checkpoint import LOOKED_BACK, restore, state_of
 
 
 @dataclasses.dataclass(frozen=True)
-class _Settled:
+class _Kept:
     """A run after a chunk of steps and all that was due at its end."""
 
     here: Progress
@@ -60,7 +60,7 @@ class RunKeeper:
         self.manifest, self.start, self.settings = manifest, start, settings
         self.marker, self.computed = store.marker, 0
         self._turns_dropped = 0
-        self._settled: _Settled | None = None
+        self._kept: _Kept | None = None
         self._committing = False
         self._driver: RunDriver | None = None
         self._committed_at = time.perf_counter()
@@ -95,20 +95,20 @@ class RunKeeper:
 
     def end(self, driver: RunDriver, here: Progress, result: Result) -> Progress:
         if result is not Result.INTERRUPTED:
-            done = self._settled.done if self._settled is not None else 0
+            done = self._kept.done if self._kept is not None else 0
             self._note(driver, here, done)
             return here
-        return here if self._settled is None else self._settled.here
+        return here if self._kept is None else self._kept.here
 
     def finish(self, run: Run) -> None:
-        """Keep how a run has ended; or, of one that was interrupted, what is settled.
+        """Keep how a run has ended; or, of one that was interrupted, what is kept.
 
         Raises:
             OutputError: if it cannot be written; what was kept before still is.
         """
         if run.result is Result.INTERRUPTED:
             # a Ctrl-C in the middle of a commit: the one before counts
-            if self._settled is not None and not self._committing:
+            if self._kept is not None and not self._committing:
                 self._commit()
             return
         self._guarded(lambda: self.store.describe(self.manifest(record_of(run))))
@@ -120,21 +120,21 @@ class RunKeeper:
 
     def _note(self, driver: RunDriver, here: Progress, done: int) -> None:
         lists = list(driver.parts), list(driver.turned), list(driver.changes)
-        self._settled = _Settled(here, done, *lists, driver.flow)
+        self._kept = _Kept(here, done, *lists, driver.flow)
 
     def _commit(self, result: str = "", stopped_by: str = "") -> None:
-        """Write what is settled, and let go of it."""
-        driver, settled = self._driver, self._settled
-        assert driver is not None and settled is not None
+        """Write what is kept, and let go of it."""
+        driver, kept = self._driver, self._kept
+        assert driver is not None and kept is not None
         self._committing = True
-        driver.parts, driver.turned = list(settled.parts), list(settled.turned)
-        driver.changes, driver.flow = list(settled.changes), settled.flow
+        driver.parts, driver.turned = list(kept.parts), list(kept.turned)
+        driver.changes, driver.flow = list(kept.changes), kept.flow
         rows = _raw(driver.parts)
         known = self._steps - driver.dropped
         added = Steps(*(getattr(rows, f.name)[known:] for f in dataclasses.fields(Steps)))
         counted = 0 if self.marker is None else self.marker.turns
         turns = driver.turned[counted - self._turns_dropped :]
-        state = state_of(driver, settled.here, settled.done)
+        state = state_of(driver, kept.here, kept.done)
         self.marker = self._guarded(
             lambda: self.store.commit(self.marker, added, turns, state, result, stopped_by)
         )

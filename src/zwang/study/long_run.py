@@ -139,7 +139,7 @@ def long_run(
         every: seconds between two commits, at least; a kill costs what was computed since the last
             one. Memory holds what is not committed, at most 4096 steps.
         progress: as in `zw.simulate`.
-        options: further options of `zw.simulate`. `execution` is "compiled" unless given; "auto" is
+        options: further options of `zw.simulate`. `execution` is "compiled" by default; "auto" is
             refused, as the last digits would depend on how fast the loop is compiled.
 
     Returns:

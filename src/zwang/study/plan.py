@@ -104,6 +104,7 @@ class Plan:
         found = hashlib.sha256()
         for name, x in self.values.items():
             found.update(f"{name}:{len(x)}".encode() + np.ascontiguousarray(x).tobytes())
+        # the size of a part as well: other sizes round differently in the last digits
         found.update(self.times.tobytes() + str((self.size, self.trajectories)).encode())
         for thing in (self.model, self.start, self.outputs, self.options, self.inputs):
             found.update(content_digest(thing).encode())
@@ -123,6 +124,7 @@ class Plan:
     def _together(self, cases: np.ndarray, cores: int | None) -> Part:
         starts, sentences = self._starts(cases)
         made = np.flatnonzero([x is not None for x in starts])
+        # no case could be started; the table says why
         if not len(made):
             return self._part(cases, None, made, sentences)
         # a case that could not be started takes no part: another one stands in its place
@@ -131,6 +133,7 @@ class Plan:
         # whole arrays first, of which the quantities may be entries
         params = {n: np.stack([np.asarray(x[n]) for x in further]) for n in further[0]}
         params |= {n: x[cases[rows]] for n, x in self.values.items() if n not in self.inputs}
+        # all parts have one shape, so that this compiles once
         program = _program(self, np.stack(q0), np.stack(v0), params, cores)
         batch = program.with_members(np.stack(q0), np.stack(v0), params)()
         return self._part(cases, batch, made, sentences)
@@ -190,6 +193,7 @@ class Plan:
             except ModelError as error:
                 sentences[i] = str(error)
                 continue
+            # a motion that ended early has fewer samples; the rest stays NaN
             n = min(len(run.t), count)
             made.append(i)
             q[i, :n], v[i, :n], violation[i, :n] = (
@@ -244,6 +248,7 @@ class Plan:
             steps[made] = batch.steps[:k]
             with np.errstate(invalid="ignore"):
                 violation[made] = batch.violation[:k].max(axis=1)
+            # a failed motion has no outputs: its last state is not an answer
             ended = np.array([not x.is_failure for x in codes])
             for x in self.outputs if ended.any() else ():
                 numbers[x.name][made[ended]] = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
@@ -297,12 +302,16 @@ def _program(plan: Plan, q0, v0, params, cores: int | None):
     if key not in _PROGRAMS:
         _PROGRAMS.clear()  # studies follow one another; the last one's program is of no more use
         _PROGRAMS[key] = prepare(
-            plan.model, q0, v0, plan.times, params=params,
+            plan.model,
+            q0,
+            v0,
+            plan.times,
+            params=params,
             # at least a chunk for each core: the size of chunks decides the last digits
             chunk=CHUNK_OF_MEMBERS,
             cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)),
             **plan.options,
-        )  # fmt: skip
+        )
     return _PROGRAMS[key]
 
 

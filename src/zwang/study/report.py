@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zwang.study.result import Sweep
 
 HERE = Path(__file__).parent
-MOST_LINES = 3000
+MOST_DRAWN_CASES = 3000
 """Cases in the parallel coordinates and in their table; more are thinned evenly."""
 MOST_CELLS = 60
 """Cells of a map along one side."""
@@ -48,7 +48,8 @@ class Map:
 def write_report(study: Sweep, path: Path) -> Path:
     """Write the page of a study."""
     make_folder(path.parent)
-    kept = np.unique(np.linspace(0, len(study) - 1, min(len(study), MOST_LINES)).astype(int))
+    # evenly thinned, so that the picture keeps the spread of the cases
+    kept = np.unique(np.linspace(0, len(study) - 1, min(len(study), MOST_DRAWN_CASES)).astype(int))
     names = [*study.quantities, *study.outputs]
     data = study.table[["case", *names, "result"]].iloc[kept]
     rows = [
@@ -98,6 +99,7 @@ def maps(study: Sweep) -> list[Map]:
         known = np.isfinite(values)
         shape = len(ends[1][0]), len(ends[0][0])
         total, count = np.zeros(shape), np.zeros(shape)
+        # several cases may fall into one cell, which shows their mean
         np.add.at(total, (ends[1][1][known], ends[0][1][known]), values[known])
         np.add.at(count, (ends[1][1][known], ends[0][1][known]), 1)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -112,6 +114,7 @@ def maps(study: Sweep) -> list[Map]:
             for row in zip(mean, share, strict=True)
         ]
         label = [f"{v:.4g}" for v in ends[1][0]]
+        # upwards, as in a plot, where a table runs downwards
         rows = list(zip(label, cells, strict=True))[::-1]
         across = [f"{v:.4g}" for v in ends[0][0]]
         titles = [_titled(study, name) for name in (output, x, y)]

@@ -138,8 +138,8 @@ class Sweep:
         """How often a motion does what it should.
 
         Args:
-            holds: the table → whether each case does; a case that failed never does. Reaching the
-                end is enough unless given.
+            holds: the table → whether each case does; a case that failed never does. By default
+                reaching the end is enough.
         """
         from scipy.stats import binomtest
 

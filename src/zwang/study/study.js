@@ -3,36 +3,44 @@
 (() => {
   const { names, rows } = JSON.parse(document.getElementById("data").textContent);
   const columns = names.map((name, i) => {
-    const numbers = rows.map((row) => row[i]).filter((x) => typeof x === "number");
+    const numbers = rows.map(row => row[i]).filter(x => typeof x === "number");
     return {
-      name, i, numeric: numbers.length > 0,
+      name,
+      i,
+      numeric: numbers.length > 0,
       low: numbers.reduce((a, b) => Math.min(a, b), Infinity),
       high: numbers.reduce((a, b) => Math.max(a, b), -Infinity),
-      from: -Infinity, to: Infinity, text: "",
+      from: -Infinity,
+      to: Infinity,
+      text: "",
     };
   });
-  const axes = columns.filter((c) => c.numeric && c.name !== "case");
+  const axes = columns.filter(c => c.numeric && c.name !== "case");
   const canvas = document.getElementById("parallel");
   const table = document.getElementById("table");
   let order = { i: 0, up: true };
 
-  const kept = () => rows.filter((row) => columns.every((c) => {
-    const x = row[c.i];
-    if (!c.numeric) return !c.text || String(x).toLowerCase().includes(c.text);
-    if (c.from === -Infinity && c.to === Infinity) return true;
-    return typeof x === "number" && x >= c.from && x <= c.to;
-  }));
+  const kept = () =>
+    rows.filter(row =>
+      columns.every(c => {
+        const x = row[c.i];
+        if (!c.numeric) return !c.text || String(x).toLowerCase().includes(c.text);
+        if (c.from === -Infinity && c.to === Infinity) return true;
+        return typeof x === "number" && x >= c.from && x <= c.to;
+      }),
+    );
 
-  const draw = (left) => {
+  const draw = left => {
     const ratio = window.devicePixelRatio || 1;
     const { width, height } = canvas.getBoundingClientRect();
-    canvas.width = width * ratio; canvas.height = height * ratio;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
     const pen = canvas.getContext("2d");
     const style = getComputedStyle(document.documentElement);
     const color = (name, other) => style.getPropertyValue(name).trim() || other;
     pen.scale(ratio, ratio);
     pen.font = "12px sans-serif";
-    const x = (k) => 40 + (k * (width - 80)) / Math.max(axes.length - 1, 1);
+    const x = k => 40 + (k * (width - 80)) / Math.max(axes.length - 1, 1);
     const y = (c, value) => height - 34 - ((value - c.low) / (c.high - c.low || 1)) * (height - 70);
     pen.strokeStyle = color("--link", "#3b6ea8");
     pen.globalAlpha = Math.max(0.04, Math.min(0.6, 60 / (left.length || 1)));
@@ -40,8 +48,12 @@
       pen.beginPath();
       let begun = false;
       axes.forEach((c, k) => {
-        if (typeof row[c.i] !== "number") { begun = false; return; }
-        if (begun) pen.lineTo(x(k), y(c, row[c.i])); else pen.moveTo(x(k), y(c, row[c.i]));
+        if (typeof row[c.i] !== "number") {
+          begun = false;
+          return;
+        }
+        if (begun) pen.lineTo(x(k), y(c, row[c.i]));
+        else pen.moveTo(x(k), y(c, row[c.i]));
         begun = true;
       });
       pen.stroke();
@@ -51,14 +63,17 @@
     pen.fillStyle = color("--ink", "#222");
     pen.textAlign = "center";
     axes.forEach((c, k) => {
-      pen.beginPath(); pen.moveTo(x(k), 36); pen.lineTo(x(k), height - 34); pen.stroke();
+      pen.beginPath();
+      pen.moveTo(x(k), 36);
+      pen.lineTo(x(k), height - 34);
+      pen.stroke();
       pen.fillText(c.name, x(k), 14);
       pen.fillText(c.high.toPrecision(4), x(k), 30);
       pen.fillText(c.low.toPrecision(4), x(k), height - 18);
     });
   };
 
-  const list = (left) => {
+  const list = left => {
     const sign = order.up ? 1 : -1;
     const sorted = [...left].sort((a, b) => {
       const [p, q] = [a[order.i], b[order.i]];
@@ -71,7 +86,10 @@
       const button = document.createElement("button");
       button.textContent = c.name;
       button.style.cssText = "all:unset;cursor:pointer;font-weight:600";
-      button.onclick = () => { order = { i: c.i, up: order.i === c.i ? !order.up : true }; show(); };
+      button.onclick = () => {
+        order = { i: c.i, up: order.i === c.i ? !order.up : true };
+        show();
+      };
       cell.append(button);
       heading.append(cell);
     }
@@ -81,7 +99,9 @@
       for (const c of columns) {
         const value = row[c.i];
         line.insertCell().textContent =
-          typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(6) : value ?? "";
+          typeof value === "number" && !Number.isInteger(value)
+            ? value.toPrecision(6)
+            : (value ?? "");
       }
     }
   };
@@ -105,14 +125,23 @@
       input.step = "any";
       input.placeholder = label;
       input.setAttribute("aria-label", `${c.name}: ${label}`);
-      input.oninput = () => { set(input.value); show(); };
+      input.oninput = () => {
+        set(input.value);
+        show();
+      };
       line.insertCell().append(input);
     };
     if (c.numeric) {
-      field("lowest", (text) => { c.from = text === "" ? -Infinity : Number(text); });
-      field("highest", (text) => { c.to = text === "" ? Infinity : Number(text); });
+      field("lowest", text => {
+        c.from = text === "" ? -Infinity : Number(text);
+      });
+      field("highest", text => {
+        c.to = text === "" ? Infinity : Number(text);
+      });
     } else {
-      field("contains", (text) => { c.text = text.toLowerCase(); });
+      field("contains", text => {
+        c.text = text.toLowerCase();
+      });
     }
   }
   document.getElementById("filters").append(filters);

@@ -35,9 +35,9 @@ from zwang.study.result import Sweep
 from zwang.study.sampling import Sample, axis, grid
 
 PART = 1024
-"""Cases of a part unless given: half a minute of `five-bar` over 20 s, 100 kB on the disk."""
+"""Default number of cases of a part: half a minute of `five-bar` over 20 s, 100 kB on the disk."""
 SAMPLES = 201
-"""Sample times unless given."""
+"""Default number of sample times."""
 
 
 @host_only("zw.trajectory can, with jax.vmap over many parameters")
@@ -74,8 +74,8 @@ def sweep(
         duration, samples, times: as in `zw.simulate`.
         sample: `zw.grid()`, `zw.sobol(4096)` or `zw.draws(1000)`.
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
-            over the samples; or functions `(t, q, v)` → number by name. The last value of every
-            coordinate unless given.
+            over the samples; or functions `(t, q, v)` → number by name. By default the last
+            value of every coordinate.
         out: folder of the parts, each a Parquet file that is written when it is finished. The same
             call with the same folder computes only what is missing.
         workers: number of workers of one thread on this computer; or
@@ -110,8 +110,18 @@ def sweep(
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
     optional_function(progress, "progress", "(fraction)")
-    plan = _plan(model, over, start, _instants(duration, times, samples), sample, inputs,
-                 outputs, part, flag(trajectories, "trajectories"), options)  # fmt: skip
+    plan = _plan(
+        model,
+        over,
+        start,
+        _instants(duration, times, samples),
+        sample,
+        inputs,
+        outputs,
+        part,
+        flag(trajectories, "trajectories"),
+        options,
+    )
     if plan.trajectories and out is None:
         raise ModelError("trajectories=True needs out=, the folder that they are written to.")
     if workers is not None and cluster is not None:
@@ -132,6 +142,8 @@ def sweep(
         done += 1
         if progress is not None:
             progress(done / plan.parts)
+    # also parts that an earlier call had written, so that the result does not show where it was
+    # interrupted
     read = (lambda i: tables[i]) if folder is None else folder.read
     return Sweep(plan, sample, [read(i) for i in range(plan.parts)], folder, len(missing))
 
@@ -158,6 +170,7 @@ def _plan(
     for name in axes:
         if name in inputs:
             continue
+        # a name that is no parameter is refused before anything is computed
         place_of(model, name)
         if np.shape(read_of(model, name)) != ():
             raise ModelError(
@@ -166,6 +179,7 @@ def _plan(
             )
     for name in options:
         known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
+    # one start for all cases is checked once, here; a function is checked case by case
     if not callable(start):
         if not isinstance(start, (tuple, list)) or len(start) != 2:
             raise ModelError("start is expected as (q0, v0), or a function of a case's values.")

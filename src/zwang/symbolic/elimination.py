@@ -35,6 +35,7 @@ class Definitions:
 
     def name(self, letter: str, expression: sp.Expr, *index: int) -> sp.Expr:
         """The expression itself if it is simple, else a symbol that is defined as it."""
+        # a name for something short would make the formula longer
         if expression.is_Atom or sp.count_ops(expression) <= SIMPLE:
             return expression
         suffix = "_".join(str(i + 1) for i in index)
@@ -70,6 +71,7 @@ class Mass:
         self._names, n = names, M.rows
         self.L, self.D = sp.eye(n), []
         for j in range(n):
+            # without square roots, which SymPy could not cancel
             pivot = M[j, j] - sp.Add(*(self.L[j, k] ** 2 * self.D[k] for k in range(j)))
             self.D.append(names.name(f"{letter}D", pivot, j))
             for i in range(j + 1, n):

@@ -94,6 +94,7 @@ def symbolic_equations(model: Model) -> SymbolicEquations:
     impressed = [] if found.nonideal is None else [found.nonideal]
     potential = [] if found.potential is None else [found.potential]
     ideal = {f"f{i}": sp.Symbol(f"_f{i}", real=True) for i in range(found.ideal.size)}
+    # one conversion of everything, so that parts shared between M, F and A are defined once
     convert = Converter(
         named.by_input() | ideal,
         [*(x for a in (*arrays, *extra, *impressed) for x in a.flat), *potential],

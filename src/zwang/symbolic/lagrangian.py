@@ -57,6 +57,7 @@ def from_lagrangian(
     L, v, plain = names.replaced(lagrangian), sp.Matrix(names.v), sp.Matrix(names.q)
     momentum = sp.Matrix([L]).jacobian(v).T
     M = momentum.jacobian(v)
+    # the terms of d/dt (∂L/∂v) without v̇
     drift = momentum.jacobian(plain) * v + momentum.diff(names._t)
     F = sp.Matrix([L]).jacobian(plain).T - drift
     if force is not None:
@@ -70,12 +71,14 @@ def assembled(names: Names, M, F, rate, holonomic, nonholonomic, potential, name
     if rate is not None:
         plain, v = names.replaced(rate), sp.Matrix(names.v)
         N = plain.jacobian(v)
+        # q̇ = N v + n: what is left after the linear part must not contain v
         rest = (plain - N * v).applyfunc(sp.simplify)
         velocity_map = names.function(N, "the velocity map", with_v=False)
         if any(rest):
             offset = names.function(rest, "the offset of q̇", with_v=False)
     nq, nv = len(names.q), len(names.v)
     mass = names.function(M, "the mass matrix", with_v=False)
+    # where q̇ = v, the rates keep the names of the coordinates
     same = names.velocities if nq != nv or rate is not None else None
     system = System(
         nq,

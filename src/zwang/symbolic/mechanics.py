@@ -55,6 +55,7 @@ def from_mechanics(method, params: Mapping | None = None, *, name: str = "model"
 
 def _free(frame, q, u, rates, bodies, loads):
     """M, F and q̇ of bodies whose speeds are all independent, by Kane's method."""
+    # all speeds count as independent: the constraints are enforced here, not eliminated there
     kane = KanesMethod(frame, q_ind=list(q), u_ind=list(u), kd_eqs=list(rates))
     kane.kanes_equations(list(bodies), list(loads) if loads else [])
     found = kane.kindiffdict()
@@ -63,6 +64,7 @@ def _free(frame, q, u, rates, bodies, loads):
 
 
 def _from_kane(kane: KanesMethod, params, name: str) -> Model:
+    # auxiliary speeds would enter as velocities that nothing moves
     if getattr(kane, "_uaux", None):
         raise ModelError(
             "from_mechanics: auxiliary speeds bring out forces of constraints, which zw.motion "
@@ -99,6 +101,7 @@ def _from_lagrange(lagrange: LagrangesMethod, params, name: str) -> Model:
     M, F = lagrange.mass_matrix[:n, :n], lagrange.forcing[:n, :]
     phi = list(lagrange._hol_coneqs) if lagrange._hol_coneqs is not None else []
     both = list(lagrange.coneqs) if lagrange.coneqs is not None else []
+    # SymPy lists the rates of holonomic constraints first; they follow from φ
     psi = both[len(phi) :]
     names = Names(q, None, params)
     return assembled(names, M, F, None, *_constraints(phi, psi), None, name)
@@ -107,6 +110,7 @@ def _from_lagrange(lagrange: LagrangesMethod, params, name: str) -> Model:
 def _model(q, u, params, M, F, rate, phi, psi, name: str) -> Model:
     names = Names(q, u, params)
     t = dynamicsymbols._t
+    # velocity constraints may be written with q̇, the model has v
     known = {x.diff(t): value for x, value in zip(q, rate, strict=True)}
     psi = [e.doit().xreplace(known) for e in map(sp.sympify, psi)]
     return assembled(names, M, F, sp.Matrix(rate), *_constraints(phi, psi), None, name)

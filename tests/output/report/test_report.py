@@ -248,14 +248,17 @@ def drawn(**figures):
 
 t = np.linspace(0, 1, 9)
 steps = types.SimpleNamespace(t=t, y=np.stack([t, t], 1))
-system = types.SimpleNamespace(nq=1, coordinates=("q",), velocities=("q",), units=("m",), velocity_units=("m/s",))
-run = types.SimpleNamespace(t=t, q=t[:, None], steps=steps, model=types.SimpleNamespace(system=system))
+system = types.SimpleNamespace(
+    nq=1, coordinates=("q",), velocities=("q",), units=("m",), velocity_units=("m/s",)
+)
+model = types.SimpleNamespace(system=system)
+run = types.SimpleNamespace(t=t, q=t[:, None], steps=steps, model=model)
 ours = drawn(bars=Linkage(lambda q: np.array([[[0, 0], [q[0], 1]]])), path=curve("q", "d/dt q"))
 assert all(svg.startswith("<svg") for svg in ours)
 print("matplotlib" in sys.modules)
 (theirs,) = drawn(late=late)
 print("matplotlib" in sys.modules, "var(--line0, #0072b2)" in theirs)
-"""  # noqa: E501
+"""
 
 
 def test_only_a_users_own_figure_needs_matplotlib(tmp_path):

@@ -24,7 +24,7 @@ class Cut(NamedTuple):
     """What chunks are cut by.
 
     Attributes:
-        turn: what one turn of the loop over chunks costs besides its nodes, in nodes.
+        turn: overhead of one turn of the loop over chunks, in units of the cost of a node.
         widths: of chunks, that are tried: at most what the cache holds.
         dense: where so few rows are left, they are eliminated as one dense matrix.
     """
@@ -36,9 +36,9 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.compile.fusion`),
-where a turn is a few short loops and the
-rest is factored without LAPACK; operation by operation it takes no longer (40 four-bar loops).
+"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.compile.fusion`), where
+a turn is a few short loops and the rest is factored without LAPACK; operation by operation it takes
+no longer (40 four-bar loops).
 """
 BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
 """Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
@@ -64,13 +64,14 @@ class Class(eqx.Module):
     @property
     def shape(self) -> tuple[int, int, int]:
         """Chunks, neighbors of a node, nodes of a chunk."""
-        return self.neighbors.shape  # type: ignore
+        chunks, degree, width = self.neighbors.shape
+        return chunks, degree, width
 
 
 class Elimination(eqx.Module):
     """The whole elimination. Positions number the nodes in the order in which they go, chunk by
-    chunk with padding, those of the
-    dense rest last; S is one flat array of all blocks that come into being.
+    chunk with padding, those of the dense rest last; S is one flat array of all blocks that come
+    into being.
 
     Rows are kept in the order of elimination all the way: an array (row in node, position), flat,
     which has one position more for padding. Places of padding hold a 1 on the diagonal of S.
@@ -170,17 +171,20 @@ def eliminated(
     """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
+    # inside one kernel a turn is cheap and chunks may be narrow; called operation by operation,
+    # wide chunks save turns
     cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
     rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
     grouped = _classes(rounds)
     widths = [width_of([len(r.nodes) for r in group], cut) for group in grouped]
 
-    position, at = np.full(nodes + 1, -1), 0
-    starts = []
+    position, starts, at = np.full(nodes + 1, -1), [], 0
     for group, width in zip(grouped, widths, strict=True):
         starts.append(at)
         for r in group:
             position[r.nodes] = at + np.arange(len(r.nodes))
+            # each round ends on a full chunk: its nodes must not be eliminated together with those
+            # of the next one, which depend on them
             at += -(-len(r.nodes) // width) * width
     position[rest] = at + np.arange(len(rest))
     root, positions = at, at + len(rest)
@@ -193,9 +197,11 @@ def eliminated(
         neighbors = np.full((degree, count * width), positions)
         for r in group:
             neighbors[: len(r.neighbors), position[r.nodes] - start] = position[r.neighbors]
+        # in ascending position, so that the pairs of the update below come out as (later, earlier)
         neighbors = np.sort(neighbors, axis=0)  # padding last
         tables.append((neighbors.reshape(degree, count, width).transpose(1, 0, 2), start, offset))
         chunk, lane = np.divmod(np.arange(count * width), width)
+        # blocks of a chunk stand lane by lane: one read takes the same entry of all its nodes
         own = offset + chunk * (1 + degree) * size**2 * width + lane
         at = start + np.arange(count * width)
         known.append((at, at, own, np.full(len(at), width)))
@@ -206,6 +212,7 @@ def eliminated(
         offset += count * (1 + degree) * size**2 * width
     places = _Places(known, root, positions, size, offset)
 
+    # the inverse of `place`, to find the places that no row has
     row_of = np.full((size, positions + 1), -1)
     row_of[within, position[node]] = np.arange(m)
     place = within * (positions + 1) + position[node]
@@ -262,6 +269,7 @@ class _Places:
         self.root, self.positions, self.size, self.offset = root, positions, size, offset
         self.side = (positions - root) * size
         self.total = offset + self.side**2
+        # one sorted key per block makes the look-up of millions of entries a binary search
         key = high * np.int64(positions + 1) + low
         order = np.argsort(key, kind="stable")
         self.key, self.begin, self.stride = key[order], self.begin[order], self.stride[order]
@@ -299,7 +307,7 @@ def _classes(rounds: list[Round]) -> list[list[Round]]:
 
 
 def width_of(counts: list[int], cut: Cut) -> int:
-    """The width of chunks at which rounds of so many nodes cost least."""
+    """The width of chunks at which rounds of `counts` nodes cost least."""
     cost = [sum(-(-n // w) for n in counts) * (w + cut.turn) for w in cut.widths]
     return int(cut.widths[int(np.argmin(cost))])
 

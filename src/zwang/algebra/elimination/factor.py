@@ -1,6 +1,5 @@
 """Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`, or of any
-symmetric matrix in the
-order of an `Elimination`.
+symmetric matrix in the order of an `Elimination`.
 
 Of the nodes of a chunk, with the blocks D on the diagonal, B below them and S among the others,
 
@@ -25,11 +24,12 @@ from jaxtyping import Array, Float
 from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.elimination.elimination import Class, Elimination, Plan
 from zwang.algebra.elimination.gather import scattered, taken
+from zwang.arithmetic import total
 
 UNROLLED = 4
 """Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what
-it takes and gives (measured: one
-acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285; of 80, 4 chunks, 306 against 380).
+it takes and gives (measured: one acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285;
+of 80, 4 chunks, 306 against 380).
 """
 
 
@@ -56,6 +56,7 @@ class Factor(eqx.Module):
         for group, inverse, panel in parts:
             x = _forward(group, inverse, panel, x)
         end = order.positions - order.rest
+        # the dense rest is kept row by row within a position, x the other way round
         root = self.root.solve(x[:, end:-1].T.ravel()).reshape(-1, order.size).T
         x = x.at[:, end:-1].set(root)
         for group, inverse, panel in reversed(parts):
@@ -85,8 +86,7 @@ def factor_entries(
     order: Elimination, outer: Float[Array, " entries"], diagonal: Float[Array, " places"]
 ) -> Factor:
     """Factor a symmetric matrix from its entries below the diagonal and on it, the latter in the
-    order of elimination with a 1 at
-    padding; NaN where it is not positive definite.
+    order of elimination with a 1 at padding; NaN where it is not positive definite.
     """
     S = scattered(outer, order.outer, order.places + 1)
     length = diagonal.reshape(order.size, -1)[:, :-1].ravel()
@@ -110,6 +110,7 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
     def chunk(S, step):
         i, update = step
         own = (1 + degree) * size**2 * width
+        # one read takes all blocks of the chunk, as they stand one after the other
         front = jax.lax.dynamic_slice(S, (group.offset + i * own,), (own,)).reshape(
             1 + degree, size, size, width
         )
@@ -119,11 +120,13 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
             [sum(below[:, p] * inverse[j, p] for p in range(j + 1)) for j in range(size)], axis=1
         )
         P = jax.lax.optimization_barrier(P)
-        pushed = sum(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
+        pushed = total(P[:, None, p][:, :, s] * P[None, :, p][:, :, t] for p in range(size))
+        # two nodes of a chunk may share a neighbor, so that places repeat and their terms must add
+        # up
         S = S.at[update.ravel()].add(
-            -pushed.ravel(),  # type: ignore
+            -pushed.ravel(),
             mode="promise_in_bounds",
-            wrap_negative_indices=False,  # type: ignore
+            wrap_negative_indices=False,
         )
         return S, (inverse, P)
 
@@ -151,7 +154,8 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
         at, neighbors, inverse, panel = step
         pulled = taken(x, neighbors)
         y = jax.lax.dynamic_slice_in_dim(x, at, neighbors.shape[1], axis=1)
-        y = y - sum(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)  # type: ignore
+        # the neighbors were eliminated later, so that their entries of the solution are final
+        y = y - total(panel[a] * pulled[a] for a in range(len(y))).sum(axis=1)
         return jax.lax.dynamic_update_slice_in_dim(
             x, _times(inverse.transpose(1, 0, 2), y), at, axis=1
         ), None
@@ -192,4 +196,4 @@ def _inverse_cholesky(D: Float[Array, "size size nodes"]) -> Float[Array, "size 
 def _times(
     matrix: Float[Array, "size size nodes"], x: Float[Array, "size nodes"]
 ) -> Float[Array, "size nodes"]:
-    return sum(matrix[:, a] * x[a] for a in range(len(x)))  # type: ignore
+    return total(matrix[:, a] * x[a] for a in range(len(x)))

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.gather import Sums, taken
+from zwang.arithmetic import total
 
 
 class Layout(eqx.Module):
@@ -100,12 +101,12 @@ class SparseMatrix(eqx.Module):
 
     def __matmul__(self, x: Float[Array, " nv"]) -> Float[Array, " m"]:
         x = x.reshape(-1, self.layout.size).T
-        y = sum(
+        y = total(
             self.data[c, a] * taken(x[a], self.layout.block[c])
             for c in range(self.layout.colors)
             for a in range(self.layout.size)
         )
-        return y if self.rows is None else y[self.rows]  # type: ignore
+        return y if self.rows is None else y[self.rows]
 
     def __abs__(self) -> SparseMatrix:
         return SparseMatrix(jnp.abs(self.data), self.layout, self.rows)
@@ -115,6 +116,8 @@ class SparseMatrix(eqx.Module):
         return Transposed(self)
 
     def __getitem__(self, rows) -> SparseMatrix:
+        # entries of other rows are kept: dropping them would need a layout, and a program, of its
+        # own
         own = jnp.arange(self.layout.shape[0]) if self.rows is None else self.rows
         return SparseMatrix(self.data, self.layout, own[rows])
 

@@ -71,6 +71,7 @@ class NewtonPlan(eqx.Module):
                 [row * np.int64(blocks) + block, np.arange(blocks) * np.int64(blocks + 1)]
             )
         )
+        # the diagonal is added to the pattern, as M stands there even where the force says nothing
         row, block = key // blocks, key % blocks
         place = (row[:, None] * size + each).ravel(), np.repeat(block, size)
         color = colors(*place, nv, blocks)
@@ -87,7 +88,9 @@ class NewtonPlan(eqx.Module):
 
         given = len(i)
         high, low = np.concatenate([i, j, second]), np.concatenate([j, i, first])
+        # velocities of one body should form one node, though their direct neighbors may differ
         order, later, entry = eliminated(high, low, nv, _two_steps(high, low, nv))
+        # both K and Kᵀ were listed first, the products of A after them
         own, other = later[: 2 * given], later[2 * given :]
         self.elimination, lower, count = order, len(order.outer), int(own.sum())
         self.own = Sums(entry[:count], np.tile(k, 2)[own], lower, self.layout.colors * size * nv)
@@ -138,6 +141,8 @@ class SparseNewton(eqx.Module):
 
         def sweep(_, carry):
             u, force = carry  # λ by its force Cᵀλ: λ itself is not asked for
+            # the residual is that of K itself, so that the sweeps also correct the asymmetric part
+            # that H leaves out
             missing = f - self.K @ u - force - self.C.T @ (self.C @ u) / mu
             u = u + order.given(self.factor.solve(order.ordered(missing)))
             return u, force + self.C.T @ (self.C @ u) / mu
@@ -149,8 +154,7 @@ class SparseNewton(eqx.Module):
 
 def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.ndarray]:
     """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but
-    need not be neighbors of the same
-    ones (no row of a pin joint has both x and y).
+    need not be neighbors of the same ones (no row of a pin joint has both x and y).
     """
     from scipy.sparse import coo_array, csr_array
 

@@ -55,6 +55,7 @@ def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.nda
     """Rounds, and the nodes that are left to the dense rest, where no more than `dense` rows are
     left.
     """
+    # with one more entry, which stands for padding
     own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
     padding = blocks.nodes
     while blocks.nodes * size > dense and len(rounds) < MOST_ROUNDS:
@@ -72,12 +73,15 @@ def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.nda
     same neighbors.
     """
     key = np.unique(i.astype(np.int64) * m + j)
+    # a random label per row, so that equal sums mean equal neighborhoods but for a chance of 2⁻⁶²;
+    # comparing sets pair by pair would take time quadratic in m
     label = np.random.default_rng(1847).integers(1, 2**62, m, dtype=np.int64)
     neighborhood = np.zeros(m, np.int64)
     np.add.at(neighborhood, key // m, label[key % m])
     empty = np.bincount(key // m, minlength=m) == 0  # a row without entries is a node by itself
     neighborhood[empty] = -np.flatnonzero(empty) - 1
     _, alike, count = np.unique(neighborhood, return_inverse=True, return_counts=True)
+    # the size that most rows share: larger nodes are split, smaller ones padded, and padding costs
     size = int(np.clip(np.median(count[alike]) if m else 1, 1, LARGEST_NODE))
     order = np.argsort(alike, kind="stable")
     rank = np.empty(m, int)
@@ -102,16 +106,18 @@ def independent(blocks: Blocks) -> np.ndarray:
     degree = np.bincount(ends[0], minlength=blocks.nodes)
     last = np.cumsum(degree)
     least = int(degree.min())
+    # so full a matrix gains nothing from a sparse factor
     if least > blocks.nodes // 2:
         return np.zeros(0, int)
+    # degree 2 is allowed always, so that every other joint of a chain goes at once
     most = max(2, least + least // 2)
-    if (
-        np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes
-    ):  # two ends of a band would be peeled off layer by layer
+    # two ends of a band would be peeled off layer by layer
+    if np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes:
         most = np.median(degree)
     eligible = np.flatnonzero(degree <= most)
     first, last = (last - degree).tolist(), last.tolist()
     barred, chosen = bytearray(blocks.nodes), []
+    # the fewest neighbors first: these bar the fewest others and fill in least
     for e in eligible[np.argsort(degree[eligible], kind="stable")].tolist():
         if not barred[e]:
             chosen.append(e)
@@ -122,8 +128,7 @@ def independent(blocks: Blocks) -> np.ndarray:
 
 def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, np.ndarray]:
     """Neighbors of the nodes that go, by their place after the round and padded by one past the
-    end; the blocks that are left; the
-    nodes that stay.
+    end; the blocks that are left; the nodes that stay.
     """
     gone = np.zeros(blocks.nodes, bool)
     gone[chosen] = True
@@ -136,6 +141,7 @@ def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, n
     neighbors = padded(e, other, len(chosen), len(kept))
     stay = ~gone[blocks.high] & ~gone[blocks.low]
     s, t = np.tril_indices(len(neighbors))
+    # eliminating a node connects all its neighbors with each other: this is the fill-in
     both = (neighbors[s] < len(kept)) & (neighbors[t] < len(kept))
     i = np.concatenate([new[blocks.high[stay]], neighbors[s][both]])
     return (

@@ -31,11 +31,14 @@ def detect(
         blocks, size: columns come in `blocks` blocks of `size`.
     """
     random = np.random.default_rng(1829)
+    # away from zero and of both signs, so that entries neither vanish nor cancel by chance
     values = random.uniform(0.5, 1.5, (blocks, size)) * random.choice([-1.0, 1.0], (blocks, size))
     width = 1 << max(blocks - 1, 0).bit_length()  # blocks per group
     row, group = np.arange(m), np.zeros(m, int)
     while width > 1:
         width //= 2
+        # groups without a common row are tested by one product, as the row says which of them it
+        # met
         color = colors(row, group, m, (blocks - 1) // (2 * width) + 1)
         if color.max(initial=0) >= MOST_COLORS:
             return None
@@ -48,6 +51,7 @@ def detect(
             np.concatenate([row[first], row[second]]),
             np.concatenate([2 * group[first], 2 * group[second] + 1]),
         )
+        # the last group may reach past the last block, as widths are powers of two
         inside = group * width < blocks
         row, group = row[inside], group[inside]
     if blocks == 1:

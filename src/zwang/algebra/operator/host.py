@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from zwang.algebra.judgement import row_scale, units_of
-from zwang.algebra.pseudoinverse.proximal import TINY, Proximal
+from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 
 POTRF, POTRS = get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
 """LAPACK's Cholesky factorization and solution, without the checks around them, which take longer
@@ -32,10 +32,13 @@ class HostMass:
             with np.errstate(invalid="ignore", divide="ignore"):
                 self.root = 1 / np.sqrt(M)
             return
+        # a dense matrix is one block, so that both cases share every formula below
         blocks = M[None] if M.ndim == 2 else M
         try:
             self.root = np.linalg.inv(np.linalg.cholesky(blocks))
         except np.linalg.LinAlgError:
+            # NaN marks the step as failed, as the compiled factor does; the controller tries a
+            # shorter one
             self.root = np.full_like(blocks, np.nan)
 
     def weigh(self, A: np.ndarray) -> np.ndarray:
@@ -79,7 +82,7 @@ class HostOperator:
         mass: factored mass matrix.
         A: constraint matrix, shape (m, nv).
         method: damping and sweeps.
-        row_length: length by which each row is divided, shape (m,); the rows' own unless given.
+        row_length: length by which each row is divided, shape (m,); the rows' own by default.
     """
 
     def __init__(self, mass: HostMass, A: np.ndarray, method: Proximal, row_length=None):
@@ -89,9 +92,11 @@ class HostOperator:
         self.scale = row_scale(np, length)
         self.C = self.scale[:, None] * C
         self.gram = self.C @ self.C.T
-        largest = self.gram.diagonal().max(initial=TINY)
+        # relative to the largest row, so that the damping does not depend on units
+        largest = self.gram.diagonal().max(initial=LEAST_ROW)
         self._damped = self.gram + float(method.damping) * largest * np.eye(len(A))
         self._factor, failed = POTRF(self._damped, lower=1) if len(A) else (self._damped, 0)
+        # LAPACK leaves half a factor when it fails, which must not be used
         if failed or not np.isfinite(largest):
             self._factor = np.full_like(self.gram, np.nan)
 
@@ -100,6 +105,8 @@ class HostOperator:
         if not len(self.A):
             return np.zeros((self.A.shape[1], *r.shape[1:]))
         r = (self.scale * r.T).T
+        # each sweep leaves the part μ/(σ² + μ) of the error in a direction of singular value σ, so
+        # that directions of redundant rows, σ = 0, keep the value zero
         multipliers = POTRS(self._factor, r, lower=1)[0]
         for _ in range(self.sweeps - 1):
             multipliers = multipliers + POTRS(self._factor, r - self.gram @ multipliers, lower=1)[0]

@@ -33,7 +33,8 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_gradients,
     least_singular_value,
 )
-from zwang.algebra.pseudoinverse.proximal import TINY
+from zwang.algebra.pseudoinverse.proximal import LEAST_ROW
+from zwang.arithmetic import total
 
 RANK_DAMPING = 1e-13
 """μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others
@@ -41,13 +42,11 @@ has the pivot (k + 1) μ at most.
 """
 LEFT = 1e-15
 """Part of a residual that sweeps may leave: its own round-off. Away from singular configurations
-two sweeps leave that (40 four-bar
-loops: 2.5e-10 after one, 2.5e-16 after two).
+two sweeps leave that (40 four-bar loops: 2.5e-10 after one, 2.5e-16 after two).
 """
 BESIDE = 1e-14
 """Residual, rows at unit length, that sweeps may leave beside the length of the velocity or
-acceleration that they correct: its
-round-off in a few tens of rows.
+acceleration that they correct: its round-off in a few tens of rows.
 """
 MOST_SWEEPS = 12
 """Most sweeps of the second correction, which end by their residual: a long lift, whose smallest
@@ -55,8 +54,7 @@ singular value is 2e-5 at 300 stages, takes eight; three left an error of 1e-4 i
 acceleration."""
 PIVOT = 1e-9
 """Pivots above this count in the rank: a row is independent if it is farther than the root of this,
-3e-5 of its length, from
-those eliminated before it.
+3e-5 of its length, from those eliminated before it.
 """
 
 
@@ -85,6 +83,7 @@ class SparseWeighted(eqx.Module):
         self.mass, self.A, self.roots = mass, A, inverse_roots(mass)
         C = weighed(self.roots, A)
         length = row_lengths(C)
+        # C has a row for every constraint, but only those of `A.rows` are constraints of the caller
         length = length if A.rows is None else length[A.rows]
         self.scale = row_scale(length if row_length is None else row_length)
         self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
@@ -104,6 +103,7 @@ class SparseWeighted(eqx.Module):
 
     def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`A⊕ r` of what x has left, by as many sweeps as leave `BESIDE` of x."""
+        # in the mass metric, in which the residual of rows at unit length is measured
         enough = BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))
         return self._corrected(
             r, dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=enough)
@@ -114,6 +114,8 @@ class SparseWeighted(eqx.Module):
         C, fixed = self.C, jax.lax.stop_gradient
         precondition = lambda y: self.sweeps.precondition(y)
         r = self.scale * r
+        # the iteration is held fixed: differentiating through conjugate gradients would cost a
+        # derivative of every step and lose accuracy where they stagnate
         found = certified_gradients(fixed(C), fixed(r), fixed(self.scale * terms), precondition)
         multipliers, x = _solve(self.sweeps, C, r)  # carries the derivative
         x = x + fixed(found.solution - x)
@@ -141,9 +143,8 @@ class SparseWeighted(eqx.Module):
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
         pivots = factor(self.sweeps.plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
-        return self.C.layout.shape[0] - jnp.sum(
-            ~(pivots > PIVOT)
-        )  # rows that are not meant have no pivot, padding has 1
+        # rows that are not meant have no pivot, padding has 1
+        return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))
 
     def log_det(self) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
@@ -155,7 +156,7 @@ class SparseWeighted(eqx.Module):
     def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`W y`, W = L⁻ᵀ."""
         parts = y.reshape(-1, len(self.roots)).T
-        return sum(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()  # type: ignore
+        return total(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()
 
 
 def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:
@@ -202,7 +203,7 @@ class _Sweeps(eqx.Module):
         # not depend any more
         data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
         ordered = SparseMatrix(plan.elimination.ordered(data), plan.layout)
-        mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=TINY)
+        mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=LEAST_ROW)
         return cls(ordered, plan, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
@@ -220,9 +221,8 @@ class _Sweeps(eqx.Module):
 
         def unfinished(carry):
             missing, k = carry[2:]
-            return (k == 0) | (
-                (k < self.count) & ~(jnp.sum(missing**2) <= small)
-            )  # NaN goes on, and shows
+            # NaN goes on, and shows
+            return (k == 0) | ((k < self.count) & ~(jnp.sum(missing**2) <= small))
 
         start = (jnp.zeros_like(r), jnp.zeros(self.C.shape[1]), r, 0)
         x, y, _, _ = jax.lax.while_loop(unfinished, sweep, start)
@@ -271,6 +271,7 @@ def _solve_jvp(primals, tangents):
 
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
+    # projected on both sides, as neither dr nor dQ λ alone need be in the range of Q
     inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r))[0])
     return jax.lax.custom_linear_solve(
         lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True

@@ -24,10 +24,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-ROUND_OFF = 16 * 2.220446049250313e-16
+SOLVED_ROUND_OFF = 16 * 2.220446049250313e-16
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
 a few tens of terms."""
-ITERATIONS = 12
+GRADIENT_ITERATIONS = 12
 """Most iterations; rows at an angle of 1e-8, at the edge of what float64 can tell, take eight."""
 POWER_ITERATIONS = 4
 """Inverse iterations for the smallest singular value, each of which multiplies its share by the
@@ -61,7 +61,7 @@ class Certified(eqx.Module):
 def quality_of(C: Any, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
     """Residual of `C x = r` over its round-off, the largest of all rows."""
     residual = jnp.abs(r - C @ x)
-    noise = ROUND_OFF * (terms + abs(C) @ jnp.abs(x))
+    noise = SOLVED_ROUND_OFF * (terms + abs(C) @ jnp.abs(x))
     return jnp.max(jnp.where(residual > 0, residual / noise, 0.0), initial=0.0)
 
 
@@ -83,7 +83,7 @@ def certified_gradients(
 
     def unfinished(carry):
         k, done = carry[0], carry[-1]
-        return ~done & (k < ITERATIONS)
+        return ~done & (k < GRADIENT_ITERATIONS)
 
     def iterate(carry):
         k, x, multipliers, p, rho, best, _ = carry

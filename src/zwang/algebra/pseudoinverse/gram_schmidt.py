@@ -94,9 +94,8 @@ class GramSchmidt(AbstractPseudoinverse):
 
     def factor(self, C):
         first = orthogonalize(C, self.threshold)
-        second = orthogonalize(
-            first.R.T, 0.0
-        )  # the rank is decided: only rows of R that are zero stay out
+        # the rank is decided: only rows of R that are zero stay out
+        second = orthogonalize(first.R.T, 0.0)
         T = second.R[:, second.order] + jnp.diag(1.0 - second.keep)
         pinv = second.Q @ solve_triangular(T, first.Q.T[second.order], trans=1)
         return MatrixFactor(pinv, jnp.sum(first.keep))

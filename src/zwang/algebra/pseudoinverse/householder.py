@@ -44,9 +44,8 @@ class Householder(AbstractPseudoinverse):
         m, n = C.shape
         k = min(m, n)
         first = pivoted_qr(C, self.threshold)
-        basic = (
-            jnp.zeros(n).at[:k].set(1.0 * first.keep)
-        )  # coordinates of the basic solution, in pivoted order
+        # coordinates of the basic solution, in pivoted order
+        basic = jnp.zeros(n).at[:k].set(1.0 * first.keep)
         R11 = first.R[:, :k] * first.keep + jnp.diag(1.0 - first.keep)
         both = jnp.concatenate([first.keep[:, None] * first.Q.T, first.R * (1 - basic)], axis=1)
         both = jnp.zeros((n, m + n)).at[:k].set(solve_triangular(R11, both))

@@ -41,9 +41,8 @@ def pivoted_qr(C: Float[Array, "m n"], threshold) -> PivotedQR:
     Q, R, order = jax.lax.linalg.qr(C, pivoting=True, full_matrices=False)
     diagonal = jnp.abs(jnp.diag(R))
     keep = jnp.cumprod(diagonal > threshold * jnp.max(diagonal, initial=0.0)).astype(bool)
-    return PivotedQR(
-        Q, R * keep[:, None], order, keep
-    )  # a product, not a choice: a NaN in C must reach the result
+    # a product, not a choice: a NaN in C must reach the result
+    return PivotedQR(Q, R * keep[:, None], order, keep)
 
 
 def qr_flops(m: int, n: int, k: int) -> float:

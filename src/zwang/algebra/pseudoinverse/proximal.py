@@ -13,7 +13,7 @@ from zwang.algebra.cholesky import Inverse, gram, pairs, product
 from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.certificate import certified_gradients, least_singular_value
 
-TINY = 1e-280
+LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
 finite: then C⁺ = 0.
 """
@@ -42,9 +42,8 @@ class ProximalFactor(AbstractFactor):
 
     def drop_null(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
         """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        return x - self.mu * self.damped.solve(
-            self.mu * self.damped.solve(x)
-        )  # 1/μ² would overflow for C = 0
+        # 1/μ² would overflow for C = 0
+        return x - self.mu * self.damped.solve(self.mu * self.damped.solve(x))
 
     def solve(self, r):
         return self.C.T @ self.sweep(r)
@@ -127,11 +126,10 @@ class Proximal(AbstractPseudoinverse):
         return dataclasses.replace(self, pairs=pairs(pattern))
 
     def factor(self, C):
-        C = jax.lax.optimization_barrier(
-            C
-        )  # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
+        # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
+        C = jax.lax.optimization_barrier(C)
         G = gram(C, self.pairs)
-        mu = self.damping * jnp.max(jnp.diag(G), initial=TINY)
+        mu = self.damping * jnp.max(jnp.diag(G), initial=LEAST_ROW)
         damped = Inverse(G + mu * jnp.eye(len(G)))
         return ProximalFactor(C, G, damped, mu, self.sweeps, self.rank_threshold)
 

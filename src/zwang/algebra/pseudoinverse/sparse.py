@@ -7,10 +7,9 @@ from jaxtyping import Array, Float
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.proximal import Proximal
 
-FEW_ROWS = 1000
-"""Above so many rows damping falls like 1/m²: the smallest singular value of a chain of m rows
-falls like 1/m without any row
-depending on others, and damping must stay below its square.
+FEW_SPARSE_ROWS = 1000
+"""Above this number m of rows the damping falls like 1/m²: the smallest singular value of a chain
+falls like 1/m without any row depending on others, and damping must stay below its square.
 """
 LEAST_PART = 1e-3
 """Damping is not made smaller than this part of that of few rows: 1e-13, a thousand times
@@ -26,8 +25,8 @@ class Sparse(AbstractPseudoinverse):
     (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `GAIN`).
 
     Attributes:
-        proximal: damping, number of sweeps and relaxation; `Proximal()` unless given, with less
-            damping for many rows (`FEW_ROWS`).
+        proximal: damping, number of sweeps and relaxation; `Proximal()` by default, with less
+            damping for many rows (`FEW_SPARSE_ROWS`).
     """
 
     proximal: Proximal | None = None
@@ -38,7 +37,7 @@ class Sparse(AbstractPseudoinverse):
             return self
         plain = Proximal()
         return Sparse(
-            Proximal(plain.damping * min(1.0, max((FEW_ROWS / max(m, 1)) ** 2, LEAST_PART)))
+            Proximal(plain.damping * min(1.0, max((FEW_SPARSE_ROWS / max(m, 1)) ** 2, LEAST_PART)))
         )
 
     def factor(self, C: Float[Array, "m n"]):

@@ -6,12 +6,12 @@ rigid motion g is a 4 × 4 matrix.
 | file | what |
 |---|---|
 | `twist.py` | twists of joints, exponential, adjoint, bracket |
-| `chain.py` | `OpenChain`: poses, Jacobians, mass matrix, Coriolis matrix, gravity, and a system ready to use |
+| `chain.py` | `OpenChain`: poses, Jacobians, mass and Coriolis matrix, gravity, a ready system |
 | `euler.py` | ZYZ Euler angles of a rotation, and back |
 
 Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
     chapters 2-4.
-"""  # noqa: E501
+"""
 
 from zwang.bodies.screws.chain import Link as Link
 from zwang.bodies.screws.chain import OpenChain as OpenChain

@@ -1,16 +1,17 @@
 """Open chains of revolute and prismatic joints by the product of exponentials.
 
-    P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)                  the motion of link l since q = 0
-    S_j = Ad_(P_j) ξ_j                             column j of the spatial Jacobian; ∂S_j/∂q_k = [S_k, S_j] for k < j
-    𝓘_l = Ad_(P_l)⁻ᵀ 𝓜'_l Ad_(P_l)⁻¹                inertia of link l where it is now; 𝓘ᶜ_k = Σ_{l≥k} 𝓘_l
-    M_ij = S_iᵀ 𝓘ᶜ_max(i,j) S_j                      eq. (27), since A_li ξ_i = Ad_(P_l)⁻¹ S_i
+    P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)        the motion of link l since q = 0
+    S_j = Ad_(P_j) ξ_j                   column j of the spatial Jacobian;
+                                         ∂S_j/∂q_k = [S_k, S_j] for k < j
+    𝓘_l = Ad_(P_l)⁻ᵀ 𝓜'_l Ad_(P_l)⁻¹     inertia of link l where it is now; 𝓘ᶜ_k = Σ_{l≥k} 𝓘_l
+    M_ij = S_iᵀ 𝓘ᶜ_max(i,j) S_j          eq. (27), since A_li ξ_i = Ad_(P_l)⁻¹ S_i
     ∂M_ij/∂q_k = B_ikᵀ 𝓘ᶜ_max(j,k) S_j + (i ↔ j),    B_ik = [S_i, S_k] for i ≤ k, else 0; after (30)
     C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_kj/∂q_i) v_k      eq. (30); Ṁ − 2C is skew
 
 Everything is written in space and over all joints at once, so that a program has the same size for
 any number of them; M and `C v + G` are those of a tree without branches (`zwang.bodies.tree`).
 Equation numbers are those of the scara paper.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -84,14 +85,16 @@ class OpenChain:
             negative.
 
     Example:
-        >>> arm = OpenChain([Link("upper", revolute((0, 0, 1)), 1.0, (0.5, 0, 0), (0, 0.1, 0.1)),
-        ...                  Link("fore", revolute((0, 0, 1), (1, 0, 0)), 1.0, (1.5, 0, 0), (0, 0.1, 0.1))], tool=(2, 0, 0))
+        >>> shoulder, elbow = revolute((0, 0, 1)), revolute((0, 0, 1), (1, 0, 0))
+        >>> upper = Link("upper", shoulder, 1.0, (0.5, 0, 0), (0, 0.1, 0.1))
+        >>> fore = Link("fore", elbow, 1.0, (1.5, 0, 0), (0, 0.1, 0.1))
+        >>> arm = OpenChain([upper, fore], tool=(2, 0, 0))
         >>> line = zw.Holonomic(lambda q, t, p: arm.tool(q, p)[1, 3] - 0.5, name="line")
         >>> model = zw.Model(arm.system, [line], arm.params)
 
     Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
         section 4.3.
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -126,7 +129,6 @@ class OpenChain:
         )
 
     # --- where the links are, and how they move; `link` is a name or index
-    # -------------------------------------------
 
     def motions(self, q: Float[Array, " n"], p) -> Float[Array, "n 4 4"]:
         """`P_l = e^(ξ̂₁q₁) … e^(ξ̂_l q_l)`: how each link has moved since q = 0."""
@@ -172,8 +174,6 @@ class OpenChain:
         return adjoint(inverse(self.tool(q, p))) @ self.spatial_jacobian(q, -1, p)
 
     # --- M, C and G
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
@@ -225,6 +225,8 @@ class OpenChain:
         home = jnp.concatenate(
             [upper, jnp.concatenate([m * c, p["inertia"] - m * c @ c], axis=2)], axis=1
         )
+        # inertias are constant at q = 0; carried along, they are those of the links where they are
+        # now
         back = adjoint(inverse(P))
         return jnp.swapaxes(back, 1, 2) @ home @ back
 
@@ -235,11 +237,11 @@ class OpenChain:
         P = self.motions(q, p)
         S, n = self._screws(P, p), jnp.arange(len(self.links))
         composite = _from_tip(self._inertias(P, p))
+        # all pairs at once: the program has the same size for any number of links
         every = jnp.einsum("kxy,jy->jkx", composite, S)
         return S, every[n[:, None], jnp.maximum(n[:, None], n)]
 
     # --- the free system
-    # ---------------------------------------------------------------------------------------------
 
     def _force(self, q, v, t, p):
         F = -self.bias(q, v, p)
@@ -261,6 +263,7 @@ def _from_tip(x):
 def _twist(link: Link) -> np.ndarray:
     twist = np.asarray(link.joint, float)
     turning = np.linalg.norm(twist[3:]) if twist.shape == (6,) else np.nan
+    # a screw of finite pitch is no joint of this chain
     sliding = turning == 0 and abs(np.linalg.norm(twist[:3]) - 1) < UNIT_TWIST_ERROR
     along = abs(twist[:3] @ twist[3:]) if abs(turning - 1) < UNIT_TWIST_ERROR else np.inf
     if not (sliding or along <= UNIT_TWIST_ERROR * max(1.0, float(np.linalg.norm(twist[:3])))):

@@ -29,9 +29,8 @@ def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
         ModelError: for an axis without direction.
     """
     w = _direction(axis, "axis of a revolute joint")
-    return (
-        np.concatenate([-np.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0
-    )  # no −0
+    # no −0
+    return np.concatenate([-np.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0
 
 
 def prismatic(direction) -> np.ndarray:

@@ -56,6 +56,7 @@ class Branching:
         way = np.eye(len(self.parent), dtype=bool)
         for i, parent in enumerate(self.parent):
             if parent != GROUND:
+                # parents come first, so that their ways are complete
                 way[i] |= way[parent]
         return way
 
@@ -80,6 +81,7 @@ class Branching:
         leaps = []
         while np.any(far != n):
             leaps.append(far)
+            # doubling the distance: log₂(depth) leaps reach the root
             far = far[far]
         return leaps
 

@@ -1,13 +1,16 @@
 """Kinematics and dynamics of a tree, over all joints and bodies at once: a program has the same
 size for any number of them.
 
-    P_i = P_parent(i) e^(ξ̂ᵢ qᵢ)                       the motion of joint i since q = 0, in log₂(depth) steps
-    Ŝ_j = P ξ̂_j P⁻¹                                   twist of velocity j in space
-    J_b = P J⁰_b Pᵀ,    J = ∫ x xᵀ dm                 of a body, x = (place, 1)
-    V̂_b = Σ_j c_bj Ŝ_j v_j                            c_bj = 1 where velocity j moves body b, else 0
-    Ŵ_b = Σ_j c_bj [V̂_(j), Ŝ_j] v_j + V̂_b² − ĝ        acceleration of its points at v̇ = 0 is Ŵ x, less gravity
-    M_ij = ⟨Ŝ_i, Ŝ_j Σ_b c_bj J_b⟩                     where i comes before j     (composite rigid bodies)
-    h_j = ⟨Ŝ_j, Σ_b c_bj Ŵ_b J_b⟩                      bias: M v̇ + h = F          (Newton and Euler, by branches)
+    P_i = P_parent(i) e^(ξ̂ᵢ qᵢ)                     the motion of joint i since q = 0
+    Ŝ_j = P ξ̂_j P⁻¹                                 twist of velocity j in space
+    J_b = P J⁰_b Pᵀ,    J = ∫ x xᵀ dm               of a body, x = (place, 1)
+    V̂_b = Σ_j c_bj Ŝ_j v_j                          c_bj = 1 where velocity j moves body b, else 0
+    Ŵ_b = Σ_j c_bj [V̂_(j), Ŝ_j] v_j + V̂_b² − ĝ      Ŵ x: acceleration of points at v̇ = 0,
+                                                    less gravity
+    M_ij = ⟨Ŝ_i, Ŝ_j Σ_b c_bj J_b⟩                   where i comes before j (composite rigid bodies)
+    h_j = ⟨Ŝ_j, Σ_b c_bj Ŵ_b J_b⟩                    bias, M v̇ + h = F (Newton-Euler, by branches)
+
+The P_i of all joints take log₂(depth) products.
 
 All are 4 × 4 matrices, in space, with ⟨X, Y⟩ = Σ XY over entries and V̂_(j) that of the joint of
 velocity j: a point x of a body moves with ẋ = V̂ x, and virtual work ∫ δxᵀẍ dm gives M and h at
@@ -16,10 +19,9 @@ on arrays. `p["twist"]` holds ξ = (velocity at the origin, angular velocity) of
 = 0, in base axes; a ball joint has three, about its axes through its center.
 
 Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 5 and 6 (what is summed
-    along which branches); Uicker (1965)
-(matrices of 4 × 4); Park, Bobrow and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products
-of exponentials).
-"""  # noqa: E501
+    along which branches); Uicker (1965) (matrices of 4 × 4); Park, Bobrow and Ploen (1995), Int. J.
+    Robotics Research 14, 609-618 (products of exponentials).
+"""
 
 from __future__ import annotations
 

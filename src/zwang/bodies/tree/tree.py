@@ -94,12 +94,14 @@ class BodyTree:
         ModelError: for no bodies, a repeated name, an unknown parent, or parents in a circle.
 
     Example:
+        >>> shoulder, elbow = revolute([0, 1, 0]), revolute([0, 1, 0], [0.4, 0, 0])
+        >>> inertia = [0.01, 0.02, 0.02]
         >>> arm = BodyTree([
-        ...     Branch("upper", None, {"shoulder": revolute([0, 1, 0])}, 2.0, [0.2, 0, 0], [0.01, 0.02, 0.02]),
-        ...     Branch("lower", "upper", {"elbow": revolute([0, 1, 0], [0.4, 0, 0])}, 1.0, [0.6, 0, 0], [0.01, 0.02, 0.02]),
+        ...     Branch("upper", None, {"shoulder": shoulder}, 2.0, [0.2, 0, 0], inertia),
+        ...     Branch("lower", "upper", {"elbow": elbow}, 1.0, [0.6, 0, 0], inertia),
         ... ])
         >>> model = zw.Model(arm.system, params=arm.params)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -123,6 +125,7 @@ class BodyTree:
                 "the bodies' parents form a circle; give the ground, None, as the parent of one "
                 "of them."
             ) from None
+        # parents first, as the recursions along branches need it
         self.branches = tuple(branches[i] for i in ordered)
         self._index = by_name(self.branches)
         self.branching, self.joints, twist = self._joined()
@@ -159,6 +162,7 @@ class BodyTree:
                 balls.append(twist.ndim == 2)
                 names.append(name)
                 twists += list(np.atleast_2d(twist))
+                # several joints of one body stand on each other
                 last = len(parent) - 1
             bodies.append(last)
         repeated = sorted({name for name in names if names.count(name) > 1})
@@ -203,7 +207,6 @@ class BodyTree:
         )
 
     # --- coordinates
-    # ---------------------------------------------------------------------------------------------
 
     def coordinate(self, joint: str) -> np.ndarray:
         """Entries of q that belong to a joint."""
@@ -248,6 +251,7 @@ class BodyTree:
         scalar_q, scalar_v = (
             np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (self.branching.nv, in_v))
         )
+        # constant but for ball joints, whose blocks are put in below
         N = np.zeros((len(q), self.branching.nv))
         N[scalar_q, scalar_v] = 1.0
         return jnp.asarray(N).at[in_q[:, :, None], in_v[:, None, :]].set(rate_map(q[in_q]))
@@ -260,7 +264,6 @@ class BodyTree:
         return q.at[scalar_q].add(dv[scalar_v]).at[in_q].set(moved(q[in_q], dv[in_v]))
 
     # --- where the bodies are, and how they move; `body` is a name or index
-    # --------------------------------------------
 
     def poses(self, q: Float[Array, " nq"], p) -> Float[Array, "nb 4 4"]:
         """Own frames of all bodies in space, in the order of `branches`."""
@@ -288,8 +291,7 @@ class BodyTree:
         self, q: Float[Array, " nq"], body, p, offset=(0.0, 0.0, 0.0)
     ) -> Float[Array, "6 nv"]:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
-        and the angular velocity [rad/s] of the
-        body, both in space.
+        and the angular velocity [rad/s] of the body, both in space.
         """
         b = entry(self._index, body)
         S = (
@@ -300,7 +302,6 @@ class BodyTree:
         return jnp.concatenate([(S[:, :3, :3] @ x + S[:, :3, 3]).T, equations.unhat(S)[:, 3:].T])
 
     # --- M, h and F
-    # ----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
         """M [kg·m², kg·m, kg], armature included."""
@@ -319,6 +320,7 @@ class BodyTree:
         F = F if self._applied is None else F + self._applied(q, v, t, p)
         if self._further is None:
             return F
+        # as a force on velocities: through Nᵀ where a ball joint has four coordinates
         slope = jax.grad(self._further)(q, t, p)
         return F - (
             slope if self.system.velocity_map is None else self._velocity_map(q, t, p).T @ slope

@@ -13,7 +13,7 @@ from zwang.compile.batch_last.value import Batched, are_batched
 if TYPE_CHECKING:
     from zwang.compile.batch_last.transform import BatchLastInterpreter
 
-FEW = 8
+FEW_TURNS = 8
 """A branch with fewer operations is computed for all; a longer one only if any member takes it."""
 
 
@@ -91,7 +91,7 @@ def _cond(interpreter: BatchLastInterpreter, eqn, inputs):
         ]
         found.append(
             evaluate()
-            if len(branch.jaxpr.eqns) < FEW
+            if len(branch.jaxpr.eqns) < FEW_TURNS
             else jax.lax.cond(jnp.any(index == k), evaluate, nothing)
         )
     return [

@@ -22,7 +22,7 @@ COMBINE: dict[str, Callable] = {
     "reduce_and": jnp.logical_and,
     "reduce_or": jnp.logical_or,
 }
-UNROLLED = 3
+UNROLLED_TERMS = 3
 """Up to this many terms a sum is unrolled; longer ones are loops. Unrolled to the end, `3rrr` takes
 the compiler 40 s instead of 26 and runs no faster.
 """
@@ -30,7 +30,7 @@ the compiler 40 s instead of 26 and runs no faster.
 
 def _folded(combine: Callable, term: Callable[[Any], Any], count: int):
     """`term(0) + … + term(count − 1)`, with `combine` for +."""
-    if count > UNROLLED:
+    if count > UNROLLED_TERMS:
         return jax.lax.fori_loop(1, count, lambda k, total: combine(total, term(k)), term(0))
     total = functools.reduce(combine, map(term, range(count)))
     return jax.lax.optimization_barrier(total)  # or it is formed again for each of its uses

@@ -192,8 +192,8 @@ _chosen = False
 
 
 def current() -> ProgramCache | None:
-    """The cache that is in use, or None; unless `keep_programs` has said otherwise, that of
-    zwang's folder for caches.
+    """The cache that is in use, or None. Until `keep_programs` is called, it is the one in the
+    default folder for caches.
     """
     if not _chosen:
         keep_programs()

@@ -31,7 +31,7 @@ NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 
 
 def source_digest() -> str:
-    """Digest of all of zwang's sources as they are on disk.
+    """Digest of all sources of zwang as they are on disk.
 
     Raises:
         NotCacheableError: if one was written after this process began.
@@ -117,7 +117,7 @@ def _home(value) -> Any:
 
 
 def _is_used(module: types.ModuleType, value, home) -> bool:
-    """Whether a value in a module makes programs depend on another module of zwang's."""
+    """Whether a value in a module makes programs depend on another module of zwang."""
     if not isinstance(home, str) or root(home) != OWN or home not in sys.modules:
         return False
     if home == module.__name__ or f"{home}.".startswith(tuple(f"{x}." for x in NOT_IN_PROGRAMS)):

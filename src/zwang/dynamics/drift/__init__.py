@@ -2,12 +2,12 @@
 
 | member | stage | after a step | violation | use it for |
 |---|---|---|---|---|
-| `Projection` (default) | v projected | q, v and the error projected | round-off | everything, singular configurations |
-| `Projection(stabilization=…)` | v projected, term in b | the same | round-off | stiff rheonomic problems |
-| `Baumgarte(α, β)` | `b − 2αψ − β²φ` | nothing | size of the integration error | comparison with the literature |
-| `Stabilized(BaumgarteGains(α, β))` | `b − αψ − βφ`, per row | nothing | the same | comparison with the literature |
+| `Projection` (default) | v projected | q, v, error projected | round-off | everything |
+| `Projection(stabilization=…)` | v projected, b | the same | round-off | stiff rheonomic problems |
+| `Baumgarte(α, β)` | `b − 2αψ − β²φ` | nothing | integration error | comparisons |
+| `Stabilized(BaumgarteGains(α, β))` | `b − αψ − βφ` | nothing | the same | comparisons |
 | `NoStabilization()` | nothing | nothing | grows | to see why the others exist |
-"""  # noqa: E501
+"""
 
 from zwang.dynamics.drift.base import AbstractDrift as AbstractDrift
 from zwang.dynamics.drift.base import ProjectedStep as ProjectedStep

@@ -17,13 +17,13 @@ class Campbell(AbstractFormulation):
 
     It is the upper half of the block pseudoinverse
 
-        [M Aᵀ; A 0]⁺ = [M⁻¹ − H A M⁻¹, H; Hᵀ, −Q⁺]                                                              (33)
+        [M Aᵀ; A 0]⁺ = [M⁻¹ − H A M⁻¹, H; Hᵀ, −Q⁺]   (33)
 
     and evaluated as `a + H (b − A a)`, one application of Q⁺. The condition number of Q is that of
     `A M^-1/2` squared, and so is a rank threshold: singular values of Q are squares.
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
-    """  # noqa: E501
+    """
 
     equation: ClassVar[str] = "pseudoinverse (35)"
     singular_mass: ClassVar[bool] = False

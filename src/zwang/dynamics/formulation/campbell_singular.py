@@ -16,7 +16,7 @@ class CampbellSingular(AbstractFormulation):
 
     It is the upper half of the block pseudoinverse, with `R = M A⁺`,
 
-        [M Aᵀ; A 0]⁺ = [0 A⁺; A⁺ᵀ −A⁺ᵀR] + [I; −Rᵀ] Q [I −R]                                                    (40)
+        [M Aᵀ; A 0]⁺ = [0 A⁺; A⁺ᵀ −A⁺ᵀR] + [I; −Rᵀ] Q [I −R]   (40)
 
     and evaluated as `x + Q E (F − M x)`, `x = A⁺b`: `Q E = Q`, and E takes out what is not in the
     range of `E M E`.
@@ -31,7 +31,7 @@ class CampbellSingular(AbstractFormulation):
     these differ: see `null_projector`.
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
-    """  # noqa: E501
+    """
 
     equation: ClassVar[str] = "pseudoinverse (41)"
     singular_mass: ClassVar[bool] = True

@@ -45,8 +45,7 @@ class AbstractConstraint(eqx.Module):
     @property
     def parts(self) -> tuple[str, ...]:
         """Names under which its rows are reported, each with as many rows: its own, or those of the
-        like constraints that are
-        evaluated together.
+        like constraints that are evaluated together.
         """
         return (self.name,)
 

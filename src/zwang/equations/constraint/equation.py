@@ -132,6 +132,7 @@ class Constraints(eqx.Module):
     def residuals(self, q, v, t, p) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
         """φ and ψ together, each constraint's from one evaluation."""
         members = [c for c in self.members if c.level != "acceleration"]
+        # rows keep the order of the members at either level
         found = [c.residuals(self.system, q, v, t, p) for c in members]
         phi, psi = (jnp.concatenate([jnp.zeros(0), *(pair[k] for pair in found)]) for k in (0, 1))
         return self._present(phi, self.position_rows), self._present(psi, self.velocity_rows)
@@ -229,11 +230,9 @@ class Entries:
         try:
             with jax.enable_x64(True):
                 return dependencies(along, system.nv, q, v, t, self._p)
-        # an operation of the user's that cannot be followed costs speed only; its own errors come
-        # an operation of the user's that cannot be followed costs speed only; its own errors come
-        # an operation of the user's that cannot be followed costs speed only; its own errors come
-        # again
         except Exception:
+            # an operation of the user's that cannot be followed costs speed only; its own errors
+            # come again
             return np.ones((len(c.velocity_rows), system.nv), bool)
 
     @cached_property
@@ -261,9 +260,8 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
     else that reverse mode does not take, goes by columns.
     """
     rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
-    if (
-        3 * rows <= 2 * groups
-    ):  # a row costs about half as much again as a column, and longer to compile
+    # a row costs about half as much again as a column, and longer to compile
+    if 3 * rows <= 2 * groups:
         try:
             y, pull, more = jax.vjp(f, v, has_aux=True)
             (A,) = jax.vmap(jax.lax.optimization_barrier(pull))(jnp.eye(rows))

@@ -25,8 +25,8 @@ class Holonomic(AbstractConstraint):
         parts: names of like constraints whose rows `phi` returns one after another, as many each:
             many joints cost one function, and results still know them by name; none by default.
         unit: unit of φ, one for all rows or one per row (of one part), such as "m" for a distance,
-            whose multiplier is then the force along it in newtons.
-            Results are in model units where it is not given.
+            whose multiplier is then the force along it in newtons. Results are in model units where
+            it is not given.
 
     Example:
         >>> rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")

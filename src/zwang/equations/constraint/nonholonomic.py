@@ -28,8 +28,9 @@ class Nonholonomic(AbstractConstraint):
             Results are in model units where it is not given.
 
     Example:
-        >>> knife = Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
-    """  # noqa: E501
+        >>> knife = Nonholonomic(
+        ...     lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]), name="knife edge")
+    """
 
     psi: Callable
     name: str

@@ -32,8 +32,9 @@ def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -
         1079-1090.
 
     Example:
-        >>> incline = zw.Holonomic(lambda q, t, p: q[0] + 2 * q[1], name="incline", nonideal=coulomb("mu"))
-    """  # noqa: E501
+        >>> incline = zw.Holonomic(
+        ...     lambda q, t, p: q[0] + 2 * q[1], name="incline", nonideal=coulomb("mu"))
+    """
     own = slice(None) if particle is None else particle
 
     def friction(q, v, t, p, ideal_force):

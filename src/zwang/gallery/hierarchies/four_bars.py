@@ -3,10 +3,10 @@ time.
 
     level 1   each bar by itself
     level 2   loop = crank and coupler, pinned to each other and the crank to the ground
-    level 3   linkage = N loops and a last crank; couplers' right ends pinned to the next crank's tip
+    level 3   linkage = N loops and a last crank; right ends of couplers pinned to the next crank
 
 Exact motion and start: those of `n-four-bar`. Source: IFToMM benchmark A02. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

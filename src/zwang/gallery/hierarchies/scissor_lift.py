@@ -1,13 +1,13 @@
 """A scissor lift: equal stages of two crossed bars, one on top of the other, and a platform.
 
     level 1   each stage: two bars and the pin at their middle
-    level 2   stages stacked: the upper ends of one are the lower ends of the next; foot and platform
-    level 3   a rail that the left pins run in, which they do anyway: as many redundant rows as stages
+    level 2   stages stacked: the upper ends of one are the lower ends of the next; foot, platform
+    level 3   a rail that the left pins run in, which they do anyway: one redundant row per stage
 
 One degree of freedom, the angle θ of the bars: stage i has its middle at (½ l cos θ, (i + ½) l sin
 θ). A spring across the foot, which is l cos θ wide, carries the lift. Exact: one quadrature of
 energy; no closed form. Source: textbook. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def build(
     pin = Holonomic(
         lambda q, t, p: bars.point(q, "rising") - bars.point(q, "falling"), name="middle"
     )
+    # one stage, used for all of them
     stage = Model(bars.system, [pin], bars.params, name="stage")
     top = PlanarBodies(
         [Body("plate", platform_mass, platform_mass * length**2 / 12)], gravity=(0.0, -gravity)
@@ -74,9 +75,9 @@ def build(
     names = [f"stage {i + 1}" for i in range(stages)]
     joints = _joints(bars, top, names, length)
     rest = np.radians(rest_angle)
-    load = (
-        gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
-    )  # force across the foot at rest
+    # force across the foot at rest
+    load = gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
+    # stiffness is relative to that of the load, so that about 1 divides stable from unstable
     spring = stiffness * load / (length * np.cos(rest))
     relaxed = length * np.cos(rest) - load / spring
 
@@ -119,9 +120,8 @@ def build(
 
 def _joints(bars: PlanarBodies, top: PlanarBodies, names: list[str], length: float) -> list[list]:
     """The joints between stages, and as a level of its own the rail that guides their pins."""
-    place = lambda q, bar, side: bars.point(
-        q.reshape(-1, 3), slice(bar, None, 2), side * length
-    )  # of several stages
+    # of several stages
+    place = lambda q, bar, side: bars.point(q.reshape(-1, 3), slice(bar, None, 2), side * length)
 
     def stacked(q, t, p):
         below, above = q[names[:-1]], q[names[1:]]
@@ -131,6 +131,7 @@ def _joints(bars: PlanarBodies, top: PlanarBodies, names: list[str], length: flo
         )
 
     def foot(q, t, p):
+        # the left foot is pinned, the right one slides on the ground
         first = q[names[0]]
         return jnp.concatenate(
             [

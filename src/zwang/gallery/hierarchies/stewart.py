@@ -3,11 +3,12 @@ space.
 
     level 1   twelve bodies of the legs and the platform: 13 · 6 velocities
     level 2   leg = cylinder and piston on one axis, not turning against each other: 5 rows each
-    level 3   universal joint of each cylinder on the base, 4 rows; ball joint of each piston on the platform, 3 rows
+    level 3   universal joint of each cylinder on the base, 4 rows;
+              ball joint of each piston on the platform, 3 rows
 
 78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes.
 Source: textbook. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -67,9 +68,8 @@ def build(
         for r, a in ((base, LOWER), (top, UPPER))
     )
     axes = upper + height * Z - lower
-    crossed = (
-        np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]
-    )  # first axis of each universal joint
+    # first axis of each universal joint
+    crossed = np.cross(axes, Z) / np.linalg.norm(np.cross(axes, Z), axis=1)[:, None]
     length = np.linalg.norm(axes, axis=1)
 
     leg = _leg(part, stiffness)
@@ -84,11 +84,11 @@ def build(
             point(q[[f"{n}.piston" for n in LEGS]], HALF_GAP * Z) - point(q["platform"], upper)
         ).ravel()
 
-    weight = (
-        gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
-    )  # a leg's force, roughly
+    # a leg's force, roughly
+    weight = gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
     plate = module(bodies, platform_mass, (disk / 4, disk / 4, disk / 2), "platform")
     legs = [
+        # springs are shortened by the weight that they carry, so that the platform starts near rest
         Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness})
         for i, n in enumerate(LEGS)
     ]
@@ -98,6 +98,7 @@ def build(
     ]
     model = Hierarchy([[*legs, plate], joints], name="stewart")
     turns = [attitude(frame(a, c)) for a, c in zip(axes, crossed, strict=True)]
+    # cylinder and piston lie along the leg, each half a gap from its end
     unit = axes / length[:, None]
     q0 = np.concatenate(
         [
@@ -140,6 +141,7 @@ def _leg(part: Model, stiffness: float) -> Model:
 
     def prismatic(q, t, p):
         cylinder, piston = q["cylinder"], q["piston"]
+        # the piston moves along the cylinder’s axis and turns with it: five rows
         x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
         apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
         return jnp.stack(
@@ -218,8 +220,7 @@ def _leg_velocity(axis, crossed, u) -> np.ndarray:
     length = np.linalg.norm(axis)
     n, R = axis / length, frame(axis, crossed)
     omega = np.cross(n, u) / length
-    omega = omega + n * (
-        crossed @ np.cross(omega, R[:, 1])
-    )  # the spin that keeps the second axis of the joint across the first
+    # the spin that keeps the second axis of the joint across the first
+    omega = omega + n * (crossed @ np.cross(omega, R[:, 1]))
     swing = HALF_GAP * np.cross(omega, n)
     return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]

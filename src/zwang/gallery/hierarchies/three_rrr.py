@@ -1,13 +1,15 @@
 """The planar 3RRR parallel mechanism as a hierarchy: ten modules, three levels.
 
-    level 1   motors A-C, pivoted bars A-C, links A-C and the platform, each by itself      18 coordinates, no constraint
-    level 2   chain K = motor, bar and link: φ = θ; link's near end on the bar's tip          + 9 rows
-    level 3   mechanism = three chains and the platform: links' far ends on its vertices      + 6 rows, 3 degrees of freedom
+    level 1   motors A-C, pivoted bars A-C, links A-C and the platform, each by itself:
+              18 coordinates, no constraint
+    level 2   chain K = motor, bar and link: φ = θ; link's near end on the bar's tip: + 9 rows
+    level 3   mechanism = three chains and the platform: links' far ends on its vertices: + 6 rows,
+              3 degrees of freedom
 
 Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters stand in a
     supplement; those here are ours.
 Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -204,15 +206,18 @@ def start(base, bar, link, platform, pose=(0.02, -0.01, 0.3), rate=(0.03, -0.03,
     for angle in ANGLES:
         pivot = base * _unit(angle)
         arm = platform * _unit(chi + angle)
+        # from the pivot to the vertex of the platform, which bar and link must reach
         d = np.array([x, y]) + arm - pivot
         speed = np.array(rate[:2]) + rate[2] * np.array([-arm[1], arm[0]])
         reach = np.linalg.norm(d)
+        # the law of cosines; the sign chooses on which side the elbow is
         theta = np.arctan2(d[1], d[0]) + np.arccos(
             (reach**2 + bar**2 - link**2) / (2 * reach * bar)
         )
         far = d - bar * _unit(theta)
         psi = np.arctan2(far[1], far[0])
         normal = lambda a: np.array([-np.sin(a), np.cos(a)])
+        # rates of bar and link from the velocity of the vertex
         turning = np.linalg.solve(
             np.stack([bar * normal(theta), link * normal(psi)], axis=1), speed
         )

@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parents[1] / "mechanisms"
 
 
 def _entry(file: Path) -> Entry:
+    # read directly, without checks: the list must not import what a mechanism needs
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     settings = {
         name: Setting(

@@ -5,10 +5,10 @@ asked for.
 |---|---|---|---|
 | `two_mass_spring.py` | under: one force, two masses | 2 | the pair runs away |
 | `coordinated_robots.py` | redundant: six torques, three degrees of freedom | 2 | nothing |
-| `flexible_joint.py` | two motors behind springs | 3 for a speed, 4 for positions | for a speed, five states |
+| `flexible_joint.py` | two motors behind springs | 3 or 4 | for a speed, five states |
 | `scara.py` | full: four joints, four rows | 2 | nothing |
-| `crane.py` | under: two forces, four degrees of freedom | 4 | nothing: the load's path is a flat output |
-| `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole, unstable with the pole upright |
+| `crane.py` | under: two forces, four degrees of freedom | 4 | nothing: flat output |
+| `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole |
 | `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |
 
 | file | what |
@@ -16,4 +16,4 @@ asked for.
 | `tracking.py` | the error of a servo constraint over time, exactly |
 | `checks.py` | settings that make no sense, and the choice among controls by name |
 | `drawing.py` | figures of controls and errors |
-"""  # noqa: E501
+"""

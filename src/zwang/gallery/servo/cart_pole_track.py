@@ -1,16 +1,20 @@
 """A cart on a track with a pole on it; the cart's motor prescribes either the cart's path or the
 pole's angle.
 
-    track:  y = 0, angle = 0 of the cart;   pin: the pole's lower end is on the cart          passive, react to the motor
-    I φ̈ = m c (ẍ sin φ − g cos φ),   I = J + m c²,  c half the pole's length, φ its angle from the horizontal
-    task "pole":  φ = rest + lean sin ω t,   cart:  ẍ = (I φ̈ + m g c cos φ)/(m c sin φ)       neither decays nor grows
-    task "cart":  x = travel sin ω t,        pole:  the equation above                        unstable with the pole upright
+    track:  y = 0, angle = 0 of the cart;   pin: the pole's lower end is on the cart
+    I φ̈ = m c (ẍ sin φ − g cos φ),   I = J + m c²
+    task "pole":  φ = rest + lean sin ω t,   cart:  ẍ = (I φ̈ + m g c cos φ)/(m c sin φ)
+    task "cart":  x = travel sin ω t,        pole:  the equation above
+
+with c half the pole's length and φ its angle from the horizontal. Track and pin are passive and
+react to the motor. With the task "pole" the free motion of the cart neither decays nor grows; with
+the task "cart" that of the pole is unstable while it stands upright.
 
 One actuator for two degrees of freedom: what is prescribed decays at the set rate, and the rest
 goes where it must. For the task "cart" with `pose` "upright", `zwang.servo.zero_dynamics` says that
 it falls, whatever the gains. Exact: what is prescribed in closed form, what is left free from its
 one equation by DOP853 at 1e-13. Source: textbook. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -105,11 +109,14 @@ def build(
         )
 
     if task == "pole":
+        # the start velocity for which the cart comes back after each period
         speed = _speed_without_drift(swing, frequency, rest, inertia, pole_mass * center, gravity)
         free = lambda t: _integrated(lambda t, x: cart_acceleration(t), 0.0, speed, t)
         place = lambda t: (free(t), rest + prescribed(t)[0])
         rates = speed, prescribed(np.asarray(0.0))[1]
     else:
+        # the free motion has no closed form; by an integrator of its own, far more accurate than
+        # the run
         free = lambda t: _integrated(pole_acceleration, rest, 0.0, t)
         place = lambda t: (prescribed(t)[0], free(t))
         rates = prescribed(np.asarray(0.0))[1], 0.0
@@ -230,6 +237,7 @@ def _speed_without_drift(swing, frequency, rest, inertia, pull, gravity) -> floa
     error to decay.
     """
     period = 2 * np.pi / frequency
+    # the integrand is smooth and periodic: 64 points are exact to round-off
     nodes, weights = np.polynomial.legendre.leggauss(64)
     t = (nodes + 1) * period / 2
     angle, turning = (

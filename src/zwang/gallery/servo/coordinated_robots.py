@@ -5,14 +5,15 @@ with a hinge at either end.
     W_ki = l for i < k, l/2 for i = k: the center of bar k is at Σ W_ki (cos θᵢ, sin θᵢ)
 
     hinge:   Σ l cos θᵢ = 3 l,  Σ l sin θᵢ = 0               passive, reacts to the control
-    object:  x₃ = 1.5 l,  y₃ = h (1 − cos ω t)/2,  θ₃ = 0    servo, six torques on three degrees of freedom
-    exact:   θ₁ = α + β,  θ₂ = α − β,  θ₄ = −θ₂,  θ₅ = −θ₁,  tan α = y₃/l,  cos β = √(l² + y₃²)/(2 l)
+    object:  x₃ = 1.5 l,  y₃ = h (1 − cos ω t)/2,  θ₃ = 0    servo, six torques on three freedoms
+    exact:   θ₁ = α + β,  θ₂ = α − β,  θ₄ = −θ₂,  θ₅ = −θ₁,
+             tan α = y₃/l,  cos β = √(l² + y₃²)/(2 l)
 
 Which of the torques that work is `choice`: `paper` as the paper's eq. (71) comes out with the hinge
 force that really acts; `least`, the shortest of all; `weighted` by `weights`; `preferred`, nearest
 to given torques. Its Table I is missing: the start at rest follows from its Figure 3 and eq. (64).
 Source: Liu et al., servo constraints, sections V and VI. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -84,6 +85,7 @@ def build(
     lengths(NAME, 6, weights=weights, preferred=preferred)
     positive(NAME, mass=mass, inertia=inertia, length=length, frequency=frequency)
     not_negative(NAME, rate=rate)
+    # an error of the start may lie above the path
     highest = max(abs(offset), abs(height), abs(height + offset))
     if not highest < np.sqrt(3) * length:
         raise ModelError(

@@ -3,8 +3,10 @@ given path.
 
     m_t s̈ = u_t + T n_x,   m_w ẅ = T − u_h,   m (Ẍ, Ÿ) = T n − (0, m g)
     T = k (ρ − w),   ρ n = (s − X, −Y):   rope from the load to the trolley, w of it unwound
-    load:   (X, Y) = path: at rest, along a straight line, at rest again         servo, relative degree 4
-    exact:  T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y,  w = ρ − T/k                  the load's place is a flat output
+    load:   (X, Y) = path: at rest, along a straight line, at rest again   servo, relative degree 4
+    exact:  T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y,  w = ρ − T/k
+
+The load's place is a flat output.
 
 Two actuators for four degrees of freedom, and nothing stays free: where the load goes, trolley and
 rope follow. Neither actuator reaches the load at once, for the rope's force depends on where things
@@ -14,7 +16,7 @@ load along the rope at degree 2 and nothing would reach it across.)
 Source: textbook; Fliess, Lévine, Martin and Rouchon (1995), Flatness and defect of nonlinear
     systems, Int. J. Control 61, 1327-1361.
 Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -96,9 +98,11 @@ def build(
         """Place and acceleration of the load, shape (2, 2, …), for an error without rates; t may be
         complex.
         """
+        # t may be complex: derivatives of the path are taken by complex steps
         tau = np.where(t.real < travel_time, t, travel_time) / travel_time
         e = decay(rate, (1.0, 0.0, 0.0, 0.0), t)
         place = begin[:, None] + np.outer(way, np.polyval(SMOOTH, tau)) + np.outer(off, e[0])
+        # the acceleration of the load determines the rope’s direction and force
         bent = np.polyval(np.polyder(SMOOTH, 2), tau) / travel_time**2
         return place, np.outer(way, bent) + np.outer(off, e[2])
 
@@ -109,6 +113,7 @@ def build(
         rope, tension = -Y * np.sqrt(1 + lean**2), load_mass * np.sqrt(ax**2 + (ay + gravity) ** 2)
         return np.stack([X - Y * lean, rope - tension / rope_stiffness, X, Y])
 
+    # checked along the whole path and not at its ends only
     _possible(*load(np.linspace(0.0, travel_time, 400)), gravity)
     q0, v0 = (x[:, 0] for x in along(carried, 0.0))
     params = {

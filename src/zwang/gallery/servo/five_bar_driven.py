@@ -3,14 +3,15 @@ to and fro.
 
     six pins, 12 rows of rank 11: one degree of freedom             passive, react to the motors
     crank 1:  θ = middle + swing sin ω t                            servo, relative degree 2
-    exact:    the cranks at θ(t), the coupler level;  Σ uᵢ = (3 (J + m l²/4) + m₂ l²) θ̈ + (3 m/2 + m₂) g l cos θ,  l = 1 m
+    exact:    the cranks at θ(t), the coupler level;
+              Σ uᵢ = (3 (J + m l²/4) + m₂ l²) θ̈ + (3 m/2 + m₂) g l cos θ,  l = 1 m
 
 Every torque acts on the same degree of freedom, so that only their sum is determined; `choice`
 shares it among the `driven` cranks: `least` evenly, `weighted` as 1/weights, `preferred` by the
 same amount added to each of the given torques, which preloads the linkage where they oppose each
 other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
 Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -103,6 +104,7 @@ def build(
     choose = null_space(
         NAME, ("least", "weighted", "preferred"), choice, weights[:driven], preferred[:driven]
     )
+    # a motor acts on the angle of its crank alone, against the ground
     actuation = np.eye(12)[:, CRANK_ANGLES[:driven]]
     servo = Servo(
         [Holonomic(path, name="crank angle")],

@@ -1,9 +1,13 @@
 """An arm of two links in the vertical plane whose joints are springs: each motor turns the far end
 of one.
 
-    D(q₁) q̈₁ + C(q₁, q̇₁) q̇₁ + G(q₁) + K (q₁ − q₂) = 0      q₁: link angles, the first from hanging down, the second relative
-    J q̈₂ − K (q₁ − q₂) = u                                   q₂: motor angles
-    task "speeds":  q̇₁⁽¹⁾ + q̇₁⁽²⁾ = 0                        relative degree 3, one row for two motors, five states stay free
+    D(q₁) q̈₁ + C(q₁, q̇₁) q̇₁ + G(q₁) + K (q₁ − q₂) = 0
+    J q̈₂ − K (q₁ − q₂) = u
+
+q₁ are the link angles, the first from hanging down, the second relative to it; q₂ the motor angles.
+
+    task "speeds":  q̇₁⁽¹⁾ + q̇₁⁽²⁾ = 0                        relative degree 3, one row for two
+                                                             motors, five states stay free
     task "angles":  q₁ = amplitude ∘ (sin ω t, sin 2 ω t)     relative degree 4, nothing stays free
     exact, "angles":  q₂ = q₁ + K⁻¹ (D q̈₁ + C q̇₁ + G),  q₁ the path and an error that decays as
     exp(−r t) Σ (r t)ⁱ/i!, i < 4
@@ -13,7 +17,7 @@ In the paper's eq. (71) and (72) u stands in the motor's equation although it wa
 torque on the links; so used it makes the arm unstable. Here the constraint is differentiated until
 the motors appear in it. Source: review of the Udwadia-Kalaba approach, section 8.3, eq. (66)-(72).
 Units: rad, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """A SCARA robot whose joints drive its hand along a helix: a servo constraint for every degree of
 freedom.
 
-    M = [[α + β + 2γ c₂, β + γ c₂, δ, 0], [β + γ c₂, β, δ, 0], [δ, δ, δ, 0], [0, 0, 0, m₄]],   F = −C q̇ − (0, 0, 0, m₄ g)
-    Φ = (x − R sin ω t,  y − y₀ − R cos ω t,  q₁ + q₂ + q₃,  q₄ − w t),   x = −l₁ s₁ − l₂ s₁₂,  y = l₁ c₁ + l₂ c₁₂
+    M = [[α + β + 2γ c₂, β + γ c₂, δ, 0], [β + γ c₂, β, δ, 0], [δ, δ, δ, 0], [0, 0, 0, m₄]]
+    F = −C q̇ − (0, 0, 0, m₄ g)
+    Φ = (x − R sin ω t,  y − y₀ − R cos ω t,  q₁ + q₂ + q₃,  q₄ − w t)
+    x = −l₁ s₁ − l₂ s₁₂,  y = l₁ c₁ + l₂ c₁₂
     Φ̈ + damping Φ̇ + stiffness Φ = 0, eq. (52); without both the error of the start grows linearly
     with time
     exact: x, y, the orientation and z are the path and Φ(t); the joint angles by the cosine rule
@@ -11,7 +13,7 @@ The paper's start has rounded velocities (`start` "paper"), which is why its err
 printed angles (30, 55, 24)° miss the path by 0.4 m and need the signs (30, −55, 24)° ("rounded"),
 or all reversed with the elbow on the left. "exact" starts on the path.
 Source: SCARA robot paper, eq. (34)-(36), (38)-(54). Units: m, kg, s.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ ROUNDED = np.radians([30.0, -55.0, 24.0])
 PRINTED_RATES = np.array([-0.157, 0.0001, 0.157, 0.0195])
 """Velocities as printed; they fit both branches."""
 
-SAMPLES = 801
+SCARA_SAMPLES = 801
 """The default ones are too far apart for an error that swings twice a second."""
 
 
@@ -104,10 +106,12 @@ def build(
 
     q0 = (
         np.r_[-side * ROUNDED, 0.0]
+        # the printed angles miss the path, and are started from only if asked for
         if start == "rounded"
         else _joints(path(np.asarray(0.0)), length, side)
     )
     v0 = PRINTED_RATES.copy() if start != "exact" else _rates(q0, along(path, 0.0)[1], length)
+    # the error that the start brings along; its exact decay is added to the path
     error, error_rate = along(lambda t: _hand(q0 + v0 * t, length) - path(t), 0.0)
     gain = SecondOrder(np.sqrt(stiffness), damping / (2 * np.sqrt(stiffness)) if stiffness else 0.0)
 
@@ -146,7 +150,7 @@ def build(
             ("column", "upper arm", "forearm", "lift", "hand"),
             traces=("lift.end",),
         ),
-        simulate={"samples": SAMPLES},
+        simulate={"samples": SCARA_SAMPLES},
     )
 
 

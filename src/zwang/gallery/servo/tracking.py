@@ -32,6 +32,7 @@ def decay(gain: AbstractGain | float, start: Sequence[float], t) -> np.ndarray:
         y, ẏ … y^(r−1) and y^(r), shape (r + 1, *t.shape).
     """
     t, order = np.asarray(t), len(start)
+    # the error obeys a linear equation with constant coefficients: its matrix exponential is exact
     companion = np.diag(np.ones(order - 1), 1)
     companion[-1] = [-float(c) for c in as_gain(gain).coefficients(order)]
     chain = np.moveaxis(expm(t[..., None, None] * companion) @ np.asarray(start, float), -1, 0)
@@ -47,6 +48,5 @@ def along(place: Callable, t: float) -> tuple[np.ndarray, np.ndarray]:
     """
     found = np.asarray(place(np.asarray(t + 1j * COMPLEX_STEP)))
     rate = np.imag(found)
-    return np.real(found), np.where(
-        np.abs(rate) > COMPLEX_STEP**1.5, rate, 0.0
-    ) / COMPLEX_STEP  # what is smaller is COMPLEX_STEP squared
+    # what is smaller is COMPLEX_STEP squared
+    return np.real(found), np.where(np.abs(rate) > COMPLEX_STEP**1.5, rate, 0.0) / COMPLEX_STEP

@@ -2,14 +2,14 @@
 
 | file | what |
 |---|---|
-| `summary.py` | the numbers that a reader wants first; the command line's closing table shows the same |
+| `summary.py` | the numbers that a reader wants first, as in the command line's closing table |
 | `figures.py` | which figures a run gets, and of what |
 | `joints.py` | forces and torques of a mechanism's joints in their own axes |
-| `svg.py` | figures as inline SVG in the page's colors, light and dark; a user's own may be those of matplotlib |
+| `svg.py` | figures as inline SVG in the page's colors, light and dark |
 | `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
 | `page.py` | everything put into `page.html` |
 | `html.py` | templates with `skeleton.html` and `page.css`, which every page shares |
-"""  # noqa: E501
+"""
 
 from zwang.output.report.html import render as render
 from zwang.output.report.page import write_report as write_report

@@ -71,9 +71,9 @@ def violation(run: Run) -> Chart:
     """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
     constraints, data = run.model.constraints, run.variables
     names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
-    names = [
-        n for n in names if n == "violation" or data[n].values.any()
-    ]  # linear constraints have no size to relate to
+    # linear constraints have no size to relate to
+    # exact zeros only: the logarithmic axis would be empty
+    names = [n for n in names if n == "violation" or data[n].values.any()]
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
     labels = {
         "violation": "|φ| [own unit]",
@@ -140,6 +140,7 @@ def energy(run: Run) -> Chart:
     data, t = run.variables, run.variables["time"].values
     total = data["energy"].values
     powers = ["applied_power", "constraint_power", "nonideal_power", "control_power"]
+    # round-off of a force that does no work is not drawn as if it did some
     loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
     powers = [p for p in powers if p in data and np.max(np.abs(data[p].values)) > loud]
     has_potential = run.model.system.potential is not None
@@ -148,6 +149,7 @@ def energy(run: Run) -> Chart:
     )
     kinds = [s.replace("_energy", "").replace("energy", "total") for s in shown]
     change = np.column_stack([total - total[0], data["energy_balance"].values])
+    # an impact changes the energy without doing work on the way
     lossy = any(s.energy_loss for s in run.switches)
     names = (
         ["E − E₀", "E − E₀ − work" + " + impact losses" * lossy] if powers or lossy else ["E − E₀"]
@@ -189,6 +191,7 @@ def forces(run: Run) -> Chart:
     panels = []
     for name in transmitted:
         values, own = data[name].values, np.isfinite(data[name].values).all(axis=0)
+        # a constraint whose units are known is not drawn a second time as a norm
         known |= own
         label = f"{name.replace('_', ' ')} [{data[name].attrs['units']}]"
         shown = [names[i] for i in np.flatnonzero(own)]
@@ -229,6 +232,7 @@ def _generalized_norms(
     force = data["constraint_force"].values
     units = [str(u) for u in data["force_unit"].values]
     of = lambda kind: force[:, :, [u == kind for u in units]]
+    # entries of different units must not be added under one root
     kinds = [u for u in dict.fromkeys(units) if np.any(np.abs(of(u)) > 0)] or units[:1]
     columns = [(name, kind) for kind in kinds for name in names]
     return np.concatenate([np.linalg.norm(of(k), axis=2) for k in kinds], axis=1), columns
@@ -244,8 +248,11 @@ def rank(run: Run) -> Chart:
     )
     for c in run.crossings:
         at = int(np.searchsorted(t, c.time))
+        # three values at one instant draw the notch: before, at and after the singular
+        # configuration
         t = np.insert(t, at, [c.time] * 3)
         values = np.insert(values, at, [c.rank_before, c.rank, c.rank_after])
+    # a rank holds until the next sample, so that the curve has steps and no slopes
     stairs = Curve(np.repeat(t, 2)[1:], np.repeat(values, 2)[:-1])
     all_rows = Curve(t[[0, -1]], rows, color=MUTED, width=0.8, dash=(4.0, 2.4))
     panels = [
@@ -279,6 +286,7 @@ def step_size(run: Run) -> Chart:
     )
     if not len(h):
         return Chart("steps", "Steps", caption, None, {})
+    # each length at the end of its step
     panels = [lines(t[1:], h[:, None], [], "step [s]", logarithmic=True, span=np.inf)]
     return finished(
         run, "steps", "Steps", caption, panels, {"steps": Table(t[1:], [("step", "s")], h[:, None])}
@@ -365,6 +373,7 @@ def finished(
         marks.append(Mark([s.time for s in run.switches]))
         caption += " Dashed: constraints switched on or off."
     panels = [dataclasses.replace(panel, marks=marks) for panel in panels]
+    # more names would cover each other
     if named and 0 < len(run.switches) <= MOST_NAMED:
         marks = [
             *marks[:-1],

@@ -26,11 +26,13 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
         [np.linalg.norm(_components(r.torque, r), axis=-1) for r in reactions.values()], axis=1
     )
     shown = [(forces, "force [N]"), (torques, "torque [N m]")]
+    # a panel of zeros says nothing; one is kept so that the figure exists
     shown = [(values, unit) for values, unit in shown if np.any(np.abs(values) > 0)] or shown[:1]
     panels = [lines(run.t, values, names, label) for values, label in shown]
     columns, values = [], []
     for name, r in reactions.items():
         d = r.force.shape[-1]
+        # in the plane a torque is a number, in space it has three components
         torque = _components(r.torque, r)
         axes = "xyz"[:d]
         columns += [(f"{name} f{x}", "N") for x in axes] + [

@@ -39,8 +39,8 @@ class Card:
 @dataclasses.dataclass(frozen=True)
 class Section:
     """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the
-    complete one; `own` ones are the
-    model's, and stand side by side unless they are `wide`; their curves are in the file `curves`.
+    complete one; `own` ones are the model's, and stand side by side unless they are `wide`; their
+    curves are in the file `curves`.
     """
 
     key: str

@@ -92,7 +92,9 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         every if len(constraints.position_rows) else (),
         every if len(constraints.velocity_rows) else (),
     )
+    # zero for linear constraints, which have no size to relate to; it is then left out
     relative = worst(data, "relative_violation", position)
+    # crossings lie between the samples
     ranks = [int(r) for r in data["constraint_rank"].values] + [c.rank for c in run.crossings]
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
     return Summary(
@@ -139,6 +141,7 @@ def exact_errors(run: Run, exact: Callable | None) -> tuple[Error, ...]:
     for name, values in ({} if exact is None else exact(run.t)).items():
         i = system.coordinates.index(name)
         error = Error(float(np.max(np.abs(run.q[:, i] - values))), system.units[i], name)
+        # meters and radians are not compared with each other
         if error.unit not in largest or error.value > largest[error.unit].value:
             largest[error.unit] = error
     return tuple(largest.values())

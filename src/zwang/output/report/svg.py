@@ -25,8 +25,7 @@ WIDE_PICTURE = 1.9
 
 def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
     """What a model draws of a run; a figure of matplotlib in the style of ours, and in the size in
-    which it is shown, so that its
-    letters are as large as all others.
+    which it is shown, so that its letters are as large as all others.
 
     Raises:
         TypeError: if it is neither a picture nor a figure.
@@ -35,9 +34,8 @@ def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure
     figure = _styled(draw, run) if loaded else draw(run)
     if isinstance(figure, Picture):
         return figure
-    return _sized(
-        figure if loaded else _styled(draw, run)
-    )  # drawing has imported it: once more, in style
+    # drawing has imported it: once more, in style
+    return _sized(figure if loaded else _styled(draw, run))
 
 
 def _styled(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
@@ -91,10 +89,12 @@ def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
     ):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
+    # an XML declaration must not stand inside a page
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r"(<svg[^>]*?) width=\"[^\"]*\"", r"\1", text, count=1)
     text = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", text, count=1)
+    # two figures in one page would share identifiers, and the first would be drawn twice
     text = _own_identifiers(text, key)
     text = re.sub(
         r"#[0-9a-f]{6}\b",

@@ -68,8 +68,10 @@ class Table:
 
     def save(self, path: Path) -> bool:
         """Write all of it as CSV with 15 digits; whether it was small enough to."""
+        # the NetCDF file beside the page has everything in any case
         if self.values.size > MOST_NUMBERS:
             return False
+        # names may contain commas and quotation marks
         quoted = ['"' + heading.replace('"', '""') + '"' for heading in self.headings]
         text = io.StringIO()
         text.write(",".join(quoted) + "\n")
@@ -87,6 +89,7 @@ def save_curves(figure: Picture | Figure, path: Path) -> bool:
     ]
     if not found or sum(len(values) for _, values in found) > MOST_NUMBERS:
         return False
+    # curves of one figure need not have the same number of points
     rows = itertools.zip_longest(*(values for _, values in found))
     text = io.StringIO(newline="")
     writer = csv.writer(text)

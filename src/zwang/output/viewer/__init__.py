@@ -5,10 +5,12 @@ nothing.
 |---|---|
 | `motion.py` | a run and its scene as numbers at 30 frames per second |
 | `page.py` | these numbers with `view.html`, `view.css` and `view.js` in one file |
-| `mode.py`, `free_motion.py`, `oscillation.py` | the same for a mode of a linearization, and for a direction that constraints leave free |
+| `mode.py` | the same for a mode of a linearization |
+| `free_motion.py` | the same for a direction that constraints leave free |
+| `oscillation.py` | a swing to and fro, which both of them show |
 | `server.py` | the files of a run on 127.0.0.1, for `zwang view` |
-| `three.js` | three.js (MIT, `three.LICENSE`), the parts that `three.entry.js` names; made by `make three` |
-"""  # noqa: E501
+| `three.js` | the parts of three.js that `three.entry.js` names; from `make three` |
+"""
 
 from zwang.output.viewer.free_motion import write_free_motion as write_free_motion
 from zwang.output.viewer.mode import write_mode as write_mode

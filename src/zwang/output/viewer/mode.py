@@ -14,7 +14,7 @@ from zwang.scene import Scene
 if TYPE_CHECKING:
     from zwang.analysis.modes import Modes
 
-SHORTEST, LONGEST = 0.5, 8.0
+SHORTEST_PERIOD, LONGEST_PERIOD = 0.5, 8.0
 """Least and greatest length of a period on the page [s]; others are shown as 2 s."""
 
 
@@ -39,7 +39,7 @@ def write_mode(
     q = modes.motion(mode, turns, amplitude)
     shown = modes[mode]
     period = 1 / shown.frequency if shown.frequency else 2.0
-    period = period if SHORTEST <= period <= LONGEST else 2.0
+    period = period if SHORTEST_PERIOD <= period <= LONGEST_PERIOD else 2.0
     rate = modes.motion(mode, turns + 0.25, amplitude) - at.q
     v = (2 * np.pi / period) * rate @ np.linalg.pinv(at.here.local.N).T
     pair = f" ± {shown.eigenvalue.imag:.4g}i" if shown.eigenvalue.imag else ""

@@ -41,6 +41,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         end,
         int(np.clip(np.ceil(FRAMES_PER_SECOND * (end - start)) + 1, FEWEST_FRAMES, MOST_FRAMES)),
     )
+    # even instants, not the steps: the page then finds a frame by one division
     seen, turn = scene.at(configurations(run, times)), upright(scene, run.q[0])
     index = {name: i for i, name in enumerate(scene.points)}
     owners = list(
@@ -88,6 +89,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         "violation": _floats(violations(run, scene.joints)),
         "forces": None,
     }
+    # forces at the samples only, as their computation at every frame would take longer than the run
     if scene.forces is not None and scene.joints:
         forces = np.asarray(scene.forces(run))
         lifted = np.zeros((*forces.shape[:2], 3))
@@ -152,6 +154,7 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
         return np.repeat(q, len(times), axis=0)
     rates = np.asarray(mapped(_rate, (system, p), q, v, t))
     made = np.empty((len(times), nq))
+    # an impact is two steps at one instant; no curve goes through both
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
         within = times >= t[piece[0]]
         if len(piece) > 1:
@@ -169,6 +172,7 @@ def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
     """
     data = run.variables
     names = [str(n) for n in data["constraint"].values]
+    # fmax, as constraints of one level have NaN at the other
     worst = np.fmax(np.abs(data["violation"].values), np.abs(data["velocity_violation"].values))
     columns = [[names.index(n) for n in (mark.name,) if n in names] for mark in joints]
     for i, mark in enumerate(joints):
@@ -198,6 +202,7 @@ def _shape(body: str, shape: Shape) -> dict[str, Any]:
     if shape.file is None:
         return given
     path = Path(shape.file)
+    # checked before the file is read, which may be large
     if path.suffix.lower() not in MESHES:
         raise ModelError(
             f"mesh {path} of body {body!r} is no {' or '.join(MESHES)} file; convert it, or "

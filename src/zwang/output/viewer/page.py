@@ -55,6 +55,7 @@ def view_text(run: Run, scene: Scene, *, description: str = "", report: str | No
         stopped=stopped,
         report=report,
         version=zwang.__version__,
+        # "<" is escaped, lest a name in the data close the script element
         data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
     )
 

@@ -1,17 +1,35 @@
-// Plays a run. Everything comes from the element #data (motion.py says what it holds); three.js draws.
+// Plays a run. Everything comes from the element #data (motion.py says what it holds);
+// three.js draws.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const el = Object.fromEntries([...document.querySelectorAll("[id]")].map(x => [x.id, x]));
   const floats = text => new Float32Array(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
   const { frames, start, end, joints, points } = data;
-  const places = floats(data.places), axes = floats(data.axes), poses = floats(data.poses), samples = floats(data.samples);
-  const violation = floats(data.violation), forces = data.forces && floats(data.forces);
-  const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6", "#8a6d3b"];
+  const places = floats(data.places),
+    axes = floats(data.axes),
+    poses = floats(data.poses),
+    samples = floats(data.samples);
+  const violation = floats(data.violation),
+    forces = data.forces && floats(data.forces);
+  const PALETTE = [
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#7b5cd6",
+    "#8a6d3b",
+  ];
   const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
-  const LONGEST = 0.3, CLEAN = -14, BAD = -6; // longest arrow over the size of the scene; decades of the violation's colors
+  // longest arrow over the size of the scene; decades of the violation's colors
+  const LONGEST = 0.3,
+    CLEAN = -14,
+    BAD = -6;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const colorOf = owner => owner < 0 ? (dark ? "#b0b8c0" : "#58626c") : PALETTE[owner % PALETTE.length];
+  const colorOf = owner =>
+    owner < 0 ? (dark ? "#b0b8c0" : "#58626c") : PALETTE[owner % PALETTE.length];
   const V = (x = 0, y = 0, z = 0) => new THREE.Vector3(x, y, z);
   const UP = V(0, 0, 1);
 
@@ -21,106 +39,187 @@
     renderer = new THREE.WebGLRenderer({ antialias: true, alpha: true });
   } catch (error) {
     el.trouble.hidden = false;
-    el.trouble.textContent = "This browser has no WebGL, which draws the view: allow hardware acceleration, or open the page in another browser.";
+    el.trouble.textContent =
+      "This browser has no WebGL, which draws the view: allow hardware acceleration, " +
+      "or open the page in another browser.";
     return;
   }
   renderer.setPixelRatio(devicePixelRatio);
   el.stage.prepend(renderer.domElement);
-  const scene = new THREE.Scene(), marks = new THREE.Group(), paths = new THREE.Group(), arrows = new THREE.Group(), bodies = new THREE.Group();
+  const scene = new THREE.Scene(),
+    marks = new THREE.Group(),
+    paths = new THREE.Group(),
+    arrows = new THREE.Group(),
+    bodies = new THREE.Group();
   scene.add(bodies, marks, paths, arrows, new THREE.HemisphereLight("#ffffff", "#8f98a3", 2.2));
   const lamp = new THREE.DirectionalLight("#ffffff", 1.4);
   scene.add(lamp);
 
   // --- size of everything, and of the machine alone, which may travel ---
-  const box = () => ({ low: V(Infinity, Infinity, Infinity), high: V(-Infinity, -Infinity, -Infinity) });
-  const put = (room, x, reach = 0) => { const r = V(reach, reach, data.space ? reach : 0); room.low.min(x.clone().sub(r)); room.high.max(x.clone().add(r)); };
+  const box = () => ({
+    low: V(Infinity, Infinity, Infinity),
+    high: V(-Infinity, -Infinity, -Infinity),
+  });
+  const put = (room, x, reach = 0) => {
+    const r = V(reach, reach, data.space ? reach : 0);
+    room.low.min(x.clone().sub(r));
+    room.high.max(x.clone().add(r));
+  };
   const span = room => room.high.distanceTo(room.low);
-  const point = (f, i) => V(...places.subarray(3 * (f * points.length + i), 3 * (f * points.length + i) + 3));
-  const instants = [...Array(Math.min(frames, 60))].map((_, i, all) => Math.round(i * (frames - 1) / Math.max(all.length - 1, 1)));
+  const point = (f, i) =>
+    V(...places.subarray(3 * (f * points.length + i), 3 * (f * points.length + i) + 3));
+  const instants = [...Array(Math.min(frames, 60))].map((_, i, all) =>
+    Math.round((i * (frames - 1)) / Math.max(all.length - 1, 1)),
+  );
   const room = box();
   for (let f = 0; f < frames; f++) points.forEach((_, i) => put(room, point(f, i)));
-  const extent = span(room), movers = points.map((_, i) => i).filter(i => instants.some(f => point(f, i).distanceTo(point(0, i)) > 1e-6 * extent));
+  const extent = span(room),
+    movers = points
+      .map((_, i) => i)
+      .filter(i => instants.some(f => point(f, i).distanceTo(point(0, i)) > 1e-6 * extent));
   const REACH = {
-    box: s => Math.hypot(...s) / 2, sphere: s => s[0], ellipsoid: s => Math.max(...s), cylinder: s => Math.hypot(s[0], s[1] / 2),
-    capsule: s => s[0] + s[1] / 2, mesh: () => 0,
+    box: s => Math.hypot(...s) / 2,
+    sphere: s => s[0],
+    ellipsoid: s => Math.max(...s),
+    cylinder: s => Math.hypot(s[0], s[1] / 2),
+    capsule: s => s[0] + s[1] / 2,
+    mesh: () => 0,
   };
   const reachOf = shape => REACH[shape.kind](shape.size) + Math.hypot(...shape.position);
   let own = 1e-6;
   for (const f of instants) {
     const machine = box();
     movers.forEach(i => put(machine, point(f, i)));
-    data.bodies.forEach((body, b) => body.shapes.forEach(shape => {
-      const at = 7 * (f * data.bodies.length + b);
-      for (const x of [machine, room]) put(x, V(...poses.subarray(at, at + 3)), reachOf(shape));
-    }));
+    data.bodies.forEach((body, b) =>
+      body.shapes.forEach(shape => {
+        const at = 7 * (f * data.bodies.length + b);
+        for (const x of [machine, room]) put(x, V(...poses.subarray(at, at + 3)), reachOf(shape));
+      }),
+    );
     own = Math.max(own, span(machine));
   }
-  const { low, high } = room, middle = low.clone().add(high).multiplyScalar(0.5), whole_ = Math.max(span(room), 1e-6);
-  const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i))); // by a point at rest: it swings, and does not travel
-  const travels = movers.length > 0 && !held && own < 0.5 * whole_, size = travels ? own : whole_, thick = 0.008 * size;
+  const { low, high } = room,
+    middle = low.clone().add(high).multiplyScalar(0.5),
+    whole_ = Math.max(span(room), 1e-6);
+  // by a point at rest: it swings, and does not travel
+  const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i)));
+  const travels = movers.length > 0 && !held && own < 0.5 * whole_,
+    size = travels ? own : whole_,
+    thick = 0.008 * size;
 
   // --- parts ---
-  const lit = (color, opacity = 1) => new THREE.MeshLambertMaterial({ color, transparent: opacity < 1, opacity, side: THREE.DoubleSide });
-  const ball = new THREE.SphereGeometry(1, 20, 14), rod = new THREE.CylinderGeometry(1, 1, 1, 20).rotateX(Math.PI / 2);
-  const cube = new THREE.BoxGeometry(1, 1, 1), tip = new THREE.ConeGeometry(1, 1, 20).rotateX(Math.PI / 2);
-  const mesh = (geometry, material, parent) => { const x = new THREE.Mesh(geometry, material); parent.add(x); return x; };
-  const lines = [], wide = (color, width, dashed = false) => {
-    const m = new THREE.LineMaterial({ color, linewidth: width, dashed, transparent: true });
-    lines.push(m);
-    return m;
+  const lit = (color, opacity = 1) =>
+    new THREE.MeshLambertMaterial({
+      color,
+      transparent: opacity < 1,
+      opacity,
+      side: THREE.DoubleSide,
+    });
+  const ball = new THREE.SphereGeometry(1, 20, 14),
+    rod = new THREE.CylinderGeometry(1, 1, 1, 20).rotateX(Math.PI / 2);
+  const cube = new THREE.BoxGeometry(1, 1, 1),
+    tip = new THREE.ConeGeometry(1, 1, 20).rotateX(Math.PI / 2);
+  const mesh = (geometry, material, parent) => {
+    const x = new THREE.Mesh(geometry, material);
+    parent.add(x);
+    return x;
   };
+  const lines = [],
+    wide = (color, width, dashed = false) => {
+      const m = new THREE.LineMaterial({ color, linewidth: width, dashed, transparent: true });
+      lines.push(m);
+      return m;
+    };
   const polyline = (corners, material, parent) => {
     const line = new THREE.Line2(new THREE.LineGeometry().setPositions(corners), material);
     parent.add(line);
     return line;
   };
 
-  function coil() { // a spring from 0 to 1 along z: a zigzag in the plane, a helix in space
-    const turns = 7, steps = data.space ? 24 : 4, corners = [0, 0, 0, 0, 0, 0.12];
+  function coil() {
+    // a spring from 0 to 1 along z: a zigzag in the plane, a helix in space
+    const turns = 7,
+      steps = data.space ? 24 : 4,
+      corners = [0, 0, 0, 0, 0, 0.12];
     for (let i = 0; i <= turns * steps; i++) {
-      const a = 2 * Math.PI * i / steps, z = 0.15 + 0.7 * i / (turns * steps);
+      const a = (2 * Math.PI * i) / steps,
+        z = 0.15 + (0.7 * i) / (turns * steps);
       corners.push(data.space ? Math.cos(a) : 0, Math.sin(a), z);
     }
     return [...corners, 0, 0, 0.88, 0, 0, 1];
   }
 
   const bars = data.bars.map(bar => {
-    if (bar.kind === "spring") return { ...bar, line: polyline(coil(), wide(dark ? "#2fc49a" : "#00795a", 2), bodies) };
-    const material = lit(colorOf(bar.owner)), r = bar.kind === "bar" ? thick : 0.6 * thick;
+    if (bar.kind === "spring")
+      return { ...bar, line: polyline(coil(), wide(dark ? "#2fc49a" : "#00795a", 2), bodies) };
+    const material = lit(colorOf(bar.owner)),
+      r = bar.kind === "bar" ? thick : 0.6 * thick;
     const shortest = [...Array(frames)].reduce((least, _, f) => {
       return Math.min(least, point(f, bar.ends[0]).distanceTo(point(f, bar.ends[1])));
     }, Infinity);
-    const tube = bar.kind === "actuator" ? mesh(rod, lit("#8b6f2f"), bodies) : null; // a cylinder as long as its stroke allows
-    return { ...bar, r, shortest, tube, shaft: mesh(rod, material, bodies), caps: [mesh(ball, material, bodies), mesh(ball, material, bodies)] };
+    // a cylinder as long as its stroke allows
+    const tube = bar.kind === "actuator" ? mesh(rod, lit("#8b6f2f"), bodies) : null;
+    return {
+      ...bar,
+      r,
+      shortest,
+      tube,
+      shaft: mesh(rod, material, bodies),
+      caps: [mesh(ball, material, bodies), mesh(ball, material, bodies)],
+    };
   });
   const plates = data.plates.map(plate => {
-    const n = plate.corners.length, geometry = new THREE.BufferGeometry(); // a fan around its middle, corner n
+    // a fan around its middle, corner n
+    const n = plate.corners.length,
+      geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * (n + 1)), 3));
     geometry.setIndex([...Array(n)].flatMap((_, i) => [n, i, (i + 1) % n]));
-    const material = new THREE.MeshBasicMaterial({ color: colorOf(plate.owner), transparent: true, opacity: 0.22, side: THREE.DoubleSide, depthWrite: false });
+    const material = new THREE.MeshBasicMaterial({
+      color: colorOf(plate.owner),
+      transparent: true,
+      opacity: 0.22,
+      side: THREE.DoubleSide,
+      depthWrite: false,
+    });
     const face = mesh(geometry, material, bodies);
     face.frustumCulled = false;
     return { ...plate, face };
   });
 
   function solid(shape, owner) {
-    const s = shape.size, color = shape.color ? new THREE.Color(...shape.color.slice(0, 3)) : colorOf(owner);
-    const opacity = shape.color ? shape.color[3] : data.space ? 1 : 0.35, material = lit(color, opacity), group = new THREE.Group();
+    const s = shape.size,
+      color = shape.color ? new THREE.Color(...shape.color.slice(0, 3)) : colorOf(owner);
+    const opacity = shape.color ? shape.color[3] : data.space ? 1 : 0.35,
+      material = lit(color, opacity),
+      group = new THREE.Group();
     if (shape.kind === "box") mesh(cube, material, group).scale.set(...s);
     else if (shape.kind === "sphere") mesh(new THREE.SphereGeometry(s[0], 32, 20), material, group);
-    else if (shape.kind === "ellipsoid") mesh(new THREE.SphereGeometry(1, 32, 20), material, group).scale.set(...s);
-    else if (shape.kind === "capsule") mesh(new THREE.CapsuleGeometry(s[0], s[1], 10, 24).rotateX(Math.PI / 2), material, group);
+    else if (shape.kind === "ellipsoid")
+      mesh(new THREE.SphereGeometry(1, 32, 20), material, group).scale.set(...s);
+    else if (shape.kind === "capsule")
+      mesh(new THREE.CapsuleGeometry(s[0], s[1], 10, 24).rotateX(Math.PI / 2), material, group);
     else if (shape.kind === "cylinder") {
       mesh(new THREE.CylinderGeometry(s[0], s[0], s[1], 48).rotateX(Math.PI / 2), material, group);
-      const ring = [...Array(65)].flatMap((_, i) => [s[0] * Math.cos(i * Math.PI / 32), s[0] * Math.sin(i * Math.PI / 32), 0]);
-      for (const z of data.space ? [-s[1] / 2, s[1] / 2] : [s[1] / 2]) { // an edge and a spoke, so that one sees it turn
+      const ring = [...Array(65)].flatMap((_, i) => [
+        s[0] * Math.cos((i * Math.PI) / 32),
+        s[0] * Math.sin((i * Math.PI) / 32),
+        0,
+      ]);
+      // an edge and a spoke, so that one sees it turn
+      for (const z of data.space ? [-s[1] / 2, s[1] / 2] : [s[1] / 2]) {
         polyline(ring, wide(dark ? "#dde3ea" : "#26303a", 1.2), group).position.z = z * 1.02;
-        polyline([0, 0, 0, s[0], 0, 0], wide(dark ? "#dde3ea" : "#26303a", 1.6), group).position.z = z * 1.02;
+        polyline([0, 0, 0, s[0], 0, 0], wide(dark ? "#dde3ea" : "#26303a", 1.6), group).position.z =
+          z * 1.02;
       }
     } else {
       const bytes = Uint8Array.from(atob(shape.mesh), c => c.charCodeAt(0));
-      const loaded = shape.format === "stl" ? new THREE.Mesh(new THREE.STLLoader().parse(bytes.buffer)) : new THREE.OBJLoader().parse(new TextDecoder().decode(bytes));
-      loaded.traverse(part => { if (part.isMesh) part.material = material; });
+      const loaded =
+        shape.format === "stl"
+          ? new THREE.Mesh(new THREE.STLLoader().parse(bytes.buffer))
+          : new THREE.OBJLoader().parse(new TextDecoder().decode(bytes));
+      loaded.traverse(part => {
+        if (part.isMesh) part.material = material;
+      });
       loaded.scale.set(...s);
       group.add(loaded);
     }
@@ -137,13 +236,17 @@
 
   const JOINT = dark ? "#f0f3f6" : "#30363d";
   const pins = joints.map(joint => {
-    const material = lit(JOINT), group = new THREE.Group(), s = 1.7 * thick;
+    const material = lit(JOINT),
+      group = new THREE.Group(),
+      s = 1.7 * thick;
     if (joint.symbol === "pin") mesh(rod, material, group).scale.set(s, s, 3.2 * thick);
-    if (joint.symbol === "slide") mesh(cube, material, group).scale.set(3 * thick, 3 * thick, 6 * thick);
+    if (joint.symbol === "slide")
+      mesh(cube, material, group).scale.set(3 * thick, 3 * thick, 6 * thick);
     if (joint.symbol === "ball") mesh(ball, material, group).scale.setScalar(s);
     if (joint.symbol === "block") mesh(cube, material, group).scale.setScalar(3.2 * thick);
     if (joint.symbol === "contact") mesh(ball, material, group).scale.setScalar(0.9 * thick);
-    if (data.space && joint.symbol !== "ball" && joint.symbol !== "contact") polyline([0, 0, -9 * thick, 0, 0, 9 * thick], wide(JOINT, 1), group);
+    if (data.space && joint.symbol !== "ball" && joint.symbol !== "contact")
+      polyline([0, 0, -9 * thick, 0, 0, 9 * thick], wide(JOINT, 1), group);
     marks.add(group);
     let foot = null;
     if (joint.grounded && joint.symbol !== "contact") {
@@ -151,8 +254,17 @@
       const color = dark ? "#8b949e" : "#6e7781";
       if (data.space) mesh(tip, lit(color, 0.55), foot).scale.set(3 * thick, 3 * thick, 5 * thick);
       else {
-        polyline([0, 0, 0, -3 * thick, -5 * thick, 0, 3 * thick, -5 * thick, 0, 0, 0, 0], wide(color, 1.6), foot);
-        for (let i = -4; i < 4; i++) polyline([i * thick, -6.4 * thick, 0, (i + 1.4) * thick, -5 * thick, 0], wide(color, 1.2), foot);
+        polyline(
+          [0, 0, 0, -3 * thick, -5 * thick, 0, 3 * thick, -5 * thick, 0, 0, 0, 0],
+          wide(color, 1.6),
+          foot,
+        );
+        for (let i = -4; i < 4; i++)
+          polyline(
+            [i * thick, -6.4 * thick, 0, (i + 1.4) * thick, -5 * thick, 0],
+            wide(color, 1.2),
+            foot,
+          );
         polyline([-4.4 * thick, -5 * thick, 0, 4.4 * thick, -5 * thick, 0], wide(color, 1.6), foot);
       }
       marks.add(foot);
@@ -162,31 +274,59 @@
 
   const ARROW = dark ? "#ff8a80" : "#c62828";
   let strongest = 0;
-  if (forces) for (let i = 0; i < forces.length; i += 3) strongest = Math.max(strongest, Math.hypot(forces[i], forces[i + 1], forces[i + 2]) || 0);
-  const darts = strongest > 0 ? joints.map(() => {
-    const group = new THREE.Group(), material = lit(ARROW);
-    material.depthTest = false;
-    material.transparent = true;
-    arrows.add(group);
-    const [shaft, head] = [rod, tip].map(geometry => Object.assign(mesh(geometry, material, group), { renderOrder: 9 })); // over all else
-    return { group, shaft, head };
-  }) : [];
+  if (forces)
+    for (let i = 0; i < forces.length; i += 3)
+      strongest = Math.max(strongest, Math.hypot(forces[i], forces[i + 1], forces[i + 2]) || 0);
+  const darts =
+    strongest > 0
+      ? joints.map(() => {
+          const group = new THREE.Group(),
+            material = lit(ARROW);
+          material.depthTest = false;
+          material.transparent = true;
+          arrows.add(group);
+          // over all else
+          const [shaft, head] = [rod, tip].map(geometry =>
+            Object.assign(mesh(geometry, material, group), { renderOrder: 9 }),
+          );
+          return { group, shaft, head };
+        })
+      : [];
 
   const trails = data.traces.map((drawn, i) => {
     const all = new Float32Array(3 * frames);
     for (let f = 0; f < frames; f++) all.set(point(f, drawn).toArray(), 3 * f);
-    const color = PALETTE[(i + 3) % PALETTE.length], faint = wide(color, 1.2), strong = wide(color, 2.6);
+    const color = PALETTE[(i + 3) % PALETTE.length],
+      faint = wide(color, 1.2),
+      strong = wide(color, 2.6);
     faint.opacity = 0.4;
     polyline(all, faint, paths);
     return polyline(all, strong, paths);
   });
 
   // --- the floor: a grid whose spacing the legend says ---
-  const spacing = (x => { const p = 10 ** Math.floor(Math.log10(x)); return p * [1, 2, 5, 10].find(k => k * p >= x); })(size / (travels ? 6 : 12));
-  const cells = 2 * Math.ceil((travels ? 2.5 : 0.9) * size / spacing), grid = new THREE.GridHelper(cells * spacing, cells, dark ? "#30363d" : "#d3d9df", dark ? "#21262d" : "#e6eaee");
+  const spacing = (x => {
+    const p = 10 ** Math.floor(Math.log10(x));
+    return p * [1, 2, 5, 10].find(k => k * p >= x);
+  })(size / (travels ? 6 : 12));
+  const cells = 2 * Math.ceil(((travels ? 2.5 : 0.9) * size) / spacing),
+    grid = new THREE.GridHelper(
+      cells * spacing,
+      cells,
+      dark ? "#30363d" : "#d3d9df",
+      dark ? "#21262d" : "#e6eaee",
+    );
   grid.rotateX(Math.PI / 2);
-  const floor = data.space ? Math.min(low.z - 2 * thick, joints.some(j => j.symbol === "contact") ? 0 : Infinity) : -0.2 * size;
-  const lay = x => grid.position.set(Math.round(x.x / spacing) * spacing, Math.round(x.y / spacing) * spacing, floor); // lines stay put
+  const floor = data.space
+    ? Math.min(low.z - 2 * thick, joints.some(j => j.symbol === "contact") ? 0 : Infinity)
+    : -0.2 * size;
+  // lines stay put
+  const lay = x =>
+    grid.position.set(
+      Math.round(x.x / spacing) * spacing,
+      Math.round(x.y / spacing) * spacing,
+      floor,
+    );
   scene.add(grid);
   const digits = x => Number(x.toPrecision(3)).toString().replace("-", "−");
   el.scale.textContent = `grid ${digits(spacing)} ${data.unit}`;
@@ -194,22 +334,37 @@
   if (strongest > 0) el.arrows.style.color = ARROW;
 
   // --- the eye ---
-  const camera = data.space ? new THREE.PerspectiveCamera(32, 1, size / 100, 100 * whole_) : new THREE.OrthographicCamera(-1, 1, 1, -1, -100 * size, 100 * size);
+  const camera = data.space
+    ? new THREE.PerspectiveCamera(32, 1, size / 100, 100 * whole_)
+    : new THREE.OrthographicCamera(-1, 1, 1, -1, -100 * size, 100 * size);
   camera.up.copy(data.space ? UP : V(0, 1, 0));
   const orbit = new THREE.OrbitControls(camera, renderer.domElement);
   orbit.enableRotate = data.space;
-  if (!data.space) { orbit.mouseButtons.LEFT = THREE.MOUSE.PAN; orbit.touches.ONE = THREE.TOUCH.PAN; }
+  if (!data.space) {
+    orbit.mouseButtons.LEFT = THREE.MOUSE.PAN;
+    orbit.touches.ONE = THREE.TOUCH.PAN;
+  }
   function whole() {
-    const [azimuth, elevation] = data.view.map(x => x * Math.PI / 180), aspect = el.stage.clientWidth / Math.max(el.stage.clientHeight, 1);
+    const [azimuth, elevation] = data.view.map(x => (x * Math.PI) / 180),
+      aspect = el.stage.clientWidth / Math.max(el.stage.clientHeight, 1);
     const seen = el.follow.checked ? center() : middle;
     orbit.target.copy(seen);
     followed = center();
     const size = el.follow.checked ? own : whole_;
     if (data.space) {
-      const away = 0.5 * size / Math.sin(16 * Math.PI / 180) / Math.min(1, aspect);
-      camera.position.set(Math.cos(azimuth) * Math.cos(elevation), Math.sin(azimuth) * Math.cos(elevation), Math.sin(elevation)).multiplyScalar(away).add(seen);
+      const away = (0.5 * size) / Math.sin((16 * Math.PI) / 180) / Math.min(1, aspect);
+      camera.position
+        .set(
+          Math.cos(azimuth) * Math.cos(elevation),
+          Math.sin(azimuth) * Math.cos(elevation),
+          Math.sin(elevation),
+        )
+        .multiplyScalar(away)
+        .add(seen);
     } else {
-      const half = el.follow.checked ? 0.6 * own / Math.min(1, aspect) : 0.5 * Math.max(high.y - low.y, (high.x - low.x) / aspect) + 0.08 * size;
+      const half = el.follow.checked
+        ? (0.6 * own) / Math.min(1, aspect)
+        : 0.5 * Math.max(high.y - low.y, (high.x - low.x) / aspect) + 0.08 * size;
       camera.userData.half = half;
       camera.zoom = 1;
       camera.position.set(seen.x, seen.y, size);
@@ -218,12 +373,18 @@
     orbit.update();
   }
   function resize() {
-    const width = el.stage.clientWidth, height = Math.max(el.stage.clientHeight, 1);
+    const width = el.stage.clientWidth,
+      height = Math.max(el.stage.clientHeight, 1);
     renderer.setSize(width, height);
     if (data.space) camera.aspect = width / height;
     else {
       const half = camera.userData.half;
-      Object.assign(camera, { left: -half * width / height, right: half * width / height, top: half, bottom: -half });
+      Object.assign(camera, {
+        left: (-half * width) / height,
+        right: (half * width) / height,
+        top: half,
+        bottom: -half,
+      });
     }
     camera.updateProjectionMatrix();
     lines.forEach(m => m.resolution.set(width, height));
@@ -231,66 +392,122 @@
   }
 
   // --- names ---
-  const owned = owner => [...new Set([...data.bars.filter(b => b.owner === owner).flatMap(b => b.ends), ...data.plates.filter(b => b.owner === owner).flatMap(b => b.corners)])];
-  const label = (text, color) => { const x = document.createElement("span"); x.textContent = text; x.style.color = color; el.labels.append(x); return x; };
+  const owned = owner => [
+    ...new Set([
+      ...data.bars.filter(b => b.owner === owner).flatMap(b => b.ends),
+      ...data.plates.filter(b => b.owner === owner).flatMap(b => b.corners),
+    ]),
+  ];
+  const label = (text, color) => {
+    const x = document.createElement("span");
+    x.textContent = text;
+    x.style.color = color;
+    el.labels.append(x);
+    return x;
+  };
   const titles = [
-    ...joints.map(joint => ({ x: label(joint.name, "var(--ink)"), at: () => place(joint.point), up: -16 })),
+    ...joints.map(joint => ({
+      x: label(joint.name, "var(--ink)"),
+      at: () => place(joint.point),
+      up: -16,
+    })),
     ...data.owners.map((name, owner) => {
-      const mine = owned(owner), body = data.bodies.findIndex(b => b.owner === owner);
-      const at = () => mine.length ? mine.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(mine.length) : carried[body].position.clone();
+      const mine = owned(owner),
+        body = data.bodies.findIndex(b => b.owner === owner);
+      const at = () =>
+        mine.length
+          ? mine.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(mine.length)
+          : carried[body].position.clone();
       return { x: label(name, colorOf(owner)), at, up: 4 };
     }),
   ];
 
   // --- one instant ---
-  let now = start, stale = true, playing = false, last = 0, low_ = 0, part = 0, followed = V();
-  const tmp = V(), between = new THREE.Quaternion(), turn = new THREE.Quaternion();
-  const mixed = (array, width, i) => { // entry i of a row of `width` vectors, between two frames
-    const a = 3 * (low_ * width + i), b = 3 * (Math.min(low_ + 1, frames - 1) * width + i);
-    return V(array[a] + part * (array[b] - array[a]), array[a + 1] + part * (array[b + 1] - array[a + 1]), array[a + 2] + part * (array[b + 2] - array[a + 2]));
+  let now = start,
+    stale = true,
+    playing = false,
+    last = 0,
+    low_ = 0,
+    part = 0,
+    followed = V();
+  const tmp = V(),
+    between = new THREE.Quaternion(),
+    turn = new THREE.Quaternion();
+  const mixed = (array, width, i) => {
+    // entry i of a row of `width` vectors, between two frames
+    const a = 3 * (low_ * width + i),
+      b = 3 * (Math.min(low_ + 1, frames - 1) * width + i);
+    return V(
+      array[a] + part * (array[b] - array[a]),
+      array[a + 1] + part * (array[b + 1] - array[a + 1]),
+      array[a + 2] + part * (array[b + 2] - array[a + 2]),
+    );
   };
   const place = i => mixed(places, points.length, i);
-  const center = () => movers.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(Math.max(movers.length, 1));
+  const center = () =>
+    movers.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(Math.max(movers.length, 1));
   const aim = (object, way) => object.quaternion.setFromUnitVectors(UP, tmp.copy(way).normalize());
 
   function show() {
-    const f = end > start ? (now - start) / (end - start) * (frames - 1) : 0;
+    const f = end > start ? ((now - start) / (end - start)) * (frames - 1) : 0;
     low_ = Math.min(Math.floor(f), frames - 1);
     part = f - low_;
     for (const bar of bars) {
-      const [a, b] = bar.ends.map(place), way = b.clone().sub(a), length = Math.max(way.length(), 1e-9 * size);
+      const [a, b] = bar.ends.map(place),
+        way = b.clone().sub(a),
+        length = Math.max(way.length(), 1e-9 * size);
       if (bar.line) {
         bar.line.position.copy(a);
         bar.line.scale.set(2.6 * thick, 2.6 * thick, length);
         if (data.space) aim(bar.line, way);
-        else bar.line.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(UP.clone().negate(), tmp.copy(way).normalize().cross(UP).negate(), way.clone().normalize()));
+        else
+          bar.line.quaternion.setFromRotationMatrix(
+            new THREE.Matrix4().makeBasis(
+              UP.clone().negate(),
+              tmp.copy(way).normalize().cross(UP).negate(),
+              way.clone().normalize(),
+            ),
+          );
         continue;
       }
       bar.shaft.position.copy(a).add(b).multiplyScalar(0.5);
       bar.shaft.scale.set(bar.r, bar.r, length);
       aim(bar.shaft, way);
       if (bar.tube) {
-        bar.tube.position.copy(a).addScaledVector(way, 0.45 * bar.shortest / length);
+        bar.tube.position.copy(a).addScaledVector(way, (0.45 * bar.shortest) / length);
         bar.tube.scale.set(1.6 * thick, 1.6 * thick, 0.9 * bar.shortest);
         aim(bar.tube, way);
       }
-      bar.caps.forEach((cap, i) => { cap.position.copy(i ? b : a); cap.scale.setScalar(bar.r); });
+      bar.caps.forEach((cap, i) => {
+        cap.position.copy(i ? b : a);
+        cap.scale.setScalar(bar.r);
+      });
     }
     for (const plate of plates) {
       const corner = plate.face.geometry.attributes.position;
-      const around = plate.corners.map(place), center = around.reduce((sum, x) => sum.add(x), V()).divideScalar(around.length);
+      const around = plate.corners.map(place),
+        center = around.reduce((sum, x) => sum.add(x), V()).divideScalar(around.length);
       [...around, center].forEach((x, k) => corner.setXYZ(k, x.x, x.y, x.z));
       corner.needsUpdate = true;
     }
     carried.forEach((group, b) => {
-      const n = data.bodies.length, i = 7 * (low_ * n + b), k = 7 * (Math.min(low_ + 1, frames - 1) * n + b);
+      const n = data.bodies.length,
+        i = 7 * (low_ * n + b),
+        k = 7 * (Math.min(low_ + 1, frames - 1) * n + b);
       const mix = j => poses[i + j] + part * (poses[k + j] - poses[i + j]);
-      group.position.set(mix(0), mix(1), data.space ? mix(2) : -0.15 * size); // in the plane, wheels lie behind bars
+      // in the plane, wheels lie behind bars
+      group.position.set(mix(0), mix(1), data.space ? mix(2) : -0.15 * size);
       between.set(poses[i + 4], poses[i + 5], poses[i + 6], poses[i + 3]).normalize();
-      group.quaternion.copy(between.slerp(turn.set(poses[k + 4], poses[k + 5], poses[k + 6], poses[k + 3]).normalize(), part));
+      group.quaternion.copy(
+        between.slerp(
+          turn.set(poses[k + 4], poses[k + 5], poses[k + 6], poses[k + 3]).normalize(),
+          part,
+        ),
+      );
     });
     pins.forEach(({ group, foot }, j) => {
-      const axis = mixed(axes, joints.length, j), at = place(joints[j].point);
+      const axis = mixed(axes, joints.length, j),
+        at = place(joints[j].point);
       group.position.copy(at);
       aim(group, axis.lengthSq() > 0.1 ? axis : UP);
       if (foot) foot.position.copy(at).sub(V(0, 0, data.space ? 3 * thick : 0));
@@ -302,21 +519,32 @@
       camera.updateMatrixWorld();
     }
     lay(el.follow.checked ? followed : middle);
-    trails.forEach(trail => { trail.geometry.instanceCount = Math.max(low_, 1); });
+    trails.forEach(trail => {
+      trail.geometry.instanceCount = Math.max(low_, 1);
+    });
     instant();
     el.scrub.value = end > start ? (now - start) / (end - start) : 0;
     el.time.textContent = `t = ${now.toFixed(3)} s of ${digits(end)} s`;
   }
 
-  function instant() { // forces and violations, known at the samples of the run
+  function instant() {
+    // forces and violations, known at the samples of the run
     let k = 1;
     while (k < samples.length - 1 && samples[k] < now) k++;
     k = Math.min(k, samples.length - 1);
-    const before = Math.max(k - 1, 0), w = samples[k] > samples[before] ? Math.min(Math.max((now - samples[before]) / (samples[k] - samples[before]), 0), 1) : 0;
-    const n = joints.length, at = (array, i, j, c, width) => array[(i * n + j) * width + c];
+    const before = Math.max(k - 1, 0),
+      w =
+        samples[k] > samples[before]
+          ? Math.min(Math.max((now - samples[before]) / (samples[k] - samples[before]), 0), 1)
+          : 0;
+    const n = joints.length,
+      at = (array, i, j, c, width) => array[(i * n + j) * width + c];
     darts.forEach((dart, j) => {
-      const f = V(...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)));
-      const length = LONGEST * size * f.length() / strongest, head = Math.min(4 * thick, 0.5 * length);
+      const f = V(
+        ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
+      );
+      const length = (LONGEST * size * f.length()) / strongest,
+        head = Math.min(4 * thick, 0.5 * length);
       dart.group.visible = length > 0.5 * thick;
       dart.group.position.copy(place(joints[j].point));
       aim(dart.group, f);
@@ -327,9 +555,13 @@
     });
     pins.forEach(({ material }, j) => {
       const x = Math.max(at(violation, before, j, 0, 1), at(violation, k, j, 0, 1));
-      const level = Math.min(Math.max((Math.log10(Math.max(x, 1e-300)) - CLEAN) / (BAD - CLEAN), 0), 1);
+      const level = Math.min(
+        Math.max((Math.log10(Math.max(x, 1e-300)) - CLEAN) / (BAD - CLEAN), 0),
+        1,
+      );
       if (!el.violation.checked || Number.isNaN(x)) material.color.set(JOINT);
-      else if (level < 0.5) material.color.set("#1a9850").lerp(new THREE.Color("#e6c229"), 2 * level);
+      else if (level < 0.5)
+        material.color.set("#1a9850").lerp(new THREE.Color("#e6c229"), 2 * level);
       else material.color.set("#e6c229").lerp(new THREE.Color("#d7191c"), 2 * level - 1);
     });
   }
@@ -345,21 +577,34 @@
     lamp.target.position.copy(orbit.target);
     lamp.target.updateMatrixWorld();
     renderer.render(scene, camera);
-    if (el.names.checked) for (const { x, at, up } of titles) {
-      const seen = at().project(camera);
-      x.style.transform = `translate(${(seen.x + 1) / 2 * el.stage.clientWidth + 7}px, ${(1 - seen.y) / 2 * el.stage.clientHeight + up}px)`;
-    }
+    if (el.names.checked)
+      for (const { x, at, up } of titles) {
+        const seen = at().project(camera);
+        const left = ((seen.x + 1) / 2) * el.stage.clientWidth + 7;
+        const top = ((1 - seen.y) / 2) * el.stage.clientHeight + up;
+        x.style.transform = `translate(${left}px, ${top}px)`;
+      }
   }
 
   // --- time ---
   function tick(clock) {
     if (playing) {
-      now += (clock - last) / 1000 * Number(el.speed.value);
-      if (now > end) { if (el.loop.checked && end > start) now = start + (now - start) % (end - start); else { now = end; play(false); } }
+      now += ((clock - last) / 1000) * Number(el.speed.value);
+      if (now > end) {
+        if (el.loop.checked && end > start) now = start + ((now - start) % (end - start));
+        else {
+          now = end;
+          play(false);
+        }
+      }
       stale = true;
     }
     last = clock;
-    if (stale) { stale = false; show(); draw(); }
+    if (stale) {
+      stale = false;
+      show();
+      draw();
+    }
     requestAnimationFrame(tick);
   }
   function play(on) {
@@ -368,38 +613,95 @@
     el.play.textContent = on ? "❚❚" : "▶";
     el.play.setAttribute("aria-pressed", on);
   }
-  const go = time => { now = Math.min(Math.max(time, start), end); stale = true; };
-  const toggle = id => { if (!el[id].disabled) { el[id].checked = !el[id].checked; stale = true; } };
-  const faster = by => { el.speed.selectedIndex = Math.min(Math.max(el.speed.selectedIndex + by, 0), SPEEDS.length - 1); };
+  const go = time => {
+    now = Math.min(Math.max(time, start), end);
+    stale = true;
+  };
+  const toggle = id => {
+    if (!el[id].disabled) {
+      el[id].checked = !el[id].checked;
+      stale = true;
+    }
+  };
+  const faster = by => {
+    el.speed.selectedIndex = Math.min(Math.max(el.speed.selectedIndex + by, 0), SPEEDS.length - 1);
+  };
   const KEYS = {
-    " ": () => play(!playing), ArrowLeft: () => go(now - (end - start) / (frames - 1)), ArrowRight: () => go(now + (end - start) / (frames - 1)),
-    Home: () => go(start), End: () => go(end), "+": () => faster(1), "-": () => faster(-1), n: () => toggle("names"), j: () => toggle("joints"),
-    p: () => toggle("traces"), f: () => toggle("forces"), v: () => toggle("violation"), r: whole,
-    c: () => { if (travels) { el.follow.checked = !el.follow.checked; whole(); } },
+    " ": () => play(!playing),
+    ArrowLeft: () => go(now - (end - start) / (frames - 1)),
+    ArrowRight: () => go(now + (end - start) / (frames - 1)),
+    Home: () => go(start),
+    End: () => go(end),
+    "+": () => faster(1),
+    "-": () => faster(-1),
+    n: () => toggle("names"),
+    j: () => toggle("joints"),
+    p: () => toggle("traces"),
+    f: () => toggle("forces"),
+    v: () => toggle("violation"),
+    r: whole,
+    c: () => {
+      if (travels) {
+        el.follow.checked = !el.follow.checked;
+        whole();
+      }
+    },
   };
   addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target === el.speed || !(event.key in KEYS)) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.target === el.speed ||
+      !(event.key in KEYS)
+    )
+      return;
     event.preventDefault(); // also of a focused button or box: a key has one meaning here
     KEYS[event.key]();
   });
-  addEventListener("keyup", event => { if (event.key === " " && event.target !== el.speed) event.preventDefault(); });
+  addEventListener("keyup", event => {
+    if (event.key === " " && event.target !== el.speed) event.preventDefault();
+  });
   SPEEDS.forEach(x => el.speed.add(new Option(`${x} ×`, x)));
-  const fit = Math.min(Math.max((end - start) / 30, 1), Math.max((end - start) / 4, 1e-9)); // a run lasts about 4 to 30 s on the screen
-  el.speed.selectedIndex = SPEEDS.reduce((best, x, i) => Math.abs(Math.log(x / fit)) < Math.abs(Math.log(SPEEDS[best] / fit)) ? i : best, 0);
+  // a run lasts about 4 to 30 s on the screen
+  const fit = Math.min(Math.max((end - start) / 30, 1), Math.max((end - start) / 4, 1e-9));
+  el.speed.selectedIndex = SPEEDS.reduce(
+    (best, x, i) =>
+      Math.abs(Math.log(x / fit)) < Math.abs(Math.log(SPEEDS[best] / fit)) ? i : best,
+    0,
+  );
   el.play.addEventListener("click", () => play(!playing));
-  el.scrub.addEventListener("input", () => { play(false); go(start + Number(el.scrub.value) * (end - start)); });
+  el.scrub.addEventListener("input", () => {
+    play(false);
+    go(start + Number(el.scrub.value) * (end - start));
+  });
   el.reset.addEventListener("click", whole);
-  ["names", "joints", "traces", "forces", "violation"].forEach(id => el[id].addEventListener("change", () => { stale = true; }));
+  ["names", "joints", "traces", "forces", "violation"].forEach(id =>
+    el[id].addEventListener("change", () => {
+      stale = true;
+    }),
+  );
   el.follow.checked = travels;
   el.follow.disabled = !travels;
   el.follow.addEventListener("change", whole);
   el.names.checked = titles.length > 0 && titles.length <= 12;
-  for (const [id, there] of Object.entries({ names: titles.length, joints: joints.length, traces: trails.length, forces: darts.length, violation: joints.length })) {
+  for (const [id, there] of Object.entries({
+    names: titles.length,
+    joints: joints.length,
+    traces: trails.length,
+    forces: darts.length,
+    violation: joints.length,
+  })) {
     el[id].disabled = !there;
     el[id].checked &&= there > 0;
   }
-  orbit.addEventListener("change", () => { stale = true; });
+  orbit.addEventListener("change", () => {
+    stale = true;
+  });
   new ResizeObserver(resize).observe(el.stage);
   whole();
-  requestAnimationFrame(clock => { last = clock; tick(clock); });
+  requestAnimationFrame(clock => {
+    last = clock;
+    tick(clock);
+  });
 })();

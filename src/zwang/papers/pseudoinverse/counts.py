@@ -69,8 +69,7 @@ or zero.
 """
 AGREE = 1e-11
 """Accelerations that differ by at most this [m/s², rad/s²] are equal: round-off of values of order
-ten, through a condition number
-of order ten in (35), squared.
+ten, through a condition number of order ten in (35), squared.
 """
 REPEATS, TRIES = 200, 5
 """Evaluations in one compiled loop, and loops of which the fastest counts."""
@@ -92,8 +91,6 @@ def claims_and_grids() -> tuple[list[Claim], list[Grid]]:
 
 
 # --- counts
-#
-# --------------------------------------------------------------------------------------------------
 
 
 def operations(equation: str) -> list[Claim]:
@@ -104,6 +101,7 @@ def operations(equation: str) -> list[Claim]:
     correction = ""
     agrees = ours == printed == by_formula
     if not agrees:
+        # what the printed table lost: with it added, all numbers must agree
         missing = tuple(9 * n**3 for _, n in SHAPES)
         agrees = (
             by_formula == printed
@@ -205,7 +203,6 @@ def _counts(values) -> str:
 
 
 # --- the equations themselves
-# ------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -250,8 +247,6 @@ def _blocks() -> list[Claim]:
 
 
 # --- times
-#
-# --------------------------------------------------------------------------------------------------
 
 
 def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
@@ -267,6 +262,7 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
         )
         accelerations.append(np.asarray(program(b, 1)))
         times[f"eq. {equation}, SVD"] = (formulation().flops(m, n), _time(program, b))
+    # rows in the metric of M⁻¹, of which the paper takes the pseudoinverse
     C = A / jnp.sqrt(jnp.diag(M))
     methods: dict[str, AbstractPseudoinverse] = {
         name: kind(threshold=THRESHOLD) for name, kind in METHODS.items()
@@ -281,8 +277,7 @@ def _measured() -> tuple[dict[str, tuple[float, float]], list[np.ndarray]]:
 
 def _repeated(function: Callable) -> Callable:
     """`function` evaluated again and again in one program, `(r, times) → function(r)`; all it
-    factors must depend on r, or the compiler
-    takes it out of the loop.
+    factors must depend on r, or the compiler takes it out of the loop.
     """
 
     def again(_, carry):
@@ -302,6 +297,7 @@ def _time(program: Callable, r) -> float:
     least.
     """
     best = np.inf
+    # other processes only ever make a measurement longer
     for _ in range(TRIES):
         began = time.perf_counter()
         jax.block_until_ready(program(r, REPEATS))
@@ -310,6 +306,7 @@ def _time(program: Callable, r) -> float:
 
 
 def _times(measured: Mapping[str, tuple[float, float]]) -> Grid:
+    # relative to the fastest, as machines differ
     unit = min(seconds for _, seconds in measured.values())
     rows = [
         [name, f"{flops:,.0f}", f"{1e6 * s:.1f}", f"{s / unit:.1f}"]

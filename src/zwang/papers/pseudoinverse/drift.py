@@ -44,9 +44,11 @@ def turning(angle: float, t: np.ndarray) -> np.ndarray:
     assert exact is not None
     theta = exact(t)["crank 1.angle"]
     u = np.linalg.svd(matrices(configurations(theta)))[0][:, :, -1]
+    # its sign is arbitrary
     steps = np.minimum(
         np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1)
-    )  # its sign is arbitrary
+    )
+    # chords in place of arcs, at instants that are close enough
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
@@ -75,6 +77,7 @@ def claims(runs: Runs) -> list[Claim]:
     for number, tolerance in enumerate(TOLERANCES, start=7):
         run = runs["SVD", False, tolerance]
         locked = locked_from(run.t, smallest(run.q), tolerance)
+        # a quarter: the growth starts from round-off, whose size is known within a factor
         agrees = locked <= run.t[-1] and abs(locked - run.correct_until) < 0.25 * run.correct_until
         made.append(
             Claim(

@@ -35,8 +35,8 @@ from zwang.stepping import Dopri8
 
 ANGLE = -50.0
 """Start angle of the cranks [deg], which the paper does not give. From rest 45 to 50° below the
-horizontal the linkage never becomes
-collinear, and truncated singular values fail when they do in the paper.
+horizontal the linkage never becomes collinear, and truncated singular values fail when they do in
+the paper.
 """
 DURATION, FIRST_STEP = 20.0, 0.66e-2
 """Length and first step of the paper's runs [s]."""
@@ -46,9 +46,8 @@ WRONG = 1e-2
 """Angle error [rad] from which a run counts as wrong: it shows in a drawing."""
 MOST_CALLS = {False: 25_000, True: 400_000}
 """Function calls after which a run is given up, without and with stabilization: about four times
-what most runs take that reach
-the end; at the limit of stability the step size decides by round-off, and single runs take twice
-what others do.
+what most runs take that reach the end; at the limit of stability the step size decides by
+round-off, and single runs take twice what others do.
 """
 SPACING = 0.05
 """Distance [s] of the states that are kept."""
@@ -146,6 +145,7 @@ def adams(
 
     example, rate, calls = linkage(), right_hand_side(method), 0
     gains = (ALPHA, BETA) if stabilized else (0.0, 0.0)
+    # arguments of the program, so that one compilation serves all tolerances
     settings = [jnp.asarray(x) for x in (tolerance, *gains)]
     y = np.concatenate([example.q0, example.v0])
     jax.block_until_ready(rate(0.0, y, *settings))  # compiled before the clock starts
@@ -173,6 +173,7 @@ def adams(
             halted = there.message
         elif calls > MOST_CALLS[stabilized]:
             halted = f"given up after {calls:,} function calls"
+        # not every step: a stabilized run takes half a million
         if t - kept[-1][0] >= SPACING or t >= duration or halted:
             kept.append((t, np.array(there.y)))
     cpu = time.thread_time() - began
@@ -183,14 +184,14 @@ def adams(
 def default(tolerance: float) -> Outcome:
     """The same motion by zwang's defaults: projection, Dopri8."""
     example = linkage()
-    simulate(
-        example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance
-    )  # compiles
+    # compiles
+    simulate(example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance)
     began = time.thread_time()
     run = simulate(
         example.model, example.q0, example.v0, duration=DURATION, samples=2, rtol=tolerance
     )
     cpu = time.thread_time() - began
+    # rejected steps have called the function as well
     steps = int(run.attrs["steps_accepted"])
     calls = Dopri8().tableau.stages * (steps + int(run.attrs["steps_rejected"]))
     t, q = np.asarray(run.steps.t), np.asarray(run.steps.y)[:, :12]

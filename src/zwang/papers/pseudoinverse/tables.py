@@ -18,8 +18,8 @@ from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, adams
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 SAME_TIME = 1.2
 """Times of failure count as the printed ones if their ratio, geometric mean over the three
-tolerances, is within this factor. They are
-logarithms of round-off, which other machines round otherwise: single ones scatter by 10 %.
+tolerances, is within this factor. They are logarithms of round-off, which other machines round
+otherwise: single ones scatter by 10 %.
 """
 SAME_SIZE = 10.0
 """The same for sums of squares, calls and steps: within a factor of ten."""
@@ -102,6 +102,7 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
         for tolerance in TOLERANCES
         for name in METHODS
     ]
+    # each run in a process of its own: CVODE keeps its state in the library
     outcomes = {}
     with ProcessPoolExecutor(
         2,
@@ -187,6 +188,7 @@ def _failure(runs: Runs, name: str, i: int) -> Claim:
     """Until when a method is correct without stabilization."""
     printed = [PRINTED[False, tolerance][i].until for tolerance in TOLERANCES]
     ours = [runs[name, False, tolerance].correct_until for tolerance in TOLERANCES]
+    # times of failure are logarithms of round-off, so that ratios are averaged and not differences
     ratio = float(np.exp(np.mean(np.log(np.divide(printed, ours)))))
     agrees = 1 / SAME_TIME < ratio < SAME_TIME
     why = (
@@ -218,6 +220,8 @@ def _stabilized(runs: Runs, name: str, i: int) -> Claim:
     """Until when a method is correct with stabilization."""
     printed = [PRINTED[True, tolerance][i].until for tolerance in TOLERANCES]
     ours = [runs[name, True, tolerance].correct_until for tolerance in TOLERANCES]
+    # whether the end is reached, as times of failure under stabilization have no law to compare
+    # with
     agrees = all((p >= DURATION) == (o >= DURATION) for p, o in zip(printed, ours, strict=True))
     why = (
         ""
@@ -298,6 +302,7 @@ def _calls(runs: Runs, stabilized: bool) -> Claim:
 
 def _default(tolerance: float, outcome: Outcome, number: int) -> Claim:
     error, violation = float(outcome.angle_error.max()), float(outcome.violation.max())
+    # asked of our own default, beyond anything printed
     kept = outcome.correct and violation <= LEAST_VIOLATION and error <= ANGLE_ERROR * tolerance
     counts = [
         p.calls

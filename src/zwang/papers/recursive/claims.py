@@ -13,7 +13,7 @@ from zwang.papers.recursive.problems import ROWS, Batch, N, draw, kalman, model,
 from zwang.plots import Curve, Panel, Picture
 from zwang.plots.data import DASHED
 
-SAME = 1e-10
+EQUAL_DEVIATION = 1e-10
 """Largest deviation that still counts as equal: round-off times the condition of the worst of the
 random problems, about 1e5.
 """
@@ -45,7 +45,7 @@ def _equal(
     deviation: float,
     why: str = "",
     correction: str = "",
-    allowed: float = SAME,
+    allowed: float = EQUAL_DEVIATION,
 ) -> Claim:
     verdict = compared(deviation < allowed, correction)
     expected = Verdict.CORRECTED if correction else Verdict.REPRODUCED
@@ -66,6 +66,7 @@ def _recursion(full: Batch, dependent: Batch) -> list[Claim]:
     H = dependent.H[:, ROWS[0] : ROWS[0] + ROWS[1]]
     first = dependent.H[:, : ROWS[0]]
     P = np.eye(N) - np.linalg.pinv(first) @ first
+    # the matrix that the paper’s formula inverts
     condition = np.linalg.cond(H @ P @ _transposed(H))
     return [
         _equal(
@@ -105,6 +106,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
                 first,
             )
         )
+    # a generalized inverse, but not the one of Moore and Penrose
     from_pinv = _deviation(dependent.G, np.linalg.pinv(dependent.H, rcond=1e-10))
     same = _deviation(full.G, np.linalg.pinv(full.H))
     made.append(
@@ -113,15 +115,14 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
             "with dependent rows it is not the Moore-Penrose inverse",
             "not ensured",
             f"differs by up to {from_pinv:.2g}; {same:.0e} with independent rows",
-            compared(from_pinv > 1e-2 and same < SAME),
+            compared(from_pinv > 1e-2 and same < EQUAL_DEVIATION),
             "H Hᵍ is not symmetric then; the motion does not depend on it.",
         )
     )
     K = np.linalg.pinv(dependent.H[:, : ROWS[0]])
     I_KH = np.eye(N) - K @ dependent.H[:, : ROWS[0]] * 1.0
-    tilted = (
-        I_KH + 0.1 * np.eye(N)[:, ::-1] @ I_KH
-    )  # any K that is not orthogonal shows what the star does
+    # any K that is not orthogonal shows what the star does
+    tilted = I_KH + 0.1 * np.eye(N)[:, ::-1] @ I_KH
     symmetric = _deviation(tilted @ _transposed(tilted), _transposed(tilted @ _transposed(tilted)))
     literal = _deviation(tilted @ tilted, _transposed(tilted @ tilted))
     made.append(
@@ -130,7 +131,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
             "the last form keeps P symmetric, whatever K is",
             "(I − K H̃) P (I − K H̃), its star lost",
             f"asymmetry {symmetric:.0e} with the star, {literal:.2g} without",
-            compared(symmetric < SAME < literal, "star"),
+            compared(symmetric < EQUAL_DEVIATION < literal, "star"),
             "The last factor is (I − K H̃)*, and K R K* in (4.18).",
             Verdict.CORRECTED,
         )
@@ -139,6 +140,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
 
 
 def _priority(x: Batch) -> Claim:
+    # what each way leaves of the level that must not give way
     lower = np.einsum("kij,kj->ki", x.A[:, : ROWS[0]], x.acceleration) - x.b[:, : ROWS[0]]
     at_once = np.einsum("kij,kj->ki", x.A[:, : ROWS[0]], one_shot(x)) - x.b[:, : ROWS[0]]
     kept, lost = float(np.abs(lower).max()), float(np.abs(at_once).max(axis=1).min())
@@ -147,7 +149,7 @@ def _priority(x: Batch) -> Claim:
         "any {1,4}-inverse will do",
         "no practical disadvantage",
         f"recursion: lower level misses {kept:.0e}; at once: at least {lost:.2g}",
-        compared(kept < SAME < lost, "priority"),
+        compared(kept < EQUAL_DEVIATION < lost, "priority"),
         "Only rows that agree give the same. Otherwise the recursion keeps the lower level "
         "exactly, and solving at once takes the least squares of all: a priority that "
         "zw.enforce reports.",
@@ -173,6 +175,7 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
         )
         worst_stiff = max(worst_stiff, _deviation(x.acceleration, penalty) / relative)
         distances.append(np.median(np.linalg.norm(x.acceleration - rigid.acceleration, axis=1)))
+    # from two small clearances, where the limit has set in
     slope = float(np.log(distances[-3] / distances[-1]) / np.log(CLEARANCES[-3] / CLEARANCES[-1]))
     made = [
         _equal(
@@ -220,6 +223,7 @@ def _singular() -> Claim:
     worst = 0.0
     for k in range(5):
         M = x["M"][k].copy()
+        # two coordinates without mass
         M[-2:], M[:, -2:] = 0.0, 0.0
         p = {"M": M, "f": x["f"][k], "A": x["A"][k], "b": x["b"][k]}
         ours = enforce(one, np.zeros(N), np.zeros(N), params=p).acceleration

@@ -54,6 +54,7 @@ def draw(*, dependent: bool, contradictory: bool = False) -> dict[str, np.ndarra
     A = random.standard_normal((PROBLEMS, sum(ROWS), N))
     b = random.standard_normal((PROBLEMS, sum(ROWS)))
     if dependent:
+        # a row of the second level that follows from the first
         A[:, 3] = A[:, 0] + A[:, 1]
         b[:, 3] = b[:, 0] + b[:, 1] + contradictory
     return {
@@ -103,6 +104,7 @@ def solved(problems: dict[str, np.ndarray], clearance: float | None = None) -> B
             top.covariance,
         )
 
+    # one program for all problems, which compiles once for each shape
     found = jax.jit(jax.vmap(solve, in_axes=(0, None)))(
         problems, 0.0 if clearance is None else clearance
     )
@@ -141,6 +143,7 @@ def kalman(x: Batch, clearance: float) -> tuple[np.ndarray, np.ndarray]:
     for i in range(x.A.shape[1]):
         h = x.A[:, i]
         Ph = np.einsum("kij,kj->ki", P, h)
+        # one measurement at a time, so that the filter inverts numbers and no matrices
         S = np.einsum("ki,ki->k", h, Ph) + clearance
         gain = Ph / S[:, None]
         mean = mean + gain * (x.b[:, i] - np.einsum("ki,ki->k", h, mean))[:, None]

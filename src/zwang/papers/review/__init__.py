@@ -5,8 +5,8 @@
 | `basics.py` | kinds of constraints, Lemma 1, Examples 2-4; Propositions 1-5 |
 | `spiral.py` | the particle on a logarithmic spiral, eq. (51)-(59), Figures 2-5 |
 | `gathering.py` | the swarm of five robots, eq. (60)-(65), Figures 7 and 8 |
-| `arm.py` | the flexible-joint arm, eq. (66)-(72), Figures 10 and 11, in every reading of its control |
-"""  # noqa: E501
+| `arm.py` | the flexible-joint arm, eq. (66)-(72), Figures 10 and 11 |
+"""
 
 from __future__ import annotations
 

@@ -106,6 +106,7 @@ def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
     )
     arm()  # built outside of the traced function
     slope = jax.jit(jax.vmap(rate_of))
+    # by another integrator than ours, as it is an independent check
     run = solve_ivp(
         lambda t, x: np.asarray(slope(x.reshape(-1, 8), values, readings)).ravel(),
         (0, times[-1]),
@@ -177,6 +178,7 @@ def _readings(beta: dict) -> list[Claim]:
         )
     ]
     for name in FALLS:
+        # β̇ = −β/P in closed form, from 0.9 at the start
         off = max(float(abs(beta[name, g] - 0.9 * np.exp(-g * TIMES)).max()) for g in GAINS)
         correction = f"{WORDS[name]}; rad/s for the printed m/s, K q₁ for q₁."
         made.append(
@@ -197,6 +199,7 @@ def _readings(beta: dict) -> list[Claim]:
 def _degree_three(servo: np.ndarray, rate: float) -> Claim:
     """(s + r)³ β = 0 from the β, β̇, β̈ of the start, which are those of the free arm."""
     slope = _free_derivatives()
+    # coefficients of exp(−rt) (c₀ + c₁t + c₂t²) from the start and its two derivatives
     c = np.array([0.9, slope[0] + rate * 0.9, (slope[1] + 2 * rate * slope[0] + rate**2 * 0.9) / 2])
     exact = np.exp(-rate * TIMES) * (c[0] + c[1] * TIMES + c[2] * TIMES**2)
     off = float(abs(servo - exact).max())

@@ -34,6 +34,7 @@ def frobenius(form: Callable, at) -> float:
     """
     at = jnp.asarray(at, float)
     w, d = np.asarray(form(at)), np.asarray(jax.jacfwd(form)(at))
+    # dω; ω ∧ dω vanishes exactly where an integrating factor exists (Frobenius)
     curl = d - d.T  # (∂_j ω_i − ∂_i ω_j)
     triples = itertools.combinations(range(len(w)), 3)
     values = [w[i] * curl[j, k] + w[j] * curl[k, i] + w[k] * curl[i, j] for i, j, k in triples]
@@ -73,14 +74,14 @@ def reproduced() -> Part:
     claims = []
     for place, (form, holonomic, timeless, second, b) in EXAMPLES.items():
         claims += [kind_of(place, form, holonomic, timeless), _standard(place, form, second, b)]
-    methods = [
-        kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal
-    ]  # which is exact only where r is in the range of C
+    # which is exact only where r is in the range of C
+    methods = [kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal]
     return Part([*claims, value_of_lemma_1(), *propositions(methods)])
 
 
 def kind_of(place: str, form: Callable, holonomic: bool, timeless: bool) -> Claim:
     """Scleronomic, rheonomic or nonholonomic, from the form alone."""
+    # one point decides, as the examples are polynomials without zeros there
     at = np.append(POINT, 0.4)
     found = frobenius(form, at)
     no_time = float(form(at)[3]) == 0 and not np.any(jax.jacfwd(form)(at)[:, 3])
@@ -105,6 +106,7 @@ def _standard(place: str, form: Callable, second: str, b: float) -> Claim:
     dynamics = Model(system, [constraint]).dynamics()
     state = State(jnp.asarray(POINT), jnp.asarray(RATE), jnp.asarray(0.4))
     A, rhs = np.asarray(dynamics.matrix(state))[0], float(dynamics.rhs(state)[0])
+    # the coefficients of dx, dy, dz, without that of dt
     wanted = np.asarray(form(np.append(POINT, 0.4)))[:3]
     error = max(float(abs(A - wanted).max()), abs(rhs - b))
     return Claim(
@@ -136,6 +138,7 @@ def propositions(methods: Sequence[type[AbstractPseudoinverse]]) -> list[Claim]:
     """Propositions 1-5 and Penrose's conditions by these methods."""
     random = np.random.default_rng(0)
     a, B, C = random.normal(size=(1, 5)), random.normal(size=(2, 4)), random.normal(size=(3, 2))
+    # rank one, where methods that need full rank fail
     deficient = np.outer(random.normal(size=4), random.normal(size=3))
     block = np.block([[B, np.zeros((2, 2))], [np.zeros((3, 4)), C]])
     facts = {

@@ -74,9 +74,9 @@ def _histories(example: Example) -> dict[str, History]:
         )
         found[name] = History(run.t, run.y.T, run.nfev)
     run = example.run()
-    calls = 12 * (
-        int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"])
-    )  # Dopri8 has 12 stages
+    # Dopri8 has 12 stages
+    # rejected steps count like accepted ones
+    calls = 12 * (int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"]))
     return {**found, PROJECTED: History(np.asarray(run.steps.t), np.asarray(run.steps.y), calls)}
 
 
@@ -95,6 +95,7 @@ def _errors(histories: dict[str, History]) -> list[Claim]:
         )
     )
     t, e = histories[ODE45].t, histories[ODE45].errors[0]
+    # once the start has died away
     power = float(np.polyfit(np.log(t[t > 3]), np.log(e[t > 3]), 1)[0])
     made.append(
         Claim(
@@ -150,6 +151,7 @@ def _masses(example: Example) -> list[Claim]:
         2, lambda q, t, p: p["mass"] * jnp.ones(2), printed_force, coordinates=["r", "theta"]
     )
     differ = {}
+    # with no freedom left any positive mass gives the right motion, which hides the error
     for what, rows in (("both constraints", 2), ("the spiral alone", 1)):
         members = model.constraints.members[:rows]
         right, wrong = (

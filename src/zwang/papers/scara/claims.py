@@ -92,6 +92,7 @@ def _equations() -> list[Claim]:
     A, b = robot.equation(Q, V, 0.3, p)
     state = motion(robot.constrained(), Q, V, 0.3)
     root = scipy.linalg.sqrtm(robot.mass_matrix(Q, p))
+    # what the free acceleration misses, from which the paper computes the torques
     missing = b - A @ np.linalg.solve(robot.mass_matrix(Q, p), robot.forces(Q, V, p))
     torques = root @ np.linalg.pinv(A @ np.linalg.inv(root)) @ missing
     listed = [
@@ -188,6 +189,7 @@ def _writing() -> list[Claim]:
 
 def _angles() -> list[Claim]:
     """ZYZ angles: general, degenerate, and the robot's own."""
+    # away from ψ = 0, where φ and γ are not unique
     random = np.random.default_rng(1)
     angles = np.stack(
         [random.uniform(-3, 3, 100), random.uniform(0.1, 3.0, 100), random.uniform(-3, 3, 100)]
@@ -208,6 +210,7 @@ def _angles() -> list[Claim]:
     arm = robot.chain()
     robots = zyz_angles(jax.jit(lambda q: arm.tool(q, arm.params))(Q)[:3, :3])
     off = np.abs(np.stack(robots) - [0.0, 0.0, Q[0] + Q[1] + Q[2]]).max()
+    # almost degenerate: φ and γ are lost one by one, and only their sum is determined
     near = np.asarray(zyz_matrix(0.4, 1e-9, 1.1))
     lost = np.arctan2(near[1, 2], near[0, 2]) + np.arctan2(near[2, 1] + 1e-17, -near[2, 0]) - 1.5
     kept = zyz_angles(jnp.asarray(near))
@@ -281,6 +284,7 @@ def _start() -> list[Claim]:
 
 def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> list[Claim]:
     run = outcomes["paper, none"]
+    # Φ̈ = 0 keeps the error of the start and its rate
     deviation = np.abs(run.off - runs.predicted(run, stabilized=False)).max()
     made = [
         Claim(
@@ -325,6 +329,7 @@ def _stabilized(outcomes: Mapping[str, Outcome]) -> list[Claim]:
     deviation = np.abs(run.off - runs.predicted(run, stabilized=True)).max()
     ratio = (run.largest / before.largest).max()
     on_path = np.abs(projected.q - runs.theory(projected.t)).max()
+    # from a start on the path, so that nothing but the path needs torque
     flat = outcomes["exact, Baumgarte"].torques
     constant = max(np.abs(flat[2]).max(), np.abs(flat[3] - 0.5 * 9.81).max())
     return [

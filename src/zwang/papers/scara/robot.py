@@ -1,6 +1,5 @@
 """The robot three times: as a chain of screws, eq. (12)-(33), in the paper's closed form, eq.
-(34)-(36), and on its path,
-eq. (47)-(54).
+(34)-(36), and on its path, eq. (47)-(54).
 
 The closed forms are NumPy, term by term as printed, and share nothing with the library.
 """
@@ -96,7 +95,6 @@ def constrained() -> Model:
 
 
 # --- closed forms, as printed
-# ----------------------------------------------------------------------------------------
 
 
 def constants(p: Params) -> tuple[float, float, float, float]:

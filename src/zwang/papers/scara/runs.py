@@ -106,9 +106,8 @@ def loose(start: str, **settings) -> Outcome:
     p = robot.numbers()
 
     def rate(t, y):
-        return np.concatenate(
-            [y[4:], np.linalg.solve(*robot.equation(y[:4], y[4:], t, p))]
-        )  # A is square
+        # A is square
+        return np.concatenate([y[4:], np.linalg.solve(*robot.equation(y[:4], y[4:], t, p))])
 
     found = solve_ivp(rate, (0.0, DURATION), np.concatenate(start_of(start)), **(ODE45 | settings))
     q, v = found.y[:4], found.y[4:]

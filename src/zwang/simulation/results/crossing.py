@@ -17,8 +17,7 @@ from zwang.simulation.results.singular import AbstractRows
 
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
-log(distance), e.g. 5 at a step's
-distance of 0.1.
+log(distance), e.g. 5 at a step's distance of 0.1.
 """
 PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
@@ -82,6 +81,7 @@ def find_crossings(
         return []
     rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
     before, after = rows_before.rank(), rows_after.rank()
+    # a switch may change the rank for good; the passage is judged by the larger one
     generic = np.maximum(before, after)
     beside = np.maximum(
         rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
@@ -94,6 +94,8 @@ def find_crossings(
     rank, smallest = rows_at.rank(), rows_at.lowest(generic, 1)[:, 0]
     found = []
     for i in map(int, np.flatnonzero(rank < generic)):
+        # rows that were redundant before have a share in the null space all along, and are not
+        # named
         lost = np.flatnonzero(rows_at.null_share(i) - rows_before.null_share(i) > 0.05)
         found.append(
             Crossing(
@@ -121,9 +123,8 @@ def _dips(volume: np.ndarray) -> np.ndarray:
     low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     if not len(low):
         return low
-    between = np.fmax.reduceat(
-        level, np.concatenate([[0], low])
-    )  # before the first minimum, between two, after the last
+    # before the first minimum, between two, after the last
+    between = np.fmax.reduceat(level, np.concatenate([[0], low]))
     climb = np.minimum(
         _climbs(level[low], between[:-1]), _climbs(level[low][::-1], between[:0:-1])[::-1]
     )
@@ -137,6 +138,7 @@ def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
     """
     climbs, lower = np.zeros(len(minima)), []
     for i, (minimum, climb) in enumerate(zip(minima.tolist(), before.tolist(), strict=True)):
+        # a stack of ever lower minima: each is passed once, so that many dips take linear time
         while lower and lower[-1][0] >= minimum:
             climb = max(climb, lower.pop()[1])
         lower.append((minimum, climb))
@@ -161,6 +163,8 @@ def _bottoms(
         values = np.prod(rows.lowest(np.repeat(generic, times.shape[1]), many), axis=1)
         values = values.reshape(times.shape)
         best = np.argmin(values, axis=1)
+        # all dips are narrowed together, as one evaluation of many states costs little more than
+        # one of a few
         if np.max(high - low) <= precision:
             return times[dip, best]
         three = np.clip(best, 1, times.shape[1] - 2)[:, None] + np.arange(-1, 2)

@@ -89,6 +89,7 @@ def variables_of(
     units = Units.of(model)
     lost = np.zeros(len(t))
     for switched in switches:
+        # from the impact on: the balance counts what was lost so far
         lost = lost + np.where(t >= switched.time, switched.energy_loss, 0.0)
     energies, doubtful = _energies(t, seen, units, lost, bool(switches))
     data = {
@@ -96,6 +97,7 @@ def variables_of(
         **_residuals(len(t), seen, units.rows, model.constraints.row_slices),
         **energies,
     }
+    # runs without switches have no column of ones
     if not np.all(active) or switches:
         meaning = "1 where the constraint is switched on"
         data["active"] = (("time", "constraint"), active.astype(np.int8), "1", meaning)
@@ -209,6 +211,7 @@ def _energies(
     energy = seen.kinetic + seen.potential
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
     work, doubt = work_of(t, np.asarray(power))
+    # zero but for numerical errors
     balance = energy - energy[0] - work + lost
     meaning = "energy minus start minus work (work by spline over the samples)"
     table = {
@@ -272,6 +275,7 @@ def _transmitted(units: RowUnits, multipliers: np.ndarray, energy_unit: str) -> 
         ("transmitted_force", "m", "rows in m: tension of a rod, force at the point of a joint"),
         ("transmitted_torque", "rad", "rows in rad: torque that a joint transmits"),
     ):
+        # None where no row states such a unit; the variable is then left out
         norms = units.transmitted(multipliers, unit)
         if norms is not None:
             long = (

@@ -21,8 +21,7 @@ POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power"
 
 LOST = 1e-3
 """Change of an energy that should stay, relative to the largest kinetic energy, that is worth a
-warning: far above what a step
-controller leaves at its default tolerance.
+warning: far above what a step controller leaves at its default tolerance.
 """
 
 

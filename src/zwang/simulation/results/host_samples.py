@@ -22,7 +22,7 @@ from zwang.algebra.judgement import (
     row_scale,
     units_of,
 )
-from zwang.algebra.pseudoinverse.certificate import NULL_DIRECTION, ROUND_OFF
+from zwang.algebra.pseudoinverse.certificate import NULL_DIRECTION, SOLVED_ROUND_OFF
 from zwang.compile import BoundProgram
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -237,7 +237,7 @@ def _motion(
     unit = _units(scale)
     residual = _relative(left, terms, unit)
     noise = np.abs(b) + centripetal + product(np.abs(A), np.abs(acceleration))
-    error = np.linalg.norm(np.maximum(np.abs(unit * left), ROUND_OFF * unit * noise), axis=1)
+    error = np.linalg.norm(np.maximum(np.abs(unit * left), SOLVED_ROUND_OFF * unit * noise), axis=1)
     least = np.min(np.where(kept, sigma, np.inf), axis=1, initial=np.inf)
     least = np.maximum(np.where(np.isfinite(least), least, 1.0), LEAST_SIGMA)
     size, free_size = metric.size(acceleration), metric.size(free)

@@ -79,9 +79,8 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
     force, moving = jnp.asarray(system.force(s.q, s.v, s.t, p)), system.mechanical(s.v)
-    motion = dataclasses.replace(
-        motion, matrix=jnp.zeros((0, 0))
-    )  # large, and known from q, v and t
+    # large, and known from q, v and t
+    motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))
     return Observation(
         motion,
         phi,

@@ -1,4 +1,6 @@
-"""Pictures of a run's dataset: a panel per variable and unit, at most `MOST_LINES` curves in it."""
+"""Pictures of a run's dataset: a panel per variable and unit, at most `MOST_NAMED_CURVES`
+curves in it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ UNITS_OF = {
     "servo_velocity_violation": "servo_constraint_rate_unit",
 }
 """The coordinate that lists the units of a variable's entries."""
-MOST_LINES = 12
+MOST_NAMED_CURVES = 12
 SPAN = 3
 """Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean
 nothing.
@@ -104,9 +106,9 @@ def lowest(values: np.ndarray, span: float) -> float | None:
 
 def most_varying(values: np.ndarray) -> list[int]:
     """Indices of the columns to show, in their order."""
-    if values.shape[1] <= MOST_LINES:
+    if values.shape[1] <= MOST_NAMED_CURVES:
         return list(range(values.shape[1]))
-    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_LINES])
+    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_NAMED_CURVES])
 
 
 def units_of(data: Variables, name: str) -> list[str]:

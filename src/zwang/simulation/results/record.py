@@ -106,6 +106,7 @@ class Steps:
                 for f in dataclasses.fields(cls)
             )
         )
+        # a state that no step ended on has no log-determinant of its own
         starts = np.flatnonzero(np.isnan(joined.volume[:-1]))
         joined.volume[starts] = joined.volume[starts + 1]
         joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
@@ -318,8 +319,8 @@ class Run:
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and
-        (times, nv): a polynomial of
-        degree 7 through four steps, projected onto the constraints; where a switch turns, after it.
+        (times, nv): a polynomial of degree 7 through four steps, projected onto the constraints;
+        where a switch turns, after it.
         """
         times, ts = np.asarray(t, float), self.steps.t
         inside = (times >= ts[0]) & (times <= ts[-1])

@@ -12,8 +12,7 @@ from zwang.algebra.elimination.matrix import Layout
 
 CROSSING_THRESHOLD = 1e-5
 """A direction counts as lost where its singular value, rows at unit length, falls below this; the
-minimum over time is found to
-about 1e-7.
+minimum over time is found to about 1e-7.
 """
 ROW_DAMPING = 1e-13
 """Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its
@@ -23,7 +22,7 @@ INVERSE_ITERATIONS = 6
 """Inverse iterations; each reduces what lies above the wanted singular values by the square of
 their ratio or more.
 """
-FIRST, SPARE = 8, 4
+FIRST_BLOCK, SPARE = 8, 4
 """Vectors of the first search, and those carried in addition to the wanted ones."""
 
 
@@ -95,7 +94,7 @@ class SparseRows(AbstractRows):
         """Singular values below the threshold and their vectors; the search widens until one is
         above.
         """
-        count = FIRST
+        count = FIRST_BLOCK
         while True:
             sigma, U = smallest(C, count)
             if sigma[-1] > CROSSING_THRESHOLD or len(sigma) == self.m:
@@ -122,8 +121,7 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     for _ in range(INVERSE_ITERATIONS):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
-    U, sigma, _ = np.linalg.svd(
-        rows, full_matrices=rows.shape[0] > rows.shape[1]
-    )  # all of U, but no more of the right vectors
+    # all of U, but no more of the right vectors
+    U, sigma, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]

@@ -1,6 +1,5 @@
 """Arrays with named dimensions and units: what `run.dataset` is made of and `run.nc` is written
-from, without xarray, which takes
-longer to import than most runs take.
+from, without xarray, which takes longer to import than most runs take.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import numpy as np
 
 def work_of(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
     """∫ P dt by a cubic spline over the samples, and how far it is at most from that over every
-    other sample, which says how well the
-    samples resolve the power; NaN where they are too few to tell.
+    other sample, which says how well the samples resolve the power; NaN where they are too few to
+    tell.
     """
     work, coarse = spline_integral(t, power), spline_integral(t[::2], power[::2])
     return work, float(np.max(np.abs(work[::2] - coarse))) if len(t) > 4 or not np.any(
@@ -30,9 +30,10 @@ def _cubics(h: np.ndarray, rise: np.ndarray, both: np.ndarray) -> np.ndarray:
     """Integrals over the intervals from their lengths, and differences and sums of the values at
     their ends.
     """
+    # a third of a second, which an import of zwang need not take
     from scipy.linalg import (
         solve_banded,
-    )  # a third of a second, which an import of zwang need not take
+    )
 
     n, slope = len(h), rise / h
     if n < 3:  # a line, or a parabola

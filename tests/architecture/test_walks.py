@@ -1,0 +1,78 @@
+"""How many files a reader opens to follow a call to its result.
+
+A walk is a list of functions and classes, each of which an earlier one on the list names. It leaves
+out what a reader need not open to follow the computation: checks of arguments, how programs are
+compiled and kept (`compile`), and alternatives to a part that is on it (one integrator, one joint,
+one pseudoinverse stand for all). It also leaves out what only happens on the way to an error.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "zwang"
+
+SIMULATE = (
+    ("simulation/simulate.py", "simulate"),
+    ("dynamics/initial_conditions.py", "checked_start"),
+    ("dynamics/placement.py", "place"),
+    ("dynamics/evaluation.py", "evaluate"),
+    ("dynamics/equation_of_motion.py", "Dynamics"),
+    ("equations/constraint/equation.py", "Constraints"),
+    ("algebra/kernel.py", "WeightedPseudoinverse"),
+    ("algebra/pseudoinverse/proximal.py", "Proximal"),
+    ("simulation/driver.py", "RunDriver"),
+    ("simulation/engine.py", "Engine"),
+    ("stepping/step_loop.py", "advance_on_host"),
+    ("stepping/step.py", "attempt"),
+    ("stepping/explicit.py", "AbstractExplicit"),
+    ("dynamics/host.py", "HostVectorField"),
+    ("dynamics/drift/projection.py", "Projection"),
+    ("simulation/results/record.py", "Run"),
+    ("simulation/results/observe.py", "observe"),
+    ("simulation/results/host_samples.py", "observe_on_host"),
+    ("simulation/results/dataset.py", "variables_of"),
+)
+"""From `zw.simulate` to `run.dataset`."""
+TOML = (
+    ("mechanism/toml.py", "read"),
+    ("mechanism/mechanism.py", "Mechanism"),
+    ("mechanism/compiler.py", "CompiledMechanism"),
+    ("mechanism/geometry.py", "geometry_of"),
+    ("mechanism/joint_constraints.py", "JointConstraints"),
+    ("mechanism/joint_kind.py", "JointKind"),
+    ("bodies/planar.py", "PlanarBodies"),
+    ("dynamics/model.py", "Model"),
+)
+"""From a mechanism file to its model."""
+SERVO = (
+    ("servo/control.py", "control"),
+    ("servo/servo.py", "Servo"),
+    ("servo/controller.py", "Controller"),
+    ("dynamics/equation_of_motion.py", "Dynamics"),
+    ("servo/null_space.py", "LeastNorm"),
+    ("servo/limits.py", "limited"),
+)
+"""From a servo to u."""
+
+
+def defined(path: str) -> set[str]:
+    """Functions and classes of a file."""
+    tree = ast.parse((SOURCE / path).read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+
+
+@pytest.mark.parametrize(
+    ("walk", "most"), [(SIMULATE, 20), (TOML, 8), (SERVO, 6)], ids=["simulate", "toml", "servo"]
+)
+def test_a_walk_opens_few_files(walk, most):
+    opened: list[str] = []
+    for path, name in walk:
+        assert name in defined(path), f"{path} has no {name}"
+        named = [x for x in opened if re.search(rf"\b{name}\b", (SOURCE / x).read_text())]
+        assert named or not opened, f"nothing on the way names {name} of {path}"
+        opened.append(path)
+    assert len(set(opened)) <= most
