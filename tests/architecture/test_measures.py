@@ -18,8 +18,8 @@ MOST_LINES_OF_A_FUNCTION = 80
 TYPE_IGNORES = 20
 SKIPS_OF_THE_FORMATTER = 30
 COMMENTS = (0.029, 0.08)
-"""Least and most share of comments in the lines of functions, of all files together; the least is to
-become 0.03.
+"""Least and most share of comments in the lines of functions, of all files together; the least is
+to become 0.03.
 """
 
 LONG = {"simulation/simulate.py: simulate": 104}
