@@ -42,7 +42,7 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / ".jupyter_cache")
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
-nb_execution_timeout = 300
+nb_execution_timeout = 900
 nb_ipywidgets_js = {}  # no page has widgets, and these would come from a content-delivery network
 
 # Docstrings: `single backquotes` hold code and equations.

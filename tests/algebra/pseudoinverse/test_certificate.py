@@ -10,7 +10,7 @@ import pytest
 from zwang.algebra.pseudoinverse import Proximal, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import (
     GRADIENT_ITERATIONS,
-    ROUND_OFF,
+    SOLVED_ROUND_OFF,
     certified_direct,
     certified_gradients,
     least_singular_value,
@@ -75,7 +75,7 @@ def test_quality_is_the_residual_over_its_round_off():
     C, x = np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, -1.0])
     r = C @ x + np.array([1e-9, 0.0])
     found = quality_of(C, r, np.array([2.0, 2.0]), x)
-    assert float(found) == pytest.approx(1e-9 / (ROUND_OFF * 5.0), rel=1e-6)
+    assert float(found) == pytest.approx(1e-9 / (SOLVED_ROUND_OFF * 5.0), rel=1e-6)
     assert float(quality_of(C, C @ x, np.zeros(2), x)) == 0
 
 
