@@ -84,10 +84,10 @@ def _child(name: str, duration: float) -> None:
     import jax
 
     from zwang import gallery
-    from zwang.simulation import driver
+    from zwang.simulation import engine
 
     jax.config.update("jax_enable_x64", True)
-    advance, spent = driver.advance, [0.0]
+    advance, spent = engine.advance, [0.0]
 
     def timed(*given, **options):
         begun = time.perf_counter()
@@ -95,11 +95,11 @@ def _child(name: str, duration: float) -> None:
         spent[0] += time.perf_counter() - begun
         return found
 
-    driver.advance = timed
+    engine.advance = timed
     example, runs = gallery.load(name), 0
     for _ in sys.stdin:
         spent[0], begun = 0.0, time.perf_counter()
-        example.run(duration=duration, rtol=RTOL)
+        example.run(duration=duration, rtol=RTOL, execution="compiled")
         print(spent[0] if runs else time.perf_counter() - begun, flush=True)
         runs += 1
 
