@@ -30,6 +30,7 @@ from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.relative_pose import Frames
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -74,8 +75,11 @@ def reactions(
     joints = [
         name for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
     ]
+    maximal = mechanism.maximal
+    _check(maximal, axes, on)
+    at = maximal.placed(found.q).points  # once for all joints
     return {
-        name: reaction(mechanism.maximal, *found, name, axes=axes, on=on)
+        name: _reaction(maximal, at, *found, name, axes, on)
         for name in (*joints, *mechanism.drives)
     }
 
@@ -110,6 +114,14 @@ def reaction(
             joint coordinates: take `reactions` of a run, or `reaction(mechanism.maximal,
             *shares(...), joint)`.
     """
+    _check(mechanism, axes, on)
+    q = np.asarray(q, float)
+    at = mechanism.placed(q.reshape(-1, q.shape[-1])).points
+    return _reaction(mechanism, at, q, by_constraint, joint, axes, on)
+
+
+def _check(mechanism: Mechanism, axes: Axes, on: Side) -> None:
+    """Refuse joint coordinates, and words that `axes` and `on` do not know."""
     if mechanism.coordinates == "joint":
         raise PartError(
             (),
@@ -120,22 +132,23 @@ def reaction(
     for word, known in ((axes, ("joint", "world")), (on, ("first", "second"))):
         if word not in known:
             raise PartError((), f"got {word!r}, expected {known[0]!r} or {known[1]!r}.")
+
+
+def _reaction(
+    mechanism: Mechanism, at: Frames, q, by_constraint, joint: str, axes: Axes, on: Side
+) -> Reaction:
+    """`reaction`, where the points are known to be `at` in the configurations q."""
     geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)
     # a joint that also constrains rates (rolling) has a second constraint
     names = [n for n in (joint, joint + RATES) if n in by_constraint]
     share = sum(np.asarray(by_constraint[n], float) for n in names)
-    q = np.asarray(q, float)
-    shape, q, share = (
-        q.shape[:-1],
-        q.reshape(-1, q.shape[-1]),
-        np.reshape(share, (-1, np.shape(share)[-1])),
-    )
+    shape, q = q.shape[:-1], q.reshape(-1, q.shape[-1])
+    share = np.reshape(share, (-1, np.shape(share)[-1]))
     # where the ground is the second body, the share on the first one is its opposite
     carried = geometry.carrier[ends.b] < len(geometry.bodies)
     body, sign = (geometry.carrier[ends.b], 1.0) if carried else (geometry.carrier[ends.a], -1.0)
     own = sign * share.reshape(len(q), len(geometry.bodies), -1)[:, body]
-    at = mechanism.placed(q).points
     arm = np.asarray(at.place)[:, ends.b] - q.reshape(len(q), len(geometry.bodies), -1)[:, body, :d]
     attitude = np.asarray(at.attitude)[:, ends.a]
     force = own[:, :d]
