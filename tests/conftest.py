@@ -51,6 +51,16 @@ def _optimized_if_long(request):
     jax.config.update("jax_disable_most_optimizations", True)
 
 
+SHORT_RUNS = {"laws", "fuzz"}
+"""Folders of tests whose runs end before a compiled loop would be ready."""
+
+
+@pytest.fixture(autouse=True)
+def _on_the_host(request, monkeypatch):
+    if request.path.parent.name in SHORT_RUNS and not request.node.get_closest_marker("slow"):
+        monkeypatch.setenv("ZWANG_EXECUTION", "host")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A module stays with one worker, which compiles its programs once, unless `--dist` says
