@@ -23,8 +23,6 @@ WIDE = {
     "docs/performance.md": "tables of measured values, written by `python -m benchmarks page`",
     "tests/hostile/catalogue_arguments.py": "a table, one case a row",
     "tests/hostile/catalogue_calls.py": "a table, one case a row",
-    "src/zwang/dynamics/vector_field.py": "one line, to be wrapped",
-    "src/zwang/stepping/step_control.py": "one line, to be wrapped",
 }
 """Files that may have longer lines, with the reason."""
 

@@ -147,6 +147,7 @@ class GrowingRun:
         """
         first = 0 if before is None else before.steps
         steps = first + len(rows.t)
+        # rows beyond the marker do not count, so that a commit cut off here is simply written again
         self._write_rows(first, rows)
         self._write_turns(0 if before is None else before.turns, turns)
         content = _npz(checkpoint)
@@ -161,7 +162,9 @@ class GrowingRun:
             stopped_by,
         )
         write_bytes(self.folder / marker.checkpoint, content)
+        # the marker is replaced last: a process killed before this line leaves the old commit whole
         write_text(self.folder / MARKER, json.dumps(dataclasses.asdict(marker)))
+        # the old checkpoint may go only now that no marker names it; one that stays does no harm
         for old in self.folder.glob("checkpoint-*.npz"):
             if old.name != marker.checkpoint:
                 with contextlib.suppress(OSError):
@@ -207,6 +210,7 @@ class GrowingRun:
         while added:
             index, kept = divmod(first, TURNS_OF_A_FILE)
             file = self._turns_file(index)
+            # entries after those that count are from a commit that was cut off
             earlier = json.loads(read_text(file, "result_size"))[:kept] if kept else []
             taken, added = added[: TURNS_OF_A_FILE - kept], added[TURNS_OF_A_FILE - kept :]
             write_text(file, json.dumps(earlier + taken, ensure_ascii=False))
@@ -217,6 +221,7 @@ class GrowingRun:
         if not len(rows.t):
             return
         columns = {name: np.asarray(getattr(rows, name)) for name in STEP_VARIABLES}
+        # large states get fewer rows to a chunk, since a chunk is written again until it is full
         chunk = int(np.clip(BYTES_OF_A_CHUNK // (8 * rows.y.shape[1]), 64, ROWS_OF_A_CHUNK))
         begun = first - first % chunk
         if self._last_chunk is None:
@@ -240,6 +245,7 @@ def _encoded(columns: Mapping[str, np.ndarray], first: int, chunk: int) -> dict[
     content: dict[str, Any] = {}
     group = zarr.create_group(MemoryStore(content), zarr_format=3)
     for name, values in columns.items():
+        # Zarr has no chunks of size zero; a reader fills such columns in again
         if 0 in values.shape[1:]:
             continue
         units, long_name = STEP_VARIABLES[name]
@@ -253,6 +259,7 @@ def _encoded(columns: Mapping[str, np.ndarray], first: int, chunk: int) -> dict[
         )
         array[first:] = values
     made = {name: x.to_bytes() for name, x in content.items()}
+    # sizes last, so that a reader never finds rows promised that are not written yet
     return dict(sorted(made.items(), key=lambda item: item[0].endswith("zarr.json")))
 
 

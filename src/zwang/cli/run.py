@@ -95,7 +95,8 @@ def command(
     if model is None or resume is not None:
         return resumed(ctx, resume, model)
     given = assignments(set_ or [])
-    locate(model)  # before JAX is imported, so that a misspelled name is reported at once
+    # before JAX is imported, so that a misspelled name is reported at once
+    locate(model)
     wall = WallTime(ctx.obj["started"])
     asked = {
         "duration": duration,
@@ -120,10 +121,9 @@ def command(
             "formulation": method(FORMULATIONS, formulation),
         }
         asked["drift"] = drift_treatment(drift, alpha, beta)
-        options = {
-            **target.options,
-            **{name: value for name, value in asked.items() if value is not None},
-        }
+        # what is asked on the command line wins over what the file defines
+        chosen = {name: value for name, value in asked.items() if value is not None}
+        options = {**target.options, **chosen}
         _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
         folder = made_folder(_folder(out, target.name))

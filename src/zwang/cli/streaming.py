@@ -47,6 +47,7 @@ def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
     if not isinstance(words, list) or not all(isinstance(x, str) for x in words) or not words:
         raise UserError(f"{shown_path(folder / COMMAND)} is damaged: it holds no command line.")
     again = ctx.command.make_context("run", words[1:], parent=ctx.parent)
+    # parsed by the command itself, so that a changed option is refused as on any command line
     begun = again.params["model"]
     if model is not None:
         again.params["model"] = model

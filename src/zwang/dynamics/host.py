@@ -213,8 +213,7 @@ class HostVectorField:
 
     def state(self, t, y: np.ndarray) -> State:
         """q, v and t."""
-        nq = self.flow.dynamics.system.nq
-        return host_state(y[:nq], y[nq:], t)
+        return host_state(*self.split(y), t)
 
     def stages(self, method, t, y, h) -> tuple[np.ndarray, float]:
         """Rates at the stages of an explicit method, shape (n, s), and the first one's residual."""
@@ -230,12 +229,11 @@ class HostVectorField:
 
     def project_step(self, t, y, error) -> Landing:
         """The step after the drift treatment."""
-        nq = self.flow.dynamics.system.nq
         with on_host():
             # the same text as when it is compiled, with the host's dynamics and numbers
             dynamics, target = cast(Any, self.dynamics), cast(Any, self.target)
-            errors = error[:nq], error[nq:]
-            landed = self.drift.project_step(dynamics, self.state(t, y), errors, target)
+            state, errors = self.state(t, y), self.split(error)
+            landed = self.drift.project_step(dynamics, state, errors, target)
         joined: Any = np.concatenate([landed.state.q, landed.state.v])
         return Landing(
             joined,

@@ -156,7 +156,8 @@ class ConstrainedVectorField(eqx.Module):
         """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints'
         curvature and n of `q̇ = N v + n`:
 
-            δv̇ = r_v + u,    δq̇ = r_q + step N δv̇,    K u + Aᵀλ = step F_q r_q + X r_v,    A u = 0,
+            δv̇ = r_v + u,    δq̇ = r_q + step N δv̇,
+            K u + Aᵀλ = step F_q r_q + X r_v,    A u = 0,
             K = M − X,       X = step F_v + step² F_q N
 
         By the sparse factor of K and A if the model's structure is known, else by an nv × nv

@@ -207,7 +207,7 @@ def simulate(
         "loop": "" if loop is None else repr(loop),
         "formulation": "kernel" if formulation is None else type(formulation).__name__,
     }
-    attrs = _attributes(driver, here, start if projecting else None, start, change) | asked
+    attrs = _attributes(driver, here, start, projecting, change) | asked
     stopped = result is Result.STOPPED
     stopped_by = stop[int(np.argmax(here.fired))].name if stopped else driver.detail
     steps = Steps.joined(driver.parts)
@@ -220,13 +220,14 @@ def simulate(
 
 
 def _attributes(
-    driver: RunDriver, here: Progress, moved: Start | None, start: Start, change: str
+    driver: RunDriver, here: Progress, start: Start, projecting: bool, change: str
 ) -> dict[str, Any]:
-    """What a run records of how it was computed; `moved` is the start that was placed, if any."""
+    """What a run records of how it was computed; `projecting` says whether its start was moved."""
+    placed = start.placement
     return {
-        "start_moved_q": 0.0 if moved is None else moved.placement.moved_q,
-        "start_moved_v": 0.0 if moved is None else moved.placement.moved_v,
-        "start_violation": start.placement.violation_before,
+        "start_moved_q": placed.moved_q if projecting else 0.0,
+        "start_moved_v": placed.moved_v if projecting else 0.0,
+        "start_violation": placed.violation_before,
         "steps_accepted": int(here.accepted),
         "steps_rejected": int(here.rejected),
         "rtol": float(driver.tolerances.rtol),

@@ -32,9 +32,9 @@ class Tolerances(eqx.Module):
     Attributes:
         rtol, atol: error of one step, relative, and absolute of each entry of y, shape (n,).
         accept: violation [dimensionless] that a step may leave.
-        residual: residual of `A v̇ = b` at the start of a step, relative to the accelerations in it,
-            beyond which the constraints count as contradictory and the motion ends; inf where the
-            host looks closer at the steps (`zwang.simulation.watch`).
+        residual: residual of `A v̇ = b` at the start of a step, relative to the accelerations in
+            it, beyond which the constraints count as contradictory and the motion ends; inf where
+            the host looks closer at the steps (`zwang.simulation.watch`).
         growth: limits of a step over the one before; (1, 1) for a fixed step.
         longest: the longest step [s].
         duration: of the run [s].

@@ -28,7 +28,7 @@ from zwang.simulation.results.stored import (
     leaves_by_name,
     with_leaves,
 )
-from zwang.stepping.step_loop import Progress
+from zwang.stepping.step import Progress
 
 STATE, LAST, ABOUT = "state", "last", "about"
 LOOKED_BACK = 2

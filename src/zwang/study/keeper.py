@@ -16,12 +16,12 @@ from zwang.simulation.driver import RECENT_TURNS, RunDriver
 from zwang.simulation.engine import Execution
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
-from zwang.stepping.step_loop import Progress
+from zwang.stepping.step import Progress
 from zwang.study.checkpoint import LOOKED_BACK, restore, state_of
 
 
 @dataclasses.dataclass(frozen=True)
-class _Kept:
+class _Latest:
     """A run after a chunk of steps and all that was due at its end."""
 
     here: Progress
@@ -60,7 +60,7 @@ class RunKeeper:
         self.manifest, self.start, self.settings = manifest, start, settings
         self.marker, self.computed = store.marker, 0
         self._turns_dropped = 0
-        self._kept: _Kept | None = None
+        self._latest: _Latest | None = None
         self._committing = False
         self._driver: RunDriver | None = None
         self._committed_at = time.perf_counter()
@@ -80,6 +80,7 @@ class RunKeeper:
                 integrator=driver.integrator,
             )
             self.store.begin(self.manifest(record_of(probe)), self.start)
+        # after a crash the driver starts anew and is put where the last commit was
         if self.marker is not None:
             here, done = restore(driver, here, self.store.checkpoint(self.marker))
             driver.dropped = self.marker.steps - _count(driver.parts)
@@ -95,20 +96,20 @@ class RunKeeper:
 
     def end(self, driver: RunDriver, here: Progress, result: Result) -> Progress:
         if result is not Result.INTERRUPTED:
-            done = self._kept.done if self._kept is not None else 0
+            done = self._latest.done if self._latest is not None else 0
             self._note(driver, here, done)
             return here
-        return here if self._kept is None else self._kept.here
+        return here if self._latest is None else self._latest.here
 
     def finish(self, run: Run) -> None:
-        """Keep how a run has ended; or, of one that was interrupted, what is kept.
+        """Keep how a run has ended; or, of one that was interrupted, what is complete.
 
         Raises:
             OutputError: if it cannot be written; what was kept before still is.
         """
         if run.result is Result.INTERRUPTED:
             # a Ctrl-C in the middle of a commit: the one before counts
-            if self._kept is not None and not self._committing:
+            if self._latest is not None and not self._committing:
                 self._commit()
             return
         self._guarded(lambda: self.store.describe(self.manifest(record_of(run))))
@@ -120,25 +121,28 @@ class RunKeeper:
 
     def _note(self, driver: RunDriver, here: Progress, done: int) -> None:
         lists = list(driver.parts), list(driver.turned), list(driver.changes)
-        self._kept = _Kept(here, done, *lists, driver.flow)
+        self._latest = _Latest(here, done, *lists, driver.flow)
 
     def _commit(self, result: str = "", stopped_by: str = "") -> None:
-        """Write what is kept, and let go of it."""
-        driver, kept = self._driver, self._kept
-        assert driver is not None and kept is not None
+        """Write the latest complete state, and let go of it."""
+        driver, latest = self._driver, self._latest
+        assert driver is not None and latest is not None
         self._committing = True
-        driver.parts, driver.turned = list(kept.parts), list(kept.turned)
-        driver.changes, driver.flow = list(kept.changes), kept.flow
+        # the driver may have gone on since; a commit takes the state that was complete
+        driver.parts, driver.turned = list(latest.parts), list(latest.turned)
+        driver.changes, driver.flow = list(latest.changes), latest.flow
         rows = _raw(driver.parts)
+        # the driver keeps the last steps of earlier commits, which are not written twice
         known = self._steps - driver.dropped
         added = Steps(*(getattr(rows, f.name)[known:] for f in dataclasses.fields(Steps)))
         counted = 0 if self.marker is None else self.marker.turns
         turns = driver.turned[counted - self._turns_dropped :]
-        state = state_of(driver, kept.here, kept.done)
+        state = state_of(driver, latest.here, latest.done)
         self.marker = self._guarded(
             lambda: self.store.commit(self.marker, added, turns, state, result, stopped_by)
         )
         self.computed += len(added.t)
+        # memory stays bounded, and what switches and chattering look back at stays
         driver.parts = driver.parts[-LOOKED_BACK:]
         driver.dropped = self._steps - _count(driver.parts)
         driver.turned = driver.turned[-RECENT_TURNS:]

@@ -158,6 +158,7 @@ def long_run(
     optional_function(progress, "progress", "(fraction)")
     require_float64()
     every = number(every, "every", least=0, infinite=True, unit="s")
+    # a stop by exception or another keeper would break what the folder promises
     for name in OURS:
         if name in options:
             raise ModelError(f"long_run cannot take {name}; use zw.simulate for the whole run.")
@@ -174,11 +175,13 @@ def long_run(
     )
     asked = _Asked.of(model, q0, v0, np.asarray(real_array(times, "times", "instants")), options)
     store, long = GrowingRun(out), LongRun(Path(out), model)
+    # a digest of everything that decides the digits, so that no two runs mix in one folder
     if store.exists and store.manifest.get("digest") != asked.digest:
         raise ModelError(
             f"{shown_path(out)} holds another run: its model, start, times or options differ; give "
             "another folder."
         )
+    # called again after the end, as a script that is started anew does
     if long.result is not Result.INTERRUPTED:
         return long
     keeper = RunKeeper(
