@@ -130,3 +130,12 @@ def test_leading_axes_give_what_single_calls_give():
         (rotation.moved, (q, w)),
     ]:
         assert np.allclose(function(*args), jax.vmap(function)(*args), atol=1e-15)
+
+
+def test_numpy_arrays_are_turned_without_compiling_anything():
+    q = np.random.default_rng(0).normal(size=(2, 5, 4))
+    for function in (rotation.rotation_matrix, rotation.rate_map, rotation.conjugate):
+        found = function(q)
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_allclose(found, function(jnp.asarray(q)), atol=ROUND_OFF)
+    assert isinstance(rotation.product(q, q[0]), np.ndarray)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -40,7 +39,7 @@ def point(q, offset):
 
 def direction(q, axis):
     """A vector in a body's axes, in space."""
-    return jnp.einsum("...ij,...j->...i", rotation_matrix(q[..., 3:]), jnp.asarray(axis))
+    return (rotation_matrix(q[..., 3:]) @ np.asarray(axis)[..., None])[..., 0]
 
 
 def attitude(R) -> np.ndarray:
