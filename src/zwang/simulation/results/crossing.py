@@ -23,10 +23,13 @@ PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
 FIRST = np.linspace(0.0, 1.0, 9)
 """Where a dip is looked at first, in parts of its width."""
-CROWD = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
-"""Where it is looked at then, around the expected bottom: one round narrows it down at least eight
-times, a good guess 4096 times.
-"""
+NEAR = np.array([-1.0, 0.0, 1.0]) / 256
+"""Where it is looked at then, around the expected bottom, which is narrowed down 128 times if it
+was expected well."""
+FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
+"""The same where it was not: narrowed down at least eight times."""
+GOOD = 1 / 32
+"""A round that narrows every dip down to this part of its width was expected well."""
 
 
 SMALL_THROUGHOUT = 2e-2
@@ -87,9 +90,13 @@ def find_crossings(
         rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
     )
     many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
-    times = _bottoms(
-        t[dips - 1], t[dips + 1], scaled_rows, generic, many, PRECISION * max(t[-1] - t[0], 1e-3)
+    height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
+    sides = np.stack([height(rows_before, generic), height(rows_after, generic)], axis=1)
+    heights = lambda at: height(scaled_rows(at.ravel()), np.repeat(generic, at.shape[1])).reshape(
+        at.shape
     )
+    precision = PRECISION * max(t[-1] - t[0], 1e-3)
+    times = _bottoms(t[dips - 1], t[dips + 1], sides, heights, precision)
     rows_at = scaled_rows(times)
     rank, smallest = rows_at.rank(), rows_at.lowest(generic, 1)[:, 0]
     found = []
@@ -147,35 +154,44 @@ def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 
 def _bottoms(
-    low: np.ndarray, high: np.ndarray, scaled_rows, generic: np.ndarray, many: int, precision: float
+    low: np.ndarray,
+    high: np.ndarray,
+    sides: np.ndarray,
+    heights: Callable[[np.ndarray], np.ndarray],
+    precision: float,
 ) -> np.ndarray:
-    """Where between `low` and `high` the product σ of the `many` smallest singular values of each
-    dip is least; all dips are narrowed down together, each time to the neighbors of the least of a
-    few instants.
+    """Where between `low` and `high` a function σ of time is least, for several dips together, each
+    narrowed down to the neighbors of the least of a few instants, until that is `precision`.
 
     Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
     crowd around where that has its own.
+
+    Args:
+        low, high: ends of the dips [s], shape (k,).
+        sides: σ there, shape (k, 2).
+        heights: times (k, n) → σ.
+        precision: [s].
     """
     dip = np.arange(len(low))
-    times = low[:, None] + (high - low)[:, None] * FIRST
+    width = high - low
+    times, crowd = low[:, None] + width[:, None] * FIRST, None
     while True:
-        rows = scaled_rows(times.ravel())
-        values = np.prod(rows.lowest(np.repeat(generic, times.shape[1]), many), axis=1)
-        values = values.reshape(times.shape)
+        values = np.concatenate([sides[:, :1], heights(times[:, 1:-1]), sides[:, 1:]], axis=1)
         best = np.argmin(values, axis=1)
         # all dips are narrowed together, as one evaluation of many states costs little more than
         # one of a few
-        if np.max(high - low) <= precision:
+        if np.max(width) <= precision:
             return times[dip, best]
         three = np.clip(best, 1, times.shape[1] - 2)[:, None] + np.arange(-1, 2)
         bottom = _parabolas(
             times[dip[:, None], three], values[dip[:, None], three] ** 2, times[dip, best]
         )
-        low, high = (
-            times[dip, np.maximum(best - 1, 0)],
-            times[dip, np.minimum(best + 1, times.shape[1] - 1)],
-        )
-        near = bottom[:, None] + (high - low)[:, None] * CROWD
+        ends = np.stack([np.maximum(best - 1, 0), np.minimum(best + 1, times.shape[1] - 1)], axis=1)
+        (low, high), sides = times[dip[:, None], ends].T, values[dip[:, None], ends]
+        # nothing was expected before the first round
+        crowd = FAR if crowd is NEAR and np.any(high - low > GOOD * width) else NEAR
+        width = high - low
+        near = bottom[:, None] + width[:, None] * crowd
         times = np.concatenate(
             [low[:, None], np.clip(near, low[:, None], high[:, None]), high[:, None]], axis=1
         )
