@@ -21,6 +21,9 @@ def start_jax(task: str = "") -> str:
     from zwang.compile import cache_folder, keep_programs, processor
 
     jax.config.update("jax_enable_x64", True)
+    # programs run where they are called: handing one to another thread takes as long as a small
+    # evaluation
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
     folder = cache_folder() / "jax" / f"{jaxlib.version.__version__}-{processor()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,7 @@ from zwang.compile.compilers import (
 )
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
 from zwang.compile.options import compiler_options
+from zwang.compile.packing import PackedFunction, Unpacking
 from zwang.compile.program_cache import cache
 
 P = ParamSpec("P")
@@ -149,14 +150,16 @@ class BoundProgram:
     _ready: ClassVar[dict[Any, CompiledProgram]] = {}
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
-        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *example), {}))
+        packed = PackedFunction(function, len(fixed), example)
+        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *packed.packed(example)), {}))
         arrays = [x for x in leaves if eqx.is_array(x)]
+        given = len(packed.packed(example))
         # moved once: converting fixed arrays at each call costs more than the call
-        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(example)]]
+        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - given]]
         cached, plain = cache.current(), is_plain()
         # the context is a private name of JAX, which plain compilation does without
         context = None if plain else trace_context()
-        key = function, cached, plain, context, tree, tuple(signature(x) for x in leaves)
+        key = packed, cached, plain, context, tree, tuple(signature(x) for x in leaves)
         try:
             known = self._ready.get(key)
         except TypeError:  # something that cannot be hashed is compiled each time
@@ -164,7 +167,7 @@ class BoundProgram:
         self.key = key
         if known is None:
             begun = time.perf_counter()
-            flat = FlatFunction(function, leaves, tree)
+            flat = FlatFunction(packed, leaves, tree)
             known = None if cached is None else cached.program(flat, leaves, None, quick=True)
             if known is None:
                 made = lowering.compile_flat(flat, arrays, None, quick=True)
@@ -172,11 +175,15 @@ class BoundProgram:
             known.seconds = time.perf_counter() - begun
             if key is not None:
                 self._ready[key] = known
-        self._program, self.seconds = known, known.seconds
+        self._packed, self._program, self.seconds = packed, known, known.seconds
+        self._unpacked: Unpacking | None = None
 
     def __call__(self, *arrays: Any) -> Any:
-        """The function's result, a pytree of arrays."""
-        return self._program([*self._fixed, *arrays])
+        """The function's result, a pytree of arrays on the host."""
+        found = self._program([*self._fixed, *self._packed.packed(arrays)])
+        if self._unpacked is None:
+            self._unpacked = Unpacking(found.skeleton)
+        return self._unpacked(found)
 
 
 def _filter_jit(function: Callable) -> Callable[[], Callable]:

@@ -29,6 +29,8 @@ from zwang.equations.system import System
 STAGES = 13
 """Stages that the program has room for, those of the default integrator; another number of them
 compiles another program."""
+ONE = np.float64(1.0)
+"""A count, or True, as a number: numbers of one type go to a compiled program in one array."""
 
 
 class ModelEvaluation(NamedTuple):
@@ -75,10 +77,12 @@ def stages_of(
         dynamics, drift: the motion.
         t, y, h: time [s], (q, v) of shape (n,), and step [s].
         a, c: coefficients of the method, shapes (s, s) and (s,).
-        count: how many of the s stages there are.
-        treated: whether a stage's velocity is brought onto the constraints (`AbstractDrift.rate`).
+        count: how many of the s stages there are, a number of any type.
+        treated: whether a stage's velocity is brought onto the constraints (`AbstractDrift.rate`):
+            True, False or a number above zero or not.
     """
     nq = dynamics.system.nq
+    treated = treated if isinstance(treated, bool) else treated > 0
 
     def evaluated(rates, i):
         z = y + h * (rates @ a[i])
@@ -106,7 +110,7 @@ def stages_of(
 
     # a loop, and not a scan: the number of stages is traced, so that one state is one stage
     start = jnp.zeros((len(y), len(c))), jnp.zeros(()), _nothing(dynamics, y)
-    return Stages(*jax.lax.fori_loop(0, count, stage, start))
+    return Stages(*jax.lax.fori_loop(0, jnp.asarray(count, int), stage, start))
 
 
 def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
@@ -137,7 +141,7 @@ class BoundEvaluation:
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
         n = dynamics.system.nq + dynamics.system.nv
         zero, self._single = np.zeros(()), (np.zeros((STAGES, STAGES)), np.zeros(STAGES))
-        example = (zero, np.zeros(n), zero, *self._single, np.int64(1), np.True_)
+        example = (zero, np.zeros(n), zero, *self._single, zero, zero)
         self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
 
     @property
@@ -153,13 +157,13 @@ class BoundEvaluation:
     def stages(self, t: Any, y: Any, h: Any, method: PaddedMethod) -> Stages:
         """The stages of a step."""
         return self._call(
-            np.float64(t), y, np.float64(h), method.a, method.c, np.int64(method.count), np.True_
+            np.float64(t), y, np.float64(h), method.a, method.c, np.float64(method.count), ONE
         )
 
     def untreated(self, t: Any, y: Any) -> Stages:
         """The rate and the model's functions at one state as it is, off its constraints or not."""
         zero = np.float64(0.0)
-        return self._call(np.float64(t), y, zero, *self._single, np.int64(1), np.False_)
+        return self._call(np.float64(t), y, zero, *self._single, ONE, zero)
 
     def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""
