@@ -54,6 +54,7 @@ MOVES: dict[str, Callable] = {
     "broadcast_in_dim": lambda eqn, x: np.broadcast_to(
         _spread(x, eqn.params["broadcast_dimensions"], _out(eqn)), _out(eqn)
     ),
+    "gather": lambda eqn, x, at: _gathered(eqn, np.asarray(x), np.asarray(at)),
     "concatenate": lambda eqn, *x: np.concatenate(x, axis=eqn.params["dimension"]),
     "reshape": lambda eqn, x: x.reshape(_out(eqn)),
     "select_n": lambda eqn, which, *x: np.choose(np.asarray(which).astype(int), x),
@@ -62,7 +63,7 @@ MOVES: dict[str, Callable] = {
     "stack": lambda eqn, *x: np.stack(x, axis=eqn.params["axis"]),
     "transpose": lambda eqn, x: x.transpose(eqn.params["permutation"]),
 } | dict.fromkeys(
-    ("dynamic_slice", "dynamic_update_slice", "gather", "pad", "rev", "scatter", "split"),
+    ("dynamic_slice", "dynamic_update_slice", "pad", "rev", "scatter", "split"),
     lambda eqn, *x: _bound(eqn, x),
 )
 """Operations whose results are entries of their arguments, moved: carried out on numbers of the
@@ -202,6 +203,33 @@ def _bound(eqn, inputs: Sequence):
     """What the operation itself makes of known values."""
     with jax.ensure_compile_time_eval():
         return jax.tree_util.tree_map(np.asarray, eqn.primitive.bind(*inputs, **eqn.params))
+
+
+def _gathered(eqn, x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Slices of x that begin at given indices, in NumPy, for which nothing is compiled."""
+    numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
+    batch, offset = at.shape[:-1], numbers.offset_dims
+    start = np.zeros((*batch, x.ndim), int)
+    start[..., list(numbers.start_index_map)] = at
+    last = np.array(x.shape) - np.array(sizes)
+    beyond = bool(np.any((start < 0) | (start > last)))
+    if numbers.operand_batching_dims or beyond:
+        return _bound(eqn, (x, at))
+    # one axis per index, then one per axis of a slice
+    each = [
+        start[..., k].reshape(*batch, *[1] * x.ndim)
+        + np.arange(size).reshape([size if j == k else 1 for j in range(x.ndim)])
+        for k, size in enumerate(sizes)
+    ]
+    found = x[tuple(np.broadcast_arrays(*each))] if each else np.broadcast_to(x, batch)
+    found = found.reshape(
+        *batch, *(n for k, n in enumerate(sizes) if k not in numbers.collapsed_slice_dims)
+    )
+    # axes of the slices go where they are asked for, those of the indices around them
+    total = len(batch) + len(offset)
+    order = [k for k in range(total) if k not in offset]
+    place = np.argsort([*order, *offset])
+    return found.transpose(place)
 
 
 def _moved(eqn, inputs: list, k: int) -> list:

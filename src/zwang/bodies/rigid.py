@@ -148,13 +148,11 @@ class RigidBodies:
 
     def _velocity_map(self, q, t, p):
         nb = len(self.bodies)
-        blocks = (
-            jnp.zeros((nb, 7, 6))
-            .at[:, [0, 1, 2], [0, 1, 2]]
-            .set(1.0)
-            .at[:, 3:, 3:]
-            .set(rate_map(q.reshape(nb, 7)[:, 3:]))
-        )
+        turning = rate_map(q.reshape(nb, 7)[:, 3:])
+        # joined and not written into zeros, which the compiler would do entry by entry
+        moving = jnp.broadcast_to(jnp.eye(3, 6), (nb, 3, 6))
+        turning = jnp.concatenate([jnp.zeros((nb, 4, 3)), turning], axis=2)
+        blocks = jnp.concatenate([moving, turning], axis=1)
         return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
 
     def _retract(self, q, dv, t, p):

@@ -236,12 +236,8 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
 
 def _rows(constraints: Constraints, p, q, v, t):
     """φ, ψ, A and b of some constraints."""
-    return (
-        constraints.position_residual(q, t, p),
-        constraints.velocity_residual(q, v, t, p),
-        constraints.matrix(q, v, t, p),
-        constraints.rhs(q, v, t, p),
-    )
+    A, phi, psi = constraints.linearized(q, v, t, p)
+    return phi, psi, A, constraints.rhs(q, v, t, p)
 
 
 def moved(dynamics: Dynamics, q, dq, t) -> Any:

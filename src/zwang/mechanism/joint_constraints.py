@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 import jax
 import numpy as np
 
+from zwang.arithmetic import on_host
 from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
@@ -114,10 +115,13 @@ class JointConstraints:
             # NumPy values at the rough start, so that the model's parameters stay plain numbers
             if values[option.name] is None:
                 assert option.as_drawn is not None
-                poses = [
-                    _first(self._poses([name], i)(q, points)) for i in range(len(self.ends[name]))
-                ]
-                drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
+                # on the host: each operation of JAX's would compile a program of its own
+                with on_host():
+                    poses = [
+                        _first(self._poses([name], i)(q, points))
+                        for i in range(len(self.ends[name]))
+                    ]
+                    drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
                 values[option.name] = float(drawn)
         return np.hstack([values[option.name] for option in kind.numbers])
 

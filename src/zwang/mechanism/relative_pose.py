@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arithmetic import xp
 from zwang.bodies.rotation import IDENTITY, rotation_matrix
 
 
@@ -49,35 +49,35 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
     if orientation.ndim == 1:
         # the ground counts as one more body, at rest at the origin, so that points on it need no
         # case of their own
-        pose = jnp.concatenate([q.reshape(-1, 3), jnp.zeros((1, 3))])[carrier]
-        c, s = jnp.cos(pose[:, 2]), jnp.sin(pose[:, 2])
-        arm = jnp.stack(
+        pose = xp.concatenate([q.reshape(-1, 3), xp.zeros((1, 3))])[carrier]
+        c, s = xp.cos(pose[:, 2]), xp.sin(pose[:, 2])
+        arm = xp.stack(
             [c * offset[:, 0] - s * offset[:, 1], s * offset[:, 0] + c * offset[:, 1]], axis=1
         )
         return Frames(pose[:, :2] + arm, pose[:, 2] + orientation)
     if q.ndim == 3:
-        at = jnp.concatenate([q, jnp.eye(4)[None]])[carrier]
+        at = xp.concatenate([q, xp.eye(4)[None]])[carrier]
         return Frames(
-            at[:, :3, 3] + jnp.einsum("nij,nj->ni", at[:, :3, :3], offset),
+            at[:, :3, 3] + xp.einsum("nij,nj->ni", at[:, :3, :3], offset),
             at[:, :3, :3] @ orientation,
         )
-    pose = jnp.concatenate([q.reshape(-1, 7), jnp.array([[0.0, 0.0, 0.0, *IDENTITY]])])
+    pose = xp.concatenate([q.reshape(-1, 7), xp.array([[0.0, 0.0, 0.0, *IDENTITY]])])
     # once per body, not once per point
     R = rotation_matrix(pose[:, 3:])[carrier]
-    return Frames(pose[carrier, :3] + jnp.einsum("nij,nj->ni", R, offset), R @ orientation)
+    return Frames(pose[carrier, :3] + xp.einsum("nij,nj->ni", R, offset), R @ orientation)
 
 
 def relative_poses(f: Frames, a: np.ndarray, b: np.ndarray) -> RelativePose:
     """Relative poses of pairs of points, given by their indices, each with a leading axis."""
     apart = f.place[b] - f.place[a]
     if f.attitude.ndim == 1:
-        c, s = jnp.cos(f.attitude[a]), jnp.sin(f.attitude[a])
-        displacement = jnp.stack(
+        c, s = xp.cos(f.attitude[a]), xp.sin(f.attitude[a])
+        displacement = xp.stack(
             [c * apart[:, 0] + s * apart[:, 1], c * apart[:, 1] - s * apart[:, 0]], axis=1
         )
         return RelativePose(displacement, f.attitude[b] - f.attitude[a])
-    back = jnp.swapaxes(f.attitude[a], -1, -2)
-    return RelativePose(jnp.einsum("nij,nj->ni", back, apart), back @ f.attitude[b])
+    back = xp.swapaxes(f.attitude[a], -1, -2)
+    return RelativePose(xp.einsum("nij,nj->ni", back, apart), back @ f.attitude[b])
 
 
 # --- functions of one relative pose
@@ -91,7 +91,7 @@ def in_plane(pose: RelativePose) -> bool:
 def angle(pose: RelativePose):
     """Rotation of b about the z axis of a [rad]; in space between −π and π."""
     rotation = pose.rotation
-    return rotation if in_plane(pose) else jnp.arctan2(rotation[1, 0], rotation[0, 0])
+    return rotation if in_plane(pose) else xp.arctan2(rotation[1, 0], rotation[0, 0])
 
 
 def slide(pose: RelativePose):
@@ -102,7 +102,7 @@ def slide(pose: RelativePose):
 def distance(pose: RelativePose):
     """Distance [m], with derivative 0 where the points coincide."""
     square = pose.displacement @ pose.displacement
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+    return xp.where(square > 0, xp.sqrt(xp.where(square > 0, square, 1.0)), 0.0)
 
 
 def relative_pose_coordinates(pose: RelativePose):
@@ -110,13 +110,13 @@ def relative_pose_coordinates(pose: RelativePose):
     about the axes, shape (3,) or (6,).
     """
     if in_plane(pose):
-        return jnp.append(pose.displacement, pose.rotation)
-    return jnp.concatenate([pose.displacement, rotation_sines(pose.rotation)])
+        return xp.append(pose.displacement, pose.rotation)
+    return xp.concatenate([pose.displacement, rotation_sines(pose.rotation)])
 
 
 def rotation_sines(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
     """Rotation axis times the sine of the angle: the antisymmetric part of a rotation matrix."""
-    return 0.5 * jnp.stack(
+    return 0.5 * xp.stack(
         [
             rotation[2, 1] - rotation[1, 2],
             rotation[0, 2] - rotation[2, 0],
@@ -132,7 +132,7 @@ def axes_parallel(rotation: Float[Array, "3 3"]) -> Float[Array, " 2"]:
 
 def wrapped(x):
     """An angle, whole turns taken off."""
-    return jnp.arctan2(jnp.sin(x), jnp.cos(x))
+    return xp.arctan2(xp.sin(x), xp.cos(x))
 
 
 def value_and_rate(function: Callable, q, rate) -> tuple:
