@@ -175,7 +175,11 @@ class HostVectorField:
     """
 
     def __init__(self, flow: ConstrainedVectorField):
-        self.flow, self.drift, self.target = flow, flow.drift, np.float64(flow.target)
+        # looked up once: an attribute of an Equinox module takes as long as a sum of ten numbers,
+        # and a method of one thirty times as long
+        self.flow, self.target = flow, np.float64(flow.target)
+        self._sampler, self._switched = flow.sampler, flow.switched
+        self._nq, self._project = flow.dynamics.system.nq, flow.drift.project_step
         self.evaluation = BoundEvaluation(flow.dynamics, flow.drift)
         self.dynamics = HostDynamics(flow.dynamics, self.evaluation)
         self._held: tuple[bytes, HostVectorField] | None = None
@@ -183,7 +187,7 @@ class HostVectorField:
 
     def with_input(self, held) -> HostVectorField:
         """The motion while a sampler holds its control, or while some switches are on."""
-        if self.flow.sampler is None and self.flow.switched is None:
+        if self._sampler is None and self._switched is None:
             return self
         # a motion between two changes is bound once, however many steps it takes
         key = np.asarray(held).tobytes()
@@ -193,17 +197,17 @@ class HostVectorField:
 
     def held_input(self, controller_state) -> np.ndarray:
         """What acts between two changes."""
-        if self.flow.switched is not None:
+        if self._switched is not None:
             return np.asarray(controller_state)
-        return np.zeros(0) if self.flow.sampler is None else self._sampled.held(controller_state)
+        return np.zeros(0) if self._sampler is None else self._sampled.held(controller_state)
 
     def next_sample_time(self, controller_state) -> float:
         """When the motion changes next [s]."""
-        return np.inf if self.flow.sampler is None else self._sampled.next_time(controller_state)
+        return np.inf if self._sampler is None else self._sampled.next_time(controller_state)
 
     def update_sample(self, due, t, y, controller_state):
         """The controller state from (t, y) on, if a change is due."""
-        if self.flow.sampler is None or not due:
+        if self._sampler is None or not due:
             return controller_state
         return self._sampled.update(t, y, controller_state)
 
@@ -213,8 +217,7 @@ class HostVectorField:
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and v."""
-        nq = self.flow.dynamics.system.nq
-        return y[:nq], y[nq:]
+        return y[: self._nq], y[self._nq :]
 
     def state(self, t, y: np.ndarray) -> State:
         """q, v and t."""
@@ -238,7 +241,7 @@ class HostVectorField:
             # the same text as when it is compiled, with the host's dynamics and numbers
             dynamics, target = cast(Any, self.dynamics), cast(Any, self.target)
             state, errors = self.state(t, y), self.split(error)
-            landed = self.drift.project_step(dynamics, state, errors, target)
+            landed = self._project(dynamics, state, errors, target)
         joined: Any = np.concatenate([landed.state.q, landed.state.v])
         return Landing(
             joined,

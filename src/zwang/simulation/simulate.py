@@ -173,7 +173,7 @@ def simulate(
     integrator.refuse(model, flow, state, instants, step)
     flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
     accept = _accepted(flow, start, rtol, step)
-    tolerances = eqx.tree_at(lambda x: x.accept, tolerances, _number(accept))
+    tolerances = tolerances._replace(accept=_number(accept))
 
     turns = () if switching is None else switching.conditions
     events = Events(tuple(s.function for s in stop), turns)

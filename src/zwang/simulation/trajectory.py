@@ -208,7 +208,7 @@ def trajectory(
     duration = instants[-1] - instants[0]
     tolerances = step_tolerances(model, rtol, atol, step, longest_step, duration, CONTRADICTED)
     accept = accepted_violation(jnp, flow, tolerances.rtol, step)
-    tolerances = dataclasses.replace(tolerances, accept=jnp.asarray(accept))
+    tolerances = tolerances._replace(accept=jnp.asarray(accept))
     grid = None if step is None else step_grid(instants, step)
     options = gradient, max_steps  # of Python, which select the program
     try:

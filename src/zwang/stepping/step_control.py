@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from typing import NamedTuple
+
 from jaxtyping import Array, Bool, Float
 
 from zwang.arithmetic import xp
@@ -26,7 +27,7 @@ SMALLEST = 1e-13
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
 
-class Tolerances(eqx.Module):
+class Tolerances(NamedTuple):
     """What a step may leave, and how long it may be.
 
     Attributes:

@@ -12,7 +12,7 @@ controller that holds its last control, `Progress.controller_state`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -121,6 +121,15 @@ def advance(
     return progress, history
 
 
+class _Method(NamedTuple):
+    """What a step asks of its integrator, looked up once: an Equinox module makes a method anew
+    each time, which takes as long as ten sums.
+    """
+
+    step: Callable
+    order: int
+
+
 def advance_on_host(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,
@@ -135,6 +144,7 @@ def advance_on_host(
     says so after a step.
     """
     p, k, steps = jax.tree_util.tree_map(np.asarray, progress), 0, []
+    method: Any = _Method(integrator.step, integrator.order)
     with on_host(), np.errstate(all="ignore"):
         while (
             int(p.result) == Result.SUCCESS
@@ -143,7 +153,7 @@ def advance_on_host(
             and np.isfinite(targets[k])
             and not until()
         ):
-            tried = attempt(flow, integrator, events, p, targets[k], tolerances, limit)
+            tried = attempt(flow, method, events, p, targets[k], tolerances, limit)
             p = tried.progress
             if tried.kept:
                 steps.append((tried, k if tried.on_sample else -1))
