@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arithmetic import on_host
 from zwang.compile.blocks import mapped
 from zwang.display import present
 from zwang.dynamics.model import Model
@@ -200,9 +201,15 @@ class Mechanism:
 
     def placed(self, q) -> Placed:
         """Where points and bodies are in many configurations, shape (n, nq), on the host."""
-        made = self.compiled
+        made, q = self.compiled, np.asarray(q, float)
+        if made.tree is None:
+            # q are the bodies' own coordinates, and their points need no program
+            with on_host():
+                found = [made.joints.frames(x, self.params) for x in q]
+            places: list[Any] = [np.stack(x) for x in zip(*found, strict=True)]
+            return Placed(Frames(*places), cast(Any, q))
         fixed = made.joints.frames, made.body_state, self.params, np.zeros(self.model.system.nv)
-        return mapped(_placed, fixed, np.asarray(q))
+        return mapped(_placed, fixed, q)
 
     def body_state(self, q, v) -> State:
         """Coordinates and velocities of all bodies, as `maximal` has them."""

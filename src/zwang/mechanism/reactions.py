@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from zwang.bodies.rotation import rotation_matrix
 from zwang.dynamics.motion import Motion
@@ -153,8 +152,7 @@ def _reaction(
     attitude = np.asarray(at.attitude)[:, ends.a]
     force = own[:, :d]
     if d == 3:
-        w_last = np.roll(q.reshape(len(q), -1, 7)[:, body, 3:], -1, axis=1)
-        turned = Rotation.from_quat(w_last).as_matrix()
+        turned = np.asarray(rotation_matrix(q.reshape(len(q), -1, 7)[:, body, 3:]))
         torque = np.einsum("nij,nj->ni", turned, own[:, 3:]) - np.cross(arm, force)
     else:
         torque = own[:, 2] - _cross(arm, force)

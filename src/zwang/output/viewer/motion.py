@@ -152,7 +152,8 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    rates = np.asarray(mapped(_rate, (system, p), q, v, t))
+    velocities_are_rates = system.velocity_map is None and system.offset is None
+    rates = v if velocities_are_rates else np.asarray(mapped(_rate, (system, p), q, v, t))
     made = np.empty((len(times), nq))
     # an impact is two steps at one instant; no curve goes through both
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
