@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ from zwang.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
 from zwang.files import is_file
 
 UNITS = {"duration": " s", "step": " s"}
+START = "start.svg"
+"""File of the picture that is there before anything is compiled."""
 
 
 def command(
@@ -113,7 +116,7 @@ def command(
 
         warnings = [start_jax(task=f"run {model}")]
         stack.enter_context(wall.watching_compilation())
-        target = load_target(model, given)
+        target = load_target(model, given, None if no_report else _first_picture(out, bar))
         warnings += target.warnings
         asked |= {
             "integrator": method(INTEGRATORS, integrator),
@@ -148,6 +151,17 @@ def command(
     if interrupted or run.result.name == "INTERRUPTED":
         return INTERRUPTED
     return RUN_FAILED if run.result.is_failure else 0
+
+
+def _first_picture(out: Path | None, bar: Bar) -> Callable[[str, Callable], None]:
+    """Something to see while the equations are compiled."""
+
+    def drawn(name: str, draw: Callable) -> None:
+        path = made_folder(_folder(out, name)) / START
+        draw().save(path)
+        bar.says(f"drawn as described: {path}; compiling its equations")
+
+    return drawn
 
 
 def _require_duration(target: Target, options: dict[str, Any]) -> None:
@@ -286,7 +300,7 @@ def _say(
     print_closing(summary, wall)
     written = [
         folder / name
-        for name in ("run.nc", *(("report.html", "view.html") if report else ()))
+        for name in ("run.nc", *(("report.html", "view.html", START) if report else ()))
         if (folder / name).is_file()
     ]
     say(f"\nwritten: {', '.join(map(str, written))}")

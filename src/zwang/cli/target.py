@@ -105,19 +105,24 @@ def made_folder(path: Path) -> Path:
         raise UserError(str(error)) from None
 
 
-def load_target(model: str, given: Mapping[str, str]) -> Target:
+Drawn = Callable[[str, Callable[[], Any]], None]
+"""Takes the name of a model and a function that draws it."""
+
+
+def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None) -> Target:
     """The target of a command; JAX must be ready.
 
     Args:
         model: MODEL as typed.
         given: `--set` values by name, as text.
+        drawn: takes a picture of the model as it is described, before anything of it is compiled.
 
     Raises:
         UserError, ModelError: if anything is wrong with it.
     """
     path = locate(model)
     if path is not None and path.suffix == ".toml":
-        target, names, rest = _from_file(path, given)
+        target, names, rest = _from_file(path, given, drawn)
     elif path is not None and path.suffix.lower() in ROBOTS:
         target, names, rest = _from_robot(path), {}, given
     elif path is not None:
@@ -125,7 +130,12 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
 
         target, names, rest = load_script(path), {}, given
     else:
-        target, names, rest = _from_gallery(model, given)
+        target, names, rest = _from_gallery(model, given, drawn)
+    if drawn is not None and target.mechanism is None and target.scene is not None:
+        from zwang.output.start_picture import scene_picture
+
+        found, q = target.scene, target.q0
+        drawn(target.name, lambda: scene_picture(found, q))
     if path is not None and path.suffix != ".toml":
         kind = "robot" if path.suffix.lower() in ROBOTS else "script"
         # recorded with the run, so that a saved run knows whether its file has changed since
@@ -139,18 +149,25 @@ def load_target(model: str, given: Mapping[str, str]) -> Target:
     return target
 
 
-def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping, dict[str, str]]:
+def _from_gallery(
+    name: str, given: Mapping[str, str], drawn: Drawn | None
+) -> tuple[Target, Mapping, dict[str, str]]:
     """A gallery member, the names of its settings, and the values that are none of them."""
     import zwang.gallery
     from zwang.gallery.index import ENTRIES
+    from zwang.gallery.index.mechanisms import FOLDER
 
     entry = ENTRIES[name]
     known = entry.settings
-    chosen = {
+    chosen: dict[str, Any] = {
         key: like(text, known[key].default, f"--set {key}")
         for key, text in given.items()
         if key in known
     }
+    if drawn is not None and (file := FOLDER / f"{name}.toml").is_file():
+        from zwang.mechanism import read
+
+        _draw(read(file, **chosen), name, drawn)
     example = zwang.gallery.load(name, **chosen)
     options = {"duration": example.duration, "rtol": example.rtol, **(example.simulate or {})}
     target = Target(
@@ -171,7 +188,16 @@ def _from_gallery(name: str, given: Mapping[str, str]) -> tuple[Target, Mapping,
     return target, known, {key: text for key, text in given.items() if key not in known}
 
 
-def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, dict[str, str]]:
+def _draw(mechanism: Any, name: str, drawn: Drawn) -> None:
+    """A picture of a mechanism before it is put together, from the rough places of its bodies."""
+    from zwang.mechanism.drawing import picture
+
+    drawn(name, lambda: picture(mechanism.maximal, mechanism.maximal.geometry.q))
+
+
+def _from_file(
+    path: Path, given: Mapping[str, str], drawn: Drawn | None
+) -> tuple[Target, Mapping, dict[str, str]]:
     """A mechanism file, its parameters, and the values that are none of them."""
     from zwang.gallery.mechanisms import assembled
     from zwang.mechanism import AssemblyError, read
@@ -183,13 +209,15 @@ def _from_file(path: Path, given: Mapping[str, str]) -> tuple[Target, Mapping, d
         key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known
     }
     mechanism = read(path, **settings)
+    if drawn is not None:
+        _draw(mechanism, mechanism.name, drawn)
     try:
         example = assembled(mechanism)
     except AssemblyError as error:
         # a picture shows which joint stays open, which a sentence can only name
-        drawn = path.with_name(f"{path.stem}-assembly.svg")
-        picture(mechanism, error.q, broken=error.joint).save(drawn)
-        raise UserError(f"{error} Its picture is in {drawn}.") from error
+        shown = path.with_name(f"{path.stem}-assembly.svg")
+        picture(mechanism, error.q, broken=error.joint).save(shown)
+        raise UserError(f"{error} Its picture is in {shown}.") from error
     target = Target(
         mechanism.name,
         example.model,
