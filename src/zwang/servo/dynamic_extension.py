@@ -7,7 +7,8 @@ meet them together. The algorithm:
 
     1. differentiate every row until an input appears in it, at a state in general position;
     2. if the decoupling matrix has full rank, end;
-    3. put an integrator before every input that appears in it, and begin again.
+    3. put an integrator before every input that appears in rows which depend on each other, and
+       begin again.
 
 Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
     algorithm); Nijmeijer and van der Schaft (1990), Nonlinear Dynamical Control Systems, section
@@ -203,18 +204,23 @@ def _lengths(
         found = _generic(model, servo, tuple(lengths.tolist()), bound, state, highest)
         if found.is_regular:
             return tuple(lengths.tolist())
-        G = found.matrix
-        early = (
-            np.any(np.abs(G) > AUTHORITY_THRESHOLD, axis=0)
-            if G.size
-            else np.zeros(len(lengths), bool)
-        )
+        early = _in_dependent_rows(found.matrix, len(lengths))
         # If all inputs are late alike, the same rows depend on each other one derivative later.
         if not early.any() or early.all() or max(lengths[early]) >= highest - 2:
             return None
-        # only actuators that appear already are delayed, until the late ones appear at the same
-        # derivative
+        # only actuators of these rows are delayed, until the late ones appear at the same
+        # derivative; rows that can be met as they are keep theirs
         lengths[early] += 1
+
+
+def _in_dependent_rows(G: np.ndarray, actuators: int) -> np.ndarray:
+    """Which actuators appear in rows that depend on each other, shape (actuators,)."""
+    if not G.size:
+        return np.zeros(actuators, bool)
+    left, sigma, _ = np.linalg.svd(G)
+    null = left[:, np.sum(sigma > AUTHORITY_THRESHOLD * sigma.max(initial=1.0)) :]
+    dependent = np.any(np.abs(null) > AUTHORITY_THRESHOLD, axis=1)
+    return np.any(np.abs(G[dependent]) > AUTHORITY_THRESHOLD, axis=0)
 
 
 def _generic(
