@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -30,7 +31,11 @@ MODELS = (
     "stewart",
     "scara",
     "digger",
+    "bricard",
+    "quadrotor",
 )
+FILES = Path(__file__).parent / "models"
+"""Models that are not in the gallery: scripts that define them by plain functions."""
 REPEATS = 5
 SHARES = ("compiling", "evaluation", "ratio")
 """Seconds of compiling that the first run waits for, those of the evaluation alone, and both."""
@@ -41,10 +46,11 @@ import jax
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 import numpy as np
-from zwang import gallery
+from zwang.cli.target import load_target
 
-example = gallery.load(sys.argv[1])
-dynamics, system = example.model.passive.dynamics(), example.model.system
+target = load_target(sys.argv[1], {})
+dynamics = target.model.passive.dynamics()
+system = dynamics.system
 
 def evaluation(q, v, t):
     c, p = dynamics.constraints, dynamics.p
@@ -52,7 +58,7 @@ def evaluation(q, v, t):
             c.rhs(q, v, t, p), jnp.asarray(system.force(q, v, t, p)),
             jnp.asarray(system.mass_matrix(q, t, p)))
 
-state = np.asarray(example.q0, float), np.asarray(example.v0, float), 0.0
+state = np.asarray(target.q0, float), np.asarray(target.v0, float), 0.0
 start = time.perf_counter()
 jax.jit(evaluation).lower(*state).compile()
 print(time.perf_counter() - start)
@@ -71,14 +77,16 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "ZWANG_CACHE": f"{folder}/cache", "COLUMNS": "200"}
-            command = [sys.executable, "-m", "zwang", "run", name, "--out", f"{folder}/out"]
+            file = FILES / f"{name}.py"
+            model = str(file) if file.is_file() else name
+            command = [sys.executable, "-m", "zwang", "run", model, "--out", f"{folder}/out"]
             for times in (first, again):
                 start = time.perf_counter()
                 said = _output(command, environment)
                 times.append(time.perf_counter() - start)
                 if times is first:
                     compiling.append(parts(said)["compilation"])
-            evaluation = [sys.executable, "-c", EVALUATION, name]
+            evaluation = [sys.executable, "-c", EVALUATION, model]
             alone.append(float(_output(evaluation, environment)))
     found = {
         "first": float(np.median(first)),

@@ -35,7 +35,7 @@ def run() -> dict:
 
         help_, importing = median([*python, "--help"]), median([sys.executable, "-c", IMPORT])
         (first, said), again = measured(job), [measured(job) for _ in range(REPEATS)]
-        warm, parts = sorted(again)[REPEATS // 2]
+        warm, said_again = sorted(again)[REPEATS // 2]
         results = {
             "help": help_,
             "import": importing,
@@ -44,7 +44,7 @@ def run() -> dict:
             "warm without report": median([*job, "--no-report"]),
             "warm, nothing kept": median(job, ZWANG_KEEP="0"),
             "warm / first": warm / first,
-            "parts": {"first": parts(said), "warm": parts(parts)},
+            "parts": {"first": parts(said), "warm": parts(said_again)},
         }
     print("whole process                                   seconds")
     for name, what in (
