@@ -58,7 +58,7 @@ _HOME = {
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
     "batch": "simulation.batch",
-    "Batch": "simulation.batch",
+    "Batch": "simulation.batch_result",
     "fit": "simulation.fit",
     "Fit": "simulation.fit",
     "load": "archive",
@@ -285,8 +285,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo.gains.butterworth import Butterworth as Butterworth
     from zwang.simulation import Stop as Stop
     from zwang.simulation import simulate as simulate
-    from zwang.simulation.batch import Batch as Batch
     from zwang.simulation.batch import batch as batch
+    from zwang.simulation.batch_result import Batch as Batch
     from zwang.simulation.fit import Fit as Fit
     from zwang.simulation.fit import fit as fit
     from zwang.simulation.results import Crossing as Crossing

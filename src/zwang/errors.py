@@ -76,6 +76,7 @@ class Result(enum.IntEnum):
     CHATTERING = 13
     OFF_CONSTRAINTS = 14
     OUTSIDE_STRUCTURE = 15
+    VANISHING = 16
 
     @property
     def sentence(self) -> str:
@@ -132,5 +133,9 @@ _SENTENCES = {
     Result.OUTSIDE_STRUCTURE: (
         "a constraint depends on a velocity that it did not depend on where its sparsity was "
         "looked for (a condition in its function?): give pseudoinverse=zw.Proximal()"
+    ),
+    Result.VANISHING: (
+        "the gradient of a constraint vanishes at the start while its second derivative has one "
+        "sign, so that no finite force can hold it: state the relation itself instead of its square"
     ),
 }

@@ -82,7 +82,7 @@ MODULES = {
 """Old path → new path, both within `zwang`; what is below an old package is below the new one."""
 NAMES = {
     "ensemble": {
-        "Batch": "simulation.batch.Batch",
+        "Batch": "simulation.batch_result.Batch",
         "Fit": "simulation.fit.Fit",
         "Trajectory": "simulation.trajectory.Trajectory",
         "batch": "simulation.batch.batch",

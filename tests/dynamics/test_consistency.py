@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -138,6 +140,35 @@ def test_a_compiled_trajectory_ends_where_rows_contradict_each_other(constraints
     found = zw.trajectory(model, [0.0, 0.0], [0.0, 0.3], np.linspace(0.0, 3.0, 4))
     assert zw.Result(int(found.result)).is_failure
     assert np.isnan(found.q[-1, 0])
+    assert found.end.t < 0.1 and re.match(r"stopped at t = .*'[ab]'", found.reason(model))
+
+
+def test_members_that_end_are_named_with_their_own_parameters():
+    """Where a drive comes to contradict a stop depends on its delay, and fixed steps say so too."""
+    drive = lambda q, t, p: q[0] - jnp.maximum(t - p["delay"], 0.0) ** 3
+    model = zw.Model(
+        plane(2), [H(lambda q, t, p: q[0], name="stop"), H(drive, name="drive")], {"delay": 0.0}
+    )
+    delays = np.array([0.3, 9.0, 0.6])
+    given = model, np.zeros(2), np.zeros(2), np.linspace(0.0, 1.0, 3)
+    for options in ({}, {"step": 0.05}):
+        found = zw.batch(*given, params={"delay": delays}, **options)
+        assert list(found.failures) == [0, 2]
+        for i, sentence in found.failures.items():
+            assert abs(found.end.t[i] - delays[i]) < 0.11
+            assert re.match(rf"stopped at t = {found.end.t[i]:.6g} s: .*('stop'|'drive')", sentence)
+        assert found.reason(1) == "reached the end"
+
+
+def test_a_reason_is_given_of_one_motion_on_the_host():
+    model = zw.Model(plane(2), [])
+    found = jax.vmap(lambda q: zw.trajectory(model, q, np.zeros(2), np.linspace(0.0, 1.0, 2)))(
+        np.eye(2)
+    )
+    with pytest.raises(zw.ModelError, match="many at once; return the motions"):
+        found.reason(model)
+    one = jax.tree_util.tree_map(lambda x: x[1], found)
+    assert one.reason(model) == "reached the end"
 
 
 def test_linear_constraints_have_a_violation():
@@ -174,6 +205,24 @@ def test_a_row_without_gradient_that_asks_for_something_is_refused(case):
         zw.simulate(zw.Model(pulled(2), [constraint]), q, [0.0, 0.0], duration=1.0)
 
 
+@pytest.mark.parametrize("case", VANISHING.values(), ids=VANISHING)
+def test_a_compiled_motion_names_a_row_without_gradient(case):
+    """Ended at once where the second derivative says so, and as soon as phi or psi grows else."""
+    constraint, q, says = case
+    model = zw.Model(pulled(2), [constraint])
+    found = zw.batch(model, [q, q], [0.0, 0.0], [0.0, 1.0, 2.0], cores=1)
+    assert list(found.failures) == [0, 1] and np.all(np.isnan(found.q[:, 1:]))
+    assert np.all(found.end.t < 0.01)
+    assert re.search(rf"'x'.*{says}|{says}.*'x'", found.failures[1])
+
+
+@pytest.mark.parametrize("name", ["isolated point", "squared", "psi of q", "stop_gradient"])
+def test_the_motion_at_an_instant_names_a_row_without_gradient(name):
+    constraint, q, says = VANISHING[name]
+    with pytest.raises(zw.ModelError, match=rf"'x'.*{says}"):
+        zw.motion(zw.Model(pulled(2), [constraint]), q, [0.0, 0.0])
+
+
 def test_a_constraint_of_fourth_order_does_not_run_to_the_end():
     model = zw.Model(pulled(2), [H(lambda q, t, p: (q[0] - 1.0) ** 4, name="x")])
     with pytest.raises(zw.SimulationError, match="'x'"):
@@ -192,9 +241,20 @@ HARMLESS = {
 @pytest.mark.parametrize("case", HARMLESS.values(), ids=HARMLESS)
 def test_rows_that_vanish_as_redundancies_run(case):
     constraint, q, v, nv = case
-    run = zw.simulate(zw.Model(plane(nv), [constraint]), q, v, duration=2.0, samples=5)
+    model = zw.Model(plane(nv), [constraint])
+    run = zw.simulate(model, q, v, duration=2.0, samples=5)
     assert run.result is zw.Result.SUCCESS
     assert np.max(np.abs(run.observation.phi)) < 1e-12
+    compiled = zw.trajectory(model, q, v, run.t)
+    assert compiled.reason(model) == "reached the end"
+    assert np.allclose(compiled.q, run.q, atol=1e-6)
+
+
+def test_a_compiled_motion_may_start_where_branches_cross():
+    model = zw.Model(plane(3), [H(lambda q, t, p: q[0] * q[1], name="cross")])
+    found = zw.trajectory(model, [0.0, 0.0, 0.0], [1.0, 0.0, 1.0], np.linspace(0.0, 1.0, 3))
+    assert found.reason(model) == "reached the end"
+    assert np.allclose(found.q[-1], [1.0, 0.0, 1.0], atol=1e-9)
 
 
 # --- nearly parallel rows -------------------------------------------------------------------------

@@ -169,7 +169,7 @@ def _inverse_factor_jvp(primals, tangents):
 @functools.cache
 def _gram(pairs):
     def added(C):
-        i, j, k = map(np.array, pairs)
+        i, j, k = np.array(pairs, int)  # of integers even where there are no pairs
         return jnp.zeros((len(C), len(C)), C.dtype).at[i, j].add(C[i, k] * C[j, k])
 
     known = (lambda C: C @ C.T) if pairs is None else added
@@ -204,7 +204,7 @@ def _gram_last(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batch"]
         return jax.lax.fori_loop(
             0, m, lambda i, G: _put(G, row(i), i), jnp.zeros((m, m, size), C.dtype)
         )
-    entries, (i, j, k) = C.reshape(m * n, size), map(np.array, pairs)
+    entries, (i, j, k) = C.reshape(m * n, size), np.array(pairs, int)
     left, right, place = (jnp.asarray(x, int) for x in (i * n + k, j * n + k, i * m + j))
     add = lambda p, G: _put(
         G, _at(G, place[p]) + _at(entries, left[p]) * _at(entries, right[p]), place[p]

@@ -12,13 +12,13 @@ from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
-from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
+from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.drift.metric import dense_mass, mass_blocks
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
-from zwang.dynamics.motion import augmented, contradiction
+from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing
 from zwang.dynamics.placement import CONVERGED, Placement, measure, place
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
@@ -175,7 +175,7 @@ def checked_start(
     start = begin(dynamics, state, span)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
-    refuse_vanishing(model, dynamics, start)
+    refuse_vanishing(model, dynamics, start.there, start.placement.state)
     before, speed = start.placement.violation_before, start.placement.velocity_violation_before
     if max(before, speed) > tolerance:
         what = "constraints" if before > tolerance else "constraints' velocity level"
@@ -222,16 +222,6 @@ def refuse_non_finite(model: Model, start: Start) -> None:
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a "
             "derivative does not exist there."
         )
-
-
-def refuse_vanishing(model: Model, dynamics: Dynamics, start: Start) -> None:
-    """Say which row has no gradient, and why that is no redundancy."""
-    for row, why in vanishing_rows(dynamics, start.there, start.placement.state).items():
-        name, rows = next(
-            (n, s) for n, s in model.constraints.row_slices.items() if s.start <= row < s.stop
-        )
-        which = f" (row {row - rows.start})" if rows.stop - rows.start > 1 else ""
-        raise ModelError(f"{model.name}: constraint {name!r}{which}: {why}.")
 
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:

@@ -17,7 +17,9 @@ from zwang.arguments import instance
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.display import present
+from zwang.dynamics.consistency import vanishing_rows
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.matrix_structure import DENSE
@@ -26,6 +28,9 @@ from zwang.dynamics.placement import measure
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+
+NEARLY_GONE = 1e-9
+"""A row this much shorter than the longest one may vanish, which is then looked at closely."""
 
 
 class Motion(eqx.Module):
@@ -108,7 +113,8 @@ def motion(
             nothing is raised.
 
     Raises:
-        ModelError: for a singular mass matrix, contradictory constraints, or a non-finite result.
+        ModelError: for a singular mass matrix, contradictory constraints, a row that vanishes
+            though no force can hold it, or a non-finite result.
     """
     instance(model, Model, "motion: model", "a zw.Model")
     dynamics = model.dynamics(params, pseudoinverse, formulation)
@@ -122,6 +128,9 @@ def motion(
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
+        size = np.asarray(abs(answer.matrix) @ np.ones(model.system.nv))
+        if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
+            refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
     return dataclasses.replace(answer, labels=labels_of(model.name, model.system))
 
 
@@ -223,6 +232,24 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
         raise ModelError(f"{model.name}: {result.sentence} ({contradiction(model, miss)}).")
     if result is not Result.SUCCESS:
         raise ModelError(f"{model.name}: {result.sentence}.")
+
+
+def refuse_vanishing(model: Model, dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
+    """Say which row has no gradient, and why that is no redundancy.
+
+    Raises:
+        ModelError: for a row that no force can hold (`vanishing_rows`).
+    """
+    for row, why in vanishing_rows(dynamics, at, state).items():
+        raise ModelError(f"{model.name}: constraint {row_name(model, row)}: {why}.")
+
+
+def row_name(model: Model, row: int) -> str:
+    """The constraint that a row belongs to, and which of its rows it is if it has several."""
+    name, rows = next(
+        (n, s) for n, s in model.constraints.row_slices.items() if s.start <= row < s.stop
+    )
+    return f"{name!r} (row {row - rows.start})" if rows.stop - rows.start > 1 else f"{name!r}"
 
 
 def contradiction(model: Model, miss: np.ndarray) -> str:

@@ -7,12 +7,11 @@ import dataclasses
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int, PyTree
+from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import (
@@ -25,12 +24,10 @@ from zwang.arguments import (
 )
 from zwang.arrays import require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
-from zwang.display import present
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
-from zwang.errors import ModelError, Result
-from zwang.simulation.parameter_names import place_of, read_of, unit_of, write
-from zwang.simulation.results.saving import save
+from zwang.errors import ModelError
+from zwang.simulation.batch_result import Batch, whole_params
+from zwang.simulation.parameter_names import read_of
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.trajectory import (
     OPTIONS,
@@ -41,7 +38,7 @@ from zwang.simulation.trajectory import (
 )
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 FEWEST_MEMBERS = 16
 """Members that a core must have to itself, at least, before another one takes part."""
@@ -51,107 +48,6 @@ core's cache (five-bar, processor
 seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them;
 elsewhere more, for width is speed.
 """
-
-
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """Motions of one model at common sample times, on the host.
-
-    Attributes:
-        model: the model.
-        t: sample times [s], shape (samples,).
-        q, v: shapes (members, samples, nq) and (members, samples, nv); NaN after an early stop.
-        violation: dimensionless position violation, shape (members, samples).
-        start_violation: that of each start as given, shape (members,).
-        steps, rejected: per member.
-        result: a `Result` code per member.
-        memory_per_member: bytes that the compiled program holds for each member of a chunk, results
-            included.
-        end: where each motion ended, at the last sample or before: times [s], shape (members,),
-            coordinates, (members, nq), and velocities, (members, nv).
-        varied: parameters that differ between members, by name, with a leading axis of members.
-    """
-
-    model: Model
-    t: Float[np.ndarray, " samples"]
-    q: Float[np.ndarray, "members samples nq"]
-    v: Float[np.ndarray, "members samples nv"]
-    violation: Float[np.ndarray, "members samples"]
-    start_violation: Float[np.ndarray, " members"]
-    steps: Int[np.ndarray, " members"]
-    rejected: Int[np.ndarray, " members"]
-    result: Int[np.ndarray, " members"]
-    memory_per_member: int
-    end: State
-    varied: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
-
-    @property
-    def failures(self) -> dict[int, str]:
-        """Why a member failed, by its index; empty if all reached the end or a stop condition."""
-        results = {int(i): Result(int(self.result[i])) for i in np.flatnonzero(self.result)}
-        return {i: result.sentence for i, result in results.items() if result.is_failure}
-
-    @property
-    def dataset(self) -> xarray.Dataset:
-        """Everything as an xarray dataset with dimensions `member`, `time`, `coordinate` and
-        `velocity`.
-        """
-        import xarray
-
-        system = self.model.system
-        return xarray.Dataset(
-            {
-                "q": (("member", "time", "coordinate"), self.q),
-                "v": (("member", "time", "velocity"), self.v),
-                "violation": (
-                    ("member", "time"),
-                    self.violation,
-                    {"long_name": "position violation (dimensionless)"},
-                ),
-                "start_violation": ("member", self.start_violation),
-                "end_time": ("member", self.end.t, {"units": "s"}),
-                "end_q": (("member", "coordinate"), self.end.q),
-                "end_v": (("member", "velocity"), self.end.v),
-                "steps": ("member", self.steps),
-                "rejected": ("member", self.rejected),
-                "result": (
-                    "member",
-                    self.result,
-                    {"meanings": "; ".join(f"{r.value} {r.sentence}" for r in Result)},
-                ),
-            },
-            {
-                "time": ("time", self.t, {"units": "s"}),
-                "coordinate": list(system.coordinates),
-                "velocity": list(system.velocities),
-                **{name: self._coordinate(name, x) for name, x in self.varied.items()},
-            },
-            {"model": self.model.name},
-        )
-
-    def _coordinate(self, name: str, values: np.ndarray) -> tuple:
-        """A varied parameter along the members."""
-        dims = ("member", *(f"{name} entry {i}" for i in range(1, values.ndim)))
-        return dims, values, {"units": unit_of(self.model, name), "long_name": f"parameter {name}"}
-
-    def __str__(self) -> str:
-        """How many members ended how, and the range of each coordinate at the end."""
-        return present("text_of_batch", self)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return present("notebook_of_batch", self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the dataset as NetCDF (`.nc`), all or nothing.
-
-        Raises:
-            ModelError: for another ending, or a folder that does not exist.
-            OutputError: if the file cannot be written; an earlier one is unchanged.
-        """
-        return save(self.dataset, path, formats=(".nc",))
 
 
 Precision = Literal["double", "single"]
@@ -263,13 +159,14 @@ class Program:
             x.result,
             self.memory_per_member,
             x.end,
-            self._varied(),
+            self._params(of_each=True),
+            self._params(of_each=False),
         )
 
-    def _varied(self) -> dict[str, np.ndarray]:
-        """Parameters that differ between members."""
+    def _params(self, of_each: bool) -> dict[str, np.ndarray]:
+        """Parameters that differ between members, or from the model's and are those of all."""
         params, axes = self._members.arguments[2], self._members.axes[2]
-        return {name: np.asarray(params[name]) for name in params if axes[name] == 0}
+        return {name: np.asarray(params[name]) for name in params if (axes[name] == 0) is of_each}
 
 
 @host_only("zw.trajectory can, also with jax.vmap over many starts")
@@ -366,7 +263,7 @@ def prepare(
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))
     params = {name: np.asarray(real_array(x, f"params[{name!r}]")) for name, x in params.items()}
-    one = lambda q, v, p: trajectory(model, q, v, times, params=_placed(model, p), **options)
+    one = lambda q, v, p: trajectory(model, q, v, times, params=whole_params(model, p), **options)
     compiler = requested(compiler, often, "prepare")
     many = over_members(one, axes, compiler)
     if precision != "double":
@@ -379,7 +276,7 @@ def prepare(
         many = _in_single(
             many,
             over_members(
-                lambda q, v, p, x: violations(model, q, v, _placed(model, p), x),
+                lambda q, v, p, x: violations(model, q, v, whole_params(model, p), x),
                 (*axes, 0),
                 compiler,
             ),
@@ -387,18 +284,6 @@ def prepare(
     return Program(
         model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, compiler
     )
-
-
-def _placed(model: Model, values: dict) -> dict | None:
-    """Parameters as `zw.trajectory` takes them: whole entries of the model's dictionary."""
-    if not values:
-        return None
-    places = {place_of(model, name): value for name, value in values.items()}
-    whole = {place.split(".")[0].split("[")[0] for place in places}
-    if whole == set(places):
-        return places
-    changed = write(model.params, places)
-    return {name: changed[name] for name in whole}
 
 
 def _in_single(many: Callable, violations: Callable) -> Callable:

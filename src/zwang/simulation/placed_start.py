@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from equinox.internal import unvmap_any
+from jaxtyping import Array, Bool, Float
 
+from zwang.algebra.judgement import ABSENT
 from zwang.arithmetic import without_derivative
+from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.placement import directions_of, extent_of, scales_of, size_of
 from zwang.equations.state import State
 from zwang.simulation.differentiable import corrected, position_violation
+
+TANGENT = 6
+"""Directions of motion, drawn at random, on whose pairs the form of a row that vanishes is
+evaluated."""
 
 
 def placed(
@@ -64,3 +72,39 @@ def scales_at(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
     )
     half = len(directions)
     return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent)
+
+
+def vanishes(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
+    """Whether a row that vanishes at a state is a squared constraint or an isolated point: its
+    second-order form has one sign on what the other rows allow (`zwang.dynamics.consistency`).
+
+    The form is looked at on the planes of `TANGENT` directions, which decides where the others
+    leave two directions of motion or fewer. A form that has one sign on every plane and yet two
+    signs between them is taken for one of one sign; `zw.simulate` looks at all of it.
+    """
+    c = dynamics.constraints
+    if not len(c.velocity_rows):
+        return jnp.asarray(False)
+    A = dynamics.matrix(s)
+    mass = dynamics.mass(s, A)
+    length = dynamics.row_lengths(mass, A)
+    gone = ~(length > ABSENT * jnp.max(length))[c.velocity_rows]
+
+    def looked_at() -> Bool[Array, ""]:
+        drawn = jnp.asarray(np.random.default_rng(1829).standard_normal((TANGENT, len(s.v))))
+        drawn = jax.vmap(mass.unweigh)(drawn)
+        tangent = jax.vmap(dynamics.weighted(mass, A).tangent)(drawn)
+        i, j = np.triu_indices(TANGENT, 1)
+        asked = jnp.concatenate([drawn, tangent, tangent[i] + tangent[j]])
+        b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t))[c.velocity_rows])
+        form = b(0 * asked[:1]) - 0.5 * (b(asked) + b(-asked))
+        size, single, both = jnp.split(form, [TANGENT, 2 * TANGENT])
+        mixed = 0.5 * (both - single[i] - single[j])
+        small = SECOND_ORDER * jnp.max(jnp.abs(size), axis=0)
+        present = jnp.max(jnp.abs(single), axis=0) > small
+        two_signs = jnp.any(single > small, axis=0) & jnp.any(single < -small, axis=0)
+        saddle = jnp.any(single[i] * single[j] - mixed**2 < -small * jnp.abs(size).max(0), axis=0)
+        return jnp.any(gone & present & ~two_signs & ~saddle)
+
+    # of a batch it is computed only if any member has such a row
+    return jax.lax.cond(unvmap_any(jnp.any(gone)), looked_at, lambda: jnp.asarray(False))

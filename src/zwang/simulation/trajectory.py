@@ -36,11 +36,12 @@ from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
-from zwang.simulation.placed_start import placed, scales_at
+from zwang.simulation.placed_start import placed, scales_at, vanishes
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
+from zwang.simulation.watch import why_ended
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances
@@ -97,6 +98,11 @@ class Trajectory(eqx.Module):
         steps, rejected: number of steps, and of those repeated.
         result: a `Result` code.
         end: the state at the last sample, or where the motion stopped before.
+
+    Example:
+        >>> found = zw.trajectory(model, q0, v0, times)
+        >>> found.reason(model)
+        "stopped at t = 1.3 s: the constraints contradict each other: …: 'a' misses by 0.2 …"
     """
 
     t: Float[Array, " samples"]
@@ -109,6 +115,28 @@ class Trajectory(eqx.Module):
     rejected: Int[Array, ""]
     result: Int[Array, ""]
     end: State
+
+    def reason(self, model: Model, params: PyTree = None) -> str:
+        """How the motion ended, in words: when, and which constraints ended it.
+
+        The constraints are looked at where it ended, on the host: what `jax.vmap` gives is taken
+        apart before, by `jax.tree_util.tree_map(lambda x: x[i], found)`.
+
+        Args:
+            model: the model that moved.
+            params: its parameters, as given to `zw.trajectory`.
+
+        Raises:
+            ModelError: inside a compiled program, and for many motions at once.
+        """
+        instance(model, Model, "Trajectory.reason: model", "a zw.Model")
+        if not is_concrete(self) or np.ndim(self.result):
+            raise ModelError(
+                "Trajectory.reason looks at one motion on the host, got "
+                + ("one inside a compiled program" if not is_concrete(self) else "many at once")
+                + "; return the motions from the program, and take one by its index."
+            )
+        return why_ended(model, int(self.result), self.end, params)
 
 
 class _Recorded(NamedTuple):
@@ -166,7 +194,8 @@ def trajectory(
         others: arguments of `zw.simulate` that need the host (`ON_HOST`) are refused by name.
 
     Returns:
-        A `Trajectory`. Nothing is raised inside compiled programs: read `.result`.
+        A `Trajectory`. Nothing is raised inside compiled programs: read `.result`, and `.reason`
+        for the constraints and the instant that ended it.
 
     Raises:
         ModelError: for a wrong argument, and where the motion is differentiated in a mode that
@@ -262,6 +291,8 @@ def _trajectory(
     start, before = placed(flow.dynamics, given, flow.target)
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
+    gone = vanishes(*without_derivative((flow.dynamics, start)))
+    result = jnp.where(gone, int(Result.VANISHING), result)
     # far below any time of the motion: the controller lengthens it tenfold a step
     first = 1e-4 * tolerances.duration / max(len(times) - 1, 100)
     values = without_derivative(events(flow, (), times[0], y0))
@@ -273,12 +304,11 @@ def _trajectory(
     run = _Run(flow, integrator, events, tolerances, limit)
     if grid is None:
         p, rows, residual = _adaptive(run, p, times, row, gradient)
-        steps = p.accepted
+        steps, end = p.accepted, flow.state(p.t, p.y)
     else:
-        p, rows, residual = _fixed(run, p, grid, row)
+        p, end, rows, residual = _fixed(run, p, grid, row)
         steps = jnp.sum(grid[1] > 0)
     q, v = flow.split(rows[:, :-1].T)
-    end = flow.state(p.t, p.y)
     return Trajectory(
         times, q.T, v.T, rows[:, -1], before, residual, steps, p.rejected, p.result, end
     )
@@ -327,23 +357,30 @@ def _adaptive(run: _Run, p: Progress, times, row, gradient) -> tuple[Progress, A
     return r.progress, r.saved, r.residual
 
 
-def _fixed(run: _Run, p: Progress, grid, row) -> tuple[Progress, Array, Array]:
-    """Steps of one length; no decision depends on data, so that a run that fails goes on as NaN."""
+def _fixed(run: _Run, p: Progress, grid, row) -> tuple[Progress, State, Array, Array]:
+    """Steps of one length; no decision depends on data, so that a run that fails goes on as NaN,
+    and the state where it ended is kept beside.
+    """
 
-    def one(p: Progress, at):
-        t, h = at
+    def one(carry, at):
+        (p, last), (t, h) = carry, at
         tried = run.attempt(p._replace(t=t, h=h), t + h)
         result = jnp.where(p.result == Result.SUCCESS, tried.progress.result, p.result)
-        y = jnp.where(result == Result.SUCCESS, tried.progress.y, jnp.nan)
+        good = result == Result.SUCCESS
+        y = jnp.where(good, tried.progress.y, jnp.nan)
+        last = jax.tree_util.tree_map(
+            lambda new, old: jnp.where(good, new, old), run.flow.state(t + h, y), last
+        )
         p = tried.progress._replace(t=t + h, y=y, result=result, rejected=p.rejected)
-        return p, (tried.violation, tried.residual)
+        return (p, last), (tried.violation, tried.residual)
 
-    def sample(p: Progress, at):
-        p, (violation, residual) = jax.lax.scan(jax.checkpoint(one), p, at)
-        return p, (jnp.append(p.y, violation[-1]), jnp.max(residual))
+    def sample(carry, at):
+        carry, (violation, residual) = jax.lax.scan(jax.checkpoint(one), carry, at)
+        return carry, (jnp.append(carry[0].y, violation[-1]), jnp.max(residual))
 
-    p, (rows, residual) = jax.lax.scan(sample, p, grid)
-    return p, jnp.concatenate([row[None], rows]), jnp.max(residual)
+    begun = p, run.flow.state(p.t, p.y)
+    (p, last), (rows, residual) = jax.lax.scan(sample, begun, grid)
+    return p, last, jnp.concatenate([row[None], rows]), jnp.max(residual)
 
 
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:

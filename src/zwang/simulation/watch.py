@@ -14,16 +14,17 @@ import numpy as np
 from zwang.algebra.judgement import row_units
 from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arrays import on_device
-from zwang.dynamics.consistency import Verdict, judge
+from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
+from zwang.dynamics.drift import Projection
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate, moved
 from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
-from zwang.dynamics.motion import augmented, contradiction
-from zwang.dynamics.placement import CONVERGED, place
+from zwang.dynamics.motion import augmented, contradiction, row_name
+from zwang.dynamics.placement import CONVERGED, measure, place
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.equations.state import host_state
+from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.results import Steps
 
@@ -41,6 +42,8 @@ HELD = 1e-6
 AHEAD = 1e-4
 """How far ahead of a state where no step can be kept the constraints are looked at, relative to the
 time (at least one second)."""
+NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
+"""Ends of a motion for which constraints are to be named."""
 LOOKS = 24
 """Most states of a chunk that are looked at, the first and the worst among them."""
 
@@ -211,3 +214,31 @@ def loses_mass(
     stacked = np.vstack([M / np.outer(scale, scale), A / scale / np.where(length > 0, length, 1.0)])
     held = np.linalg.svd(stacked, compute_uv=False)[-1] > HELD
     return dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
+
+
+def why_ended(model: Model, code: int, end: State, params=None) -> str:
+    """How a motion that a compiled program has computed ended, where its state says which
+    constraints ended it.
+
+    Args:
+        model: what moved; `params` are its parameters that differed.
+        code: a `Result`.
+        end: the last state that was kept.
+    """
+    result = Result(code)
+    when = f"stopped at t = {float(end.t):.6g} s: "
+    if not result.is_failure:
+        return result.sentence if result is Result.SUCCESS else when + result.sentence
+    detail, y = "", np.concatenate([np.asarray(end.q), np.asarray(end.v)])
+    if result in NAMED and np.all(np.isfinite(y)):
+        dynamics = model.dynamics(params)
+        state = host_state(np.asarray(end.q), np.asarray(end.v), float(end.t))
+        gone = vanishing_rows(dynamics, evaluate(dynamics, state), state)
+        if gone:
+            return when + "; ".join(
+                f"constraint {row_name(model, row)}: {why}" for row, why in gone.items()
+            )
+        scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
+        flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))
+        result, detail = blocked(model, flow, float(end.t), y, 0.0)
+    return f"{when}{result.sentence}{f': {detail}' if detail else ''}"

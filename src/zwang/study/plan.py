@@ -18,7 +18,8 @@ import numpy as np
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.simulation.batch import CHUNK_OF_MEMBERS, Batch, prepare
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, prepare
+from zwang.simulation.batch_result import Batch
 from zwang.simulation.parameter_names import unit_of, written
 from zwang.simulation.simulate import simulate
 from zwang.study.content import content_digest

@@ -1,0 +1,159 @@
+"""The motions of a batch, and what there is to say of each."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from zwang.arguments import count
+from zwang.display import present
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import Result
+from zwang.simulation.parameter_names import place_of, unit_of, write
+from zwang.simulation.results.saving import save
+from zwang.simulation.watch import why_ended
+
+if TYPE_CHECKING:
+    import xarray
+
+NAMED_MEMBERS = 32
+"""Failed members whose constraints `Batch.failures` looks at on the host."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Motions of one model at common sample times, on the host.
+
+    Attributes:
+        model: the model.
+        t: sample times [s], shape (samples,).
+        q, v: shapes (members, samples, nq) and (members, samples, nv); NaN after an early stop.
+        violation: dimensionless position violation, shape (members, samples).
+        start_violation: that of each start as given, shape (members,).
+        steps, rejected: per member.
+        result: a `Result` code per member.
+        memory_per_member: bytes that the compiled program holds for each member of a chunk, results
+            included.
+        end: where each motion ended, at the last sample or before: times [s], shape (members,),
+            coordinates, (members, nq), and velocities, (members, nv).
+        varied: parameters that differ between members, by name, with a leading axis of members.
+        shared: parameters that differ from the model's and are those of all members, by name.
+    """
+
+    model: Model
+    t: Float[np.ndarray, " samples"]
+    q: Float[np.ndarray, "members samples nq"]
+    v: Float[np.ndarray, "members samples nv"]
+    violation: Float[np.ndarray, "members samples"]
+    start_violation: Float[np.ndarray, " members"]
+    steps: Int[np.ndarray, " members"]
+    rejected: Int[np.ndarray, " members"]
+    result: Int[np.ndarray, " members"]
+    memory_per_member: int
+    end: State
+    varied: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    shared: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """When and why a member failed, by its index; empty if all reached the end or a stop
+        condition. Constraints are named for the first `NAMED_MEMBERS`, by `reason` for any.
+        """
+        results = {int(i): Result(int(self.result[i])) for i in np.flatnonzero(self.result)}
+        failed = [i for i, result in results.items() if result.is_failure]
+        return {
+            i: self.reason(i)
+            if place < NAMED_MEMBERS
+            else f"stopped at t = {self.end.t[i]:.6g} s: {results[i].sentence}"
+            for place, i in enumerate(failed)
+        }
+
+    def reason(self, member: int) -> str:
+        """How a member ended, in words: when, and which constraints ended it.
+
+        Raises:
+            ModelError: if there is no such member.
+        """
+        i = count(member, "Batch.reason: member", least=0, most=len(self.result) - 1)
+        values = {**self.shared, **{name: x[i] for name, x in self.varied.items()}}
+        end = State(self.end.q[i], self.end.v[i], self.end.t[i])
+        return why_ended(self.model, int(self.result[i]), end, whole_params(self.model, values))
+
+    @property
+    def dataset(self) -> xarray.Dataset:
+        """Everything as an xarray dataset with dimensions `member`, `time`, `coordinate` and
+        `velocity`.
+        """
+        import xarray
+
+        system = self.model.system
+        return xarray.Dataset(
+            {
+                "q": (("member", "time", "coordinate"), self.q),
+                "v": (("member", "time", "velocity"), self.v),
+                "violation": (
+                    ("member", "time"),
+                    self.violation,
+                    {"long_name": "position violation (dimensionless)"},
+                ),
+                "start_violation": ("member", self.start_violation),
+                "end_time": ("member", self.end.t, {"units": "s"}),
+                "end_q": (("member", "coordinate"), self.end.q),
+                "end_v": (("member", "velocity"), self.end.v),
+                "steps": ("member", self.steps),
+                "rejected": ("member", self.rejected),
+                "result": (
+                    "member",
+                    self.result,
+                    {"meanings": "; ".join(f"{r.value} {r.sentence}" for r in Result)},
+                ),
+            },
+            {
+                "time": ("time", self.t, {"units": "s"}),
+                "coordinate": list(system.coordinates),
+                "velocity": list(system.velocities),
+                **{name: self._coordinate(name, x) for name, x in self.varied.items()},
+            },
+            {"model": self.model.name},
+        )
+
+    def _coordinate(self, name: str, values: np.ndarray) -> tuple:
+        """A varied parameter along the members."""
+        dims = ("member", *(f"{name} entry {i}" for i in range(1, values.ndim)))
+        return dims, values, {"units": unit_of(self.model, name), "long_name": f"parameter {name}"}
+
+    def __str__(self) -> str:
+        """How many members ended how, and the range of each coordinate at the end."""
+        return present("text_of_batch", self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_batch", self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the dataset as NetCDF (`.nc`), all or nothing.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
+        """
+        return save(self.dataset, path, formats=(".nc",))
+
+
+def whole_params(model: Model, values: dict) -> dict | None:
+    """Parameters as `zw.trajectory` takes them: whole entries of the model's dictionary."""
+    if not values:
+        return None
+    places = {place_of(model, name): value for name, value in values.items()}
+    whole = {place.split(".")[0].split("[")[0] for place in places}
+    if whole == set(places):
+        return places
+    changed = write(model.params, places)
+    return {name: changed[name] for name in whole}
