@@ -99,7 +99,7 @@ def test_a_servo_with_found_degrees_gives_the_control_of_the_member():
     plain = zw.servo.Servo(
         servo.constraints, servo.actuation, actuators=servo.actuators, gains=servo.gains
     )
-    found = with_found_degrees(model.passive, plain, q, v, 0.3)
+    found = with_found_degrees(model.passive, plain, q, v, 0.3).servo
     u = chosen(NAME, q[None], v[None], [0.3], task="angles").u[0]
     np.testing.assert_allclose(zw.servo.control(model.passive, found, q, v, 0.3).u, u, rtol=1e-12)
 

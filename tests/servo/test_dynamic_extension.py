@@ -79,9 +79,28 @@ def test_the_extended_quadrotor_converges_to_its_path(found):
     assert float(np.abs(balance).max()) < balance.attrs["work_uncertainty"] < 0.05
 
 
-def test_the_search_for_degrees_names_the_extension_that_helps():
-    with pytest.raises(zw.ModelError, match="2 integrators before 'thrust' let .* zw.dynamic_ext"):
-        zw.with_found_degrees(*quadrotor(), HOVER, REST)
+def test_the_search_for_degrees_extends_the_inputs_and_says_so(found):
+    """At hover no actuator reaches x, and of x and y one alone can be met."""
+    searched = zw.with_found_degrees(*quadrotor(), HOVER, REST)
+    assert searched.sentence == found.sentence
+    assert searched.integrators == {"thrust": 2} and searched.servo.degrees == {"x": 4, "y": 4}
+    np.testing.assert_allclose(searched.q, [*HOVER, 1.5 * 9.81], rtol=1e-12)
+    one, other = (zw.control(x.model, x.servo, x.q, x.v, 0.1).u for x in (searched, found))
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_a_quadrotor_whose_torque_alone_is_driven_is_extended_nowhere():
+    """A servo that its actuators reach is given its degrees, and the state stays as it is."""
+    model, servo = quadrotor()
+    height = zw.Servo(servo.constraints[1:], servo.actuation, actuators=servo.actuators, gains=4.0)
+    found = zw.with_found_degrees(model, height, HOVER, REST, params={"m": 3.0})
+    assert found.integrators == {} and found.degrees == {"y": 2} and len(found.q) == 3
+    assert "no integrators are needed" in found.sentence
+    assert float(found.model.params["m"]) == 3.0
+    with pytest.raises(zw.ModelError, match="no integrators are needed.*leave inputs= out"):
+        zw.with_found_degrees(model, height, HOVER, REST, inputs={"thrust": 9.0})
+    push = zw.control(found.model, found.servo, HOVER, [0.0, 0.2, 0.0]).u
+    np.testing.assert_allclose(push, [3.0 * 9.81, 0.0], atol=1e-9)
 
 
 def test_a_quadrotor_without_thrust_is_said_to_be_singular():

@@ -23,7 +23,7 @@ def swing(**options) -> Servo:
 
 @functools.cache
 def found() -> Servo:
-    return with_found_degrees(flexible_arm(), swing(gains={"beta": 5.0}), *STATE)
+    return with_found_degrees(flexible_arm(), swing(gains={"beta": 5.0}), *STATE).servo
 
 
 def test_a_motor_behind_a_spring_has_degree_three_for_a_speed_and_four_for_a_position():
@@ -96,7 +96,7 @@ def test_hinges_between_motor_and_load_do_not_change_the_control():
     first = Servo([turn], np.array([[0.0], [1.0]]), gains=2.0, degrees={"turn": 4})
     second = with_found_degrees(
         two, Servo([height], np.array([[0.0], [0.0], [1.0]]), gains=2.0), q, v, 0.2
-    )
+    ).servo
     assert second.degrees == {"turn": 4}
     u = control(one, first, [angle, motor], [rate, spin], 0.2).u
     np.testing.assert_allclose(control(two, second, q, v, 0.2).u, u, rtol=1e-9)
@@ -109,7 +109,7 @@ def test_an_actuator_that_reaches_nothing_is_said_to():
     servo = Servo([other], np.array([[1.0], [0.0]]), gains=1.0)
     answer = relative_degree(model, servo, [0.1, 0.2], [0.3, 0.4])
     assert answer.degrees == {"other": None} and answer.internal is None
-    with pytest.raises(ModelError, match="no actuator reaches 'other': up to degree 6"):
+    with pytest.raises(ModelError, match="no actuator reaches 'other', and dynamic ext"):
         with_found_degrees(model, servo, [0.1, 0.2], [0.3, 0.4])
 
 

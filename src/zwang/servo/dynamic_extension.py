@@ -66,6 +66,12 @@ class DynamicExtension:
     inputs: dict[str, float]
 
     @property
+    def servo(self) -> Servo:
+        """The servo of `model`."""
+        assert isinstance(self.model.servo, Servo)
+        return self.model.servo
+
+    @property
     def sentence(self) -> str:
         """What was found in words."""
         found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
@@ -110,15 +116,7 @@ def dynamic_extension(
     """
     bound = controller(model, servo, params)
     given, state = bound.servo, model.state(q, v, t)
-    passive = model.passive
-    if params is not None:
-        passive = Model(
-            passive.system,
-            passive.constraints.members,
-            passive.merged(params),
-            singular_mass=passive.singular_mass,
-            name=passive.name,
-        )
+    passive = _with_params(model.passive, params)
     lengths = _lengths(passive, given, bound, state, highest)
     if lengths is None:
         raise ModelError(
@@ -149,40 +147,47 @@ def dynamic_extension(
 
 
 def with_found_degrees(
-    model: Model, servo: Servo, q, v, t=0.0, *, params: PyTree = None, highest: int = HIGHEST_DEGREE
-) -> Servo:
-    """The servo with every constraint differentiated as often as its actuators need.
+    model: Model,
+    servo: Servo,
+    q,
+    v,
+    t=0.0,
+    *,
+    inputs: Mapping[str, float] | None = None,
+    params: PyTree = None,
+    highest: int = HIGHEST_DEGREE,
+) -> DynamicExtension:
+    """The model with a servo whose constraints are differentiated as often as its actuators need,
+    and with integrators before those that reach them too early (`dynamic_extension`).
 
     Args:
         model, q, v, t, params, highest: as in `relative_degree`.
         servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`);
             if they were given for the natural order, give a new servo with
             `degrees=relative_degree(...).degrees`.
+        inputs: as in `dynamic_extension`.
+
+    Returns:
+        What was found: `.sentence` says it, `.servo` and `.model` follow the constraints, from `.q`
+        and `.v`, which are the given ones where no integrators are needed.
 
     Raises:
         ModelError: if a constraint has no relative degree up to `highest`, or the constraints
-            compete for actuators; it says which integrators before the actuators help
-            (`dynamic_extension`, which gives the extended model), or that none do.
+            compete for actuators, and no integrators help.
     """
     instance(servo, Servo, "with_found_degrees: servo", "zw.Servo(constraints, actuation, ...)")
     found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
     degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
-        bound, state = controller(model, servo, params), model.state(q, v, t)
-        lengths = _lengths(model.passive, servo, bound, state, highest)
-        if lengths is None:
-            raise ModelError(
-                f"{model.name}: {found.sentence}, and dynamic extension does not help."
-            )
-        if any(lengths):
-            integrators = _before(_integrators(servo, lengths))
-            raise ModelError(
-                f"{model.name}: {found.sentence}. Dynamic extension does: {integrators} let the "
-                "actuators meet all servo constraints together; zw.dynamic_extension(model, "
-                "servo, q, v) gives the model with these states, its servo and its start."
-            )
-        raise ModelError(f"{model.name}: {found.sentence}; at a state beside it all can be met.")
-    return Servo(
+        return dynamic_extension(
+            model, servo, q, v, t, inputs=inputs, params=params, highest=highest
+        )
+    if inputs is not None:
+        raise ModelError(
+            f"{model.name}: {found.sentence}: no integrators are needed, and inputs= are where "
+            "actuators behind integrators start; leave inputs= out."
+        )
+    closed = Servo(
         servo.constraints,
         servo.actuation,
         actuators=servo.actuators,
@@ -192,6 +197,30 @@ def with_found_degrees(
         limits=servo.limits,
         degrees=degrees,
         pseudoinverse=servo.pseudoinverse,
+    )
+    passive = _with_params(model.passive, params)
+    made = Model(
+        passive.system,
+        passive.constraints.members,
+        passive.params,
+        servo=closed,
+        singular_mass=passive.singular_mass,
+        name=model.name,
+    )
+    state = model.state(q, v, t)
+    return DynamicExtension(made, np.asarray(state.q), np.asarray(state.v), {}, degrees, {})
+
+
+def _with_params(model: Model, params: PyTree) -> Model:
+    """A model without control, with other parameters for good."""
+    if params is None:
+        return model
+    return Model(
+        model.system,
+        model.constraints.members,
+        model.merged(params),
+        singular_mass=model.singular_mass,
+        name=model.name,
     )
 
 

@@ -96,7 +96,7 @@ def zero_dynamics(
 
     Args:
         model: the model.
-        servo: with its degrees (`with_found_degrees`); the model's own by default.
+        servo: with its degrees (`with_found_degrees(...).servo`); the model's own by default.
         q, v, t: the state; t is held.
         params: parameters that differ from the model's.
 
