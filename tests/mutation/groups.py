@@ -24,10 +24,17 @@ GROUPS = {
         ("tests/algebra/test_judgement.py", "tests/algebra/test_kernel.py"),
     ),
     "operators": Group(
-        ("algebra.pseudoinverse.certificate", "algebra.pseudoinverse.proximal"),
-        ("tests/algebra/pseudoinverse/test_certificate.py",),
+        (
+            "algebra.pseudoinverse.certificate",
+            "algebra.pseudoinverse.proximal",
+            "algebra.operator.host",
+        ),
+        ("tests/algebra/test_host_operator.py", "tests/algebra/pseudoinverse/test_certificate.py"),
     ),
-    "drift": Group(("dynamics.drift.metric",), ("tests/dynamics/test_metric.py",)),
+    "drift": Group(
+        ("dynamics.drift.metric", "dynamics.drift.projection", "dynamics.drift.baumgarte"),
+        ("tests/dynamics/test_metric.py", "tests/dynamics/test_drift.py"),
+    ),
     "start": Group(
         ("dynamics.placement", "dynamics.initial_conditions"),
         ("tests/dynamics/test_scales.py", "tests/dynamics/test_initial_conditions.py"),

@@ -18,6 +18,7 @@ from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
+from zwang.dynamics.drift.metric import rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -128,7 +129,7 @@ def motion(
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
-        size = np.asarray(abs(answer.matrix) @ np.ones(model.system.nv))
+        size = abs(rows_of(answer.matrix)) @ np.ones(model.system.nv)
         if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
             refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
     return dataclasses.replace(answer, labels=labels_of(model.name, model.system))
