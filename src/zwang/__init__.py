@@ -12,8 +12,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from zwang import renamed as _renamed
-
-__version__ = "0.1.0"
+from zwang.version import __version__ as __version__
 
 _HOME = {
     "System": "equations.system",

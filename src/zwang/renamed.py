@@ -60,6 +60,7 @@ MODULES = {
     "programs.store": "compile.program_cache.store",
     "pseudoinverse": "algebra.pseudoinverse",
     "report": "output.report",
+    "robots.compiled": "robots.mujoco_reader",
     "run": "simulation.results",
     "servo.prolonged": "servo.lie_derivative",
     "sparse": "algebra.elimination",
@@ -102,8 +103,11 @@ NAMES = {
     "drift": {"Settled": "dynamics.drift.ProjectedStep"},
     "drift.base": {"Settled": "dynamics.drift.base.ProjectedStep"},
     "dynamics": {
-        name: f"dynamics.equation_of_motion.{name}"
-        for name in ("CONSISTENT", "ROUND_OFF", "Dynamics", "Equation", "Scales", "augmentation")
+        **{
+            name: f"dynamics.equation_of_motion.{name}"
+            for name in ("Dynamics", "Equation", "Scales", "augmentation")
+        },
+        "CONSISTENT": "algebra.judgement.CONSISTENT",
     },
     "flow": {
         "MotionFlow": "dynamics.vector_field.ConstrainedVectorField",

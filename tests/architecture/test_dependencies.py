@@ -7,6 +7,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import zwang
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NEEDED = [Requirement(x) for x in PROJECT["dependencies"]]
@@ -36,3 +38,9 @@ def test_every_other_requirement_has_a_lower_bound_and_its_version_fits():
         assert any(x.operator in (">=", "==") for x in needed.specifier), text
         pinned = PINNED.get(canonicalize_name(needed.name))
         assert pinned is not None and needed.specifier.contains(pinned), text
+
+
+def test_the_version_is_one():
+    citation = (ROOT / "CITATION.cff").read_text().splitlines()
+    assert PROJECT["version"] == zwang.__version__
+    assert f"version: {zwang.__version__}" in citation

@@ -66,6 +66,13 @@ def test_a_package_at_the_path_of_an_old_module_knows_its_names():
     assert Old is Dynamics
 
 
+@pytest.mark.parametrize("old", sorted(zwang.renamed.NAMES))
+def test_every_name_that_has_moved_has_a_home(old):
+    for path in zwang.renamed.NAMES[old].values():
+        home, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(f"zwang.{home}"), name), path
+
+
 def test_what_never_existed_is_not_found(unseen):
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("zwang.nonsense")
@@ -77,6 +84,7 @@ def test_what_never_existed_is_not_found(unseen):
         importlib.import_module("zwang.kernel").nonsense  # noqa: B018
 
 
-def test_importing_zwang_imports_only_the_table_of_old_paths():
+def test_importing_zwang_imports_only_its_version_and_the_table_of_old_paths():
     done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True)
-    assert done.stdout.split("\n")[0] == "['zwang.renamed']", done.stdout + done.stderr
+    imported = "['zwang.renamed', 'zwang.version']"
+    assert done.stdout.split("\n")[0] == imported, done.stdout + done.stderr

@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "zwang"
 
 SIMULATE = (
     ("simulation/simulate.py", "simulate"),
+    ("simulation/run_setup.py", "set_up"),
     ("dynamics/initial_conditions.py", "checked_start"),
     ("dynamics/placement.py", "place"),
     ("dynamics/evaluation.py", "evaluate"),

@@ -49,7 +49,7 @@ from zwang.tracing import outcome, returned
 
 HIGHEST = 50
 """Largest order of a variable: every derivative of a relation doubles its program."""
-SWEEPS = 3
+RETRACTION_STEPS = 3
 """Newton steps of the retraction onto the lowest derivatives of relations; it starts within one
 step's error, and two suffice.
 """
@@ -340,7 +340,7 @@ class Retraction:
         deepest = max(each.times for each in self.differentiated) - 1
         return jax.lax.fori_loop(
             0,
-            SWEEPS,
+            RETRACTION_STEPS,
             lambda _, q: self._swept(q, t, p, deepest),
             self.system.along(q, dv, t, p) + q,
         )

@@ -21,9 +21,9 @@ CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has
 stopped improving: round-off
 of φ in coordinates up to 1e4 times the size of the mechanism; where there are many rows,
-`ROUND_OFF` of their own coordinates.
+`COORDINATE_ROUND_OFF` of their own coordinates.
 """
-ROUND_OFF = 1e-15
+COORDINATE_ROUND_OFF = 1e-15
 """Relative round-off of one coordinate in φ, several times that of float64."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
@@ -191,7 +191,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         else np.full(len(v), np.max(np.abs(q), initial=0.0))
     )
     round_off = (
-        ROUND_OFF
+        COORDINATE_ROUND_OFF
         * inverse_length
         * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from zwang.errors import ModelError
 from zwang.simulation.results import Run
+from zwang.version import __version__
 
 SOFTWARE, EQUATION = "zwang", "udwadia1992"
 """Cited for every run: this library, and the equation that it solves."""
@@ -309,9 +310,7 @@ def _control_methods(run: Run) -> list[str]:
 def _bibtex(key: str, reasons: list[str]) -> str:
     kind, fields = ENTRIES[key]
     if key == SOFTWARE:
-        import zwang
-
-        fields = {**fields, "version": zwang.__version__}
+        fields = {**fields, "version": __version__}
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
     why = ", ".join(dict.fromkeys(reasons))
     return "\n".join([f"% {why}", f"@{kind}{{{key},", *lines, "}"])

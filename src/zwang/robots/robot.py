@@ -54,7 +54,7 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     if path.suffix.lower() == ".sdf":
         from zwang.robots.sdf import read as reader
     else:
-        from zwang.robots.compiled import read as reader
+        from zwang.robots.mujoco_reader import read as reader
     description = reader(path, floating=floating)
     if not any(b.joints for b in description.branches):
         raise ModelError(

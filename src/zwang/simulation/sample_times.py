@@ -1,4 +1,4 @@
-"""Sample times of a trajectory, and the steps of fixed length between them."""
+"""Sample times of a run and of a trajectory, and the steps of fixed length between them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,53 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import number, real_array
+from zwang.arguments import count, number, real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+
+MOST_SAMPLES = 100_000_000
+"""Sample times of one run; their states alone would fill the memory beyond it."""
+RESOLVED = 1e-10
+"""Shortest run relative to the time that it is at: float64 tells a million instants in it apart."""
+
+
+def run_times(duration, times, samples, t0: float) -> np.ndarray:
+    """Sample times of a run that begins at t0: `times` as given, or `samples` over `duration`."""
+    if (duration is None) == (times is None):
+        raise ModelError(
+            "simulate needs either duration (s) or times (increasing instants, s), and not both."
+        )
+    if times is None:
+        duration = number(duration, "duration", above=0, unit="s")
+        samples = count(samples, "samples", least=2, most=MOST_SAMPLES)
+        return _resolved(t0, t0 + np.linspace(0.0, duration, samples))
+    times = np.asarray(real_array(times, "times", "instants [s]"))
+    if (
+        times.ndim != 1
+        or not len(times)
+        or not np.all(np.isfinite(times))
+        or np.any(np.diff(times) <= 0)
+        or times[0] < t0
+    ):
+        raise ModelError(
+            f"times must be finite, increasing and not before t0 = {t0}; got "
+            f"{np.array2string(times, threshold=6)}."
+        )
+    if times[-1] == t0:
+        raise ModelError("times holds only the start; give at least one later instant.")
+    return _resolved(t0, times)
+
+
+def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
+    """The instants, if time in float64 can tell steps between them apart."""
+    farthest, duration = float(np.max(np.abs(instants))), float(instants[-1] - t0)
+    if not duration > RESOLVED * farthest or np.any(np.diff(instants) <= 0):
+        raise ModelError(
+            f"t0 is {t0:g} s and the run ends at {instants[-1]:g} s: time cannot be resolved there "
+            "in float64, expected a duration or interval of samples above "
+            f"{RESOLVED * farthest:.1g} s; count time from an instant nearer to the start."
+        )
+    return instants
 
 
 def checked_times(times) -> Any:

@@ -11,7 +11,7 @@ from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.stepping.tableau import Tableau
 
 GAMMA = 0.26
-ROUND_OFF = 1e-14
+STAGE_ROUND_OFF = 1e-14
 """A Newton step this small, relative to the terms of its stage, cannot be improved upon; without it
 rtol = 1e-12 never converges.
 """
@@ -115,7 +115,7 @@ class Kvaerno5(AbstractIntegrator):
             k, _, i, _ = carry
             rate, residual = flow.rate_and_residual(t, base + step * k)
             dk = solve(rate - k)
-            round_off = ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k))
+            round_off = STAGE_ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k))
             size = jnp.sqrt(jnp.mean((step * dk / (weight + round_off / self.tolerance)) ** 2))
             return k + dk, jnp.where(jnp.isfinite(size), size, jnp.inf), i + 1, residual
 

@@ -8,7 +8,6 @@ but constants, and no library but the mathematical one is needed.
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import importlib.resources
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
 from zwang.files import make_folder
 from zwang.files.writing import write_text
+from zwang.version import __version__
 
 DRIVER_STATES = 8
 """States whose accelerations the test driver knows."""
@@ -163,7 +163,7 @@ def _header(found: Equations, name: str, q0, v0) -> str:
     words = {
         "NAME": upper,
         "name": name,
-        "version": importlib.metadata.version("zwang"),
+        "version": __version__,
         "title": _comment(found.model.name),
         **{key: str(size[key]) for key in ("NQ", "NV", "NP", "NU", "NM")},
         "COORDINATES": listed("q", names[0]),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import xml.etree.ElementTree as ET
 
 from zwang.codegen.c.source import CCode
+from zwang.version import __version__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +169,7 @@ def build_description(code: CCode, sources: list[str]) -> bytes:
 
 
 def _tool() -> str:
-    return f"zwang {importlib.metadata.version('zwang')}"
+    return f"zwang {__version__}"
 
 
 def _attributes(v: Variable) -> dict[str, str]:

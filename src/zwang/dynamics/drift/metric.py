@@ -22,9 +22,9 @@ zero.
 DAMPING = 1e-12
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
 resolved at once, those above 1e-7 by
-`SWEEPS`.
+`PLACEMENT_SWEEPS`.
 """
-SWEEPS = 50
+PLACEMENT_SWEEPS = 50
 """Most proximal sweeps of a placement; they end when the residual stops falling."""
 
 
@@ -101,7 +101,7 @@ class SparseMetric(AbstractMetric):
             Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
         y, left = np.zeros(C.shape[1]), r
-        for _ in range(SWEEPS):
+        for _ in range(PLACEMENT_SWEEPS):
             tried = y + C.T @ factor.solve(left)
             miss = r - C @ tried
             if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):

@@ -7,7 +7,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-import zwang
+from zwang.version import __version__
 
 HERE = Path(__file__).parent
 
@@ -25,6 +25,4 @@ def render(template: Path, **values) -> str:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     css = Markup((HERE / "page.css").read_text(encoding="utf-8"))
-    return environment.get_template(template.name).render(
-        css=css, version=zwang.__version__, **values
-    )
+    return environment.get_template(template.name).render(css=css, version=__version__, **values)

@@ -8,11 +8,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-import zwang
 from zwang.files import write_text
 from zwang.output.viewer.motion import motion
 from zwang.scene import Scene
 from zwang.simulation.results import Run
+from zwang.version import __version__
 
 HERE = Path(__file__).parent
 
@@ -54,7 +54,7 @@ def view_text(run: Run, scene: Scene, *, description: str = "", report: str | No
         description=description,
         stopped=stopped,
         report=report,
-        version=zwang.__version__,
+        version=__version__,
         # "<" is escaped, lest a name in the data close the script element
         data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
     )

@@ -1,9 +1,9 @@
 """A program: compile a URDF or MJCF file by MuJoCo and save the result as one binary file.
 
-Run by `zwang.robots.compiled` in a process of its own, because MuJoCo ends its process for some
-files and never comes back from others. Nothing of zwang is imported here.
+Run by `zwang.robots.mujoco_reader` in a process of its own, because MuJoCo ends its process for
+some files and never comes back from others. Nothing of zwang is imported here.
 
-    python compilation.py FILE RESULT FORMAT FLOATING MEMORY BYTES SECONDS BODIES
+    python mujoco_process.py FILE RESULT FORMAT FLOATING MEMORY BYTES SECONDS BODIES
 """
 
 from __future__ import annotations

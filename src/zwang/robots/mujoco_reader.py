@@ -27,7 +27,7 @@ from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion, parsed
 from zwang.robots.urdf import add_urdf
 
-COMPILATION = Path(__file__).with_name("compilation.py")
+PROCESS = Path(__file__).with_name("mujoco_process.py")
 """The program that MuJoCo runs in."""
 NUMBERS = (
     "body_mass",
@@ -114,7 +114,7 @@ def _compiled(mujoco, path: Path, form: str, floating: bool):
     with tempfile.TemporaryDirectory(prefix="zwang-") as folder:
         result = Path(folder) / "model.mjb"
         words = [os.path.abspath(path), str(result), form, "floating" if floating else "held"]
-        run_isolated(COMPILATION, [*words, *limits], Path(folder), shown_path(path))
+        run_isolated(PROCESS, [*words, *limits], Path(folder), shown_path(path))
         try:
             model = mujoco.MjModel.from_binary_path(str(result))
         except ValueError as error:

@@ -1,0 +1,245 @@
+"""What a run begins with: its vector field, its first state, and what ends or switches it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, cast
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.arguments import items
+from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
+from zwang.dynamics.drift import AbstractDrift, Projection
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.initial_conditions import Start, checked_start, with_mass
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
+from zwang.simulation.stop import Stop
+from zwang.simulation.switching import Switch, Switching, event_values
+from zwang.simulation.tolerances import accepted_violation, step_tolerances
+from zwang.simulation.watch import suited
+from zwang.stepping import AbstractIntegrator
+from zwang.stepping.step import Progress
+from zwang.stepping.step_control import Tolerances
+
+ROUND_OFF_TARGET = 1e-15
+"""Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near
+its origin.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class RunRequest:
+    """The motion that was asked for: the arguments of `simulate`, with its defaults.
+
+    Attributes:
+        state: the start as given.
+        instants: sample times [s].
+        span: from the start to the last of them [s].
+    """
+
+    model: Model
+    state: State
+    instants: np.ndarray
+    span: float
+    rtol: float
+    atol: Any
+    params: PyTree
+    loop: AbstractLoop | None
+    stop: tuple[Stop, ...]
+    switches: Sequence[Switch]
+    integrator: AbstractIntegrator
+    step: float | None
+    longest_step: float
+    drift: AbstractDrift
+    pseudoinverse: AbstractPseudoinverse | None
+    formulation: AbstractFormulation | None
+    start_tolerance: float
+    max_steps: int
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What a run records of it."""
+        formulation, longest = self.formulation, self.longest_step
+        return {
+            "step": "adaptive" if self.step is None else float(self.step),
+            "longest_step": "unlimited" if np.isinf(longest) else float(longest),
+            "start_tolerance": self.start_tolerance,
+            "max_steps": self.max_steps,
+            "drift": repr(self.drift),
+            "loop": "" if self.loop is None else repr(self.loop),
+            "formulation": "kernel" if formulation is None else type(formulation).__name__,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSetup:
+    """A run before its first step.
+
+    Attributes:
+        flow: the motion as a vector field, with the scales that were measured at the start.
+        tolerances: how exactly steps are taken.
+        switching: the switches, or None.
+        events: what ends the run or switches a constraint; `conditions` are their names.
+        start: what is known of the start as given.
+        placed: whether the run begins where that was projected to, and not as it was given.
+        changeable: whether the method for A⊕ may be changed along the run.
+        change: how it was changed already, or "".
+        here: the first state.
+    """
+
+    flow: ConstrainedVectorField
+    tolerances: Tolerances
+    switching: Switching | None
+    events: Events
+    conditions: list[str]
+    start: Start
+    placed: bool
+    changeable: bool
+    change: str
+    here: Progress
+
+
+def set_up(asked: RunRequest) -> RunSetup:
+    """Measure, judge and place the start, and tie what moves to what watches it."""
+    model, state, step = asked.model, asked.state, asked.step
+    dynamics = model.dynamics(
+        asked.params,
+        asked.pseudoinverse,
+        asked.formulation,
+        implicit=asked.integrator.implicit,
+    )
+    tolerances = step_tolerances(
+        model, asked.rtol, asked.atol, step, asked.longest_step, asked.span
+    )
+    for s in asked.stop:
+        check_condition(s.function, f"Stop {s.name!r}: function(q, v, t, p)", model, dynamics.p)
+    switching = _switching(asked.switches, model, asked.loop, asked.formulation)
+    dynamics, sampler = _closed(model, dynamics, asked.loop, float(state.t))
+    dynamics = dynamics if switching is None else switching.begun(dynamics)
+    # only the values at the start tell whether M is singular, and then all that follows needs it
+    # augmented
+    dynamics = with_mass(model, dynamics, state)
+    start = checked_start(model, dynamics, state, asked.start_tolerance, asked.params, asked.span)
+    # a method that was asked for is not replaced by another one
+    chosen = asked.pseudoinverse is not None or asked.formulation is not None
+    changeable = not chosen and not dynamics.structure.sparse
+    dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
+    # a run that drifts on purpose, or may start anywhere, starts exactly as it was given
+    placed = isinstance(asked.drift, Projection) and asked.start_tolerance < np.inf
+    state = start.placement.state if placed else state
+    flow = _flow(dynamics, asked.drift, start, sampler)
+    asked.integrator.refuse(model, flow, state, asked.instants, step)
+    flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
+    accept = _accepted(flow, start, asked.rtol, step)
+    tolerances = tolerances._replace(accept=_number(accept))
+    turns = () if switching is None else switching.conditions
+    events = Events(tuple(s.function for s in asked.stop), turns)
+    names = [s.name for s in asked.stop], [s.constraint for s in asked.switches]
+    conditions = conditions_of(events, *names)
+    # far below any time of the motion: the controller lengthens it tenfold a step
+    first = 1e-4 * asked.span / max(len(asked.instants) - 1, 100) if step is None else step
+    here = _first_state(flow, events, switching, state, first)
+    refuse_undefined(here, conditions)
+    return RunSetup(
+        flow,
+        tolerances,
+        switching,
+        events,
+        conditions,
+        start,
+        placed,
+        changeable,
+        change,
+        here,
+    )
+
+
+def _flow(
+    dynamics: Dynamics, drift: AbstractDrift, start: Start, sampler: AbstractSampler | None
+) -> ConstrainedVectorField:
+    """The motion with the scales that were measured at the start."""
+    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
+    floor = start.placement.violation_after
+    target = max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)
+    traced = jax.tree_util.tree_map(
+        lambda x: _number(x) if isinstance(x, float) else x, drift
+    )  # other gains compile nothing
+    return ConstrainedVectorField(dynamics, traced, _number(target), sampler)
+
+
+def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:
+    """The largest violation that a step may leave."""
+    accept = accepted_violation(np, flow, rtol, step)
+    # what nearly parallel rows hold moves by 1/σ of what is left of φ
+    sigma = start.verdict.nearly_parallel
+    return accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
+
+
+def _first_state(
+    flow: ConstrainedVectorField,
+    events: Events,
+    switching: Switching | None,
+    state: State,
+    first: float,
+) -> Progress:
+    """Where a run is before its first step."""
+    y0 = _number(np.concatenate([state.q, state.v]))
+    if switching is not None:
+        controller_state = switching.start
+    else:
+        controller_state = () if flow.sampler is None else flow.sampler.start(state)
+    values = np.zeros(0)
+    if len(events.rising):
+        values = event_values(events, flow, controller_state, state.t, y0)
+    return Progress.begun(state.t, y0, _number(first), _number(values), controller_state)
+
+
+def _closed(
+    model: Model, dynamics: Dynamics, loop: AbstractLoop | None, t0: float
+) -> tuple[Dynamics, AbstractSampler | None]:
+    """The dynamics with the control that really acts, and what changes it along the run."""
+    if loop is not None:
+        if model.servo is None:
+            raise ModelError(
+                f"{model.name}: loop is given, but the model has no control: zw.Model(..., "
+                "servo=zw.Servo(...))."
+            )
+        return loop.bound(model, dynamics, t0)
+    if model.servo is not None:
+        model.servo.refuse_continuous()
+    return dynamics, None
+
+
+def _switching(switches, model: Model, loop, formulation) -> Switching | None:
+    """The switches of a run, if they fit the rest of it."""
+    switches = items(switches, Switch, "switches", "zw.Switch(constraint, on=..., off=...)")
+    if not switches:
+        return None
+    if loop is not None:
+        raise ModelError(
+            f"{model.name}: a loop's controller cannot know of switches; give zw.simulate "
+            "either loop= or switches=."
+        )
+    if formulation is not None and not formulation.redundant_constraints:
+        raise ModelError(
+            f"{type(formulation).__name__} needs independent rows, but a row that is switched "
+            "off is zero."
+        )
+    return Switching(switches, model)
+
+
+def _number(x) -> Array:
+    """A float64 of NumPy's: it is traced like one of JAX's, which would compile a program of its
+    own.
+    """
+    return cast(Array, np.asarray(x, np.float64))
