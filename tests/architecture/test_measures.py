@@ -1,6 +1,6 @@
 """Measures of the source: lengths of functions, comments, suppressions, constants, words.
 
-One limit holds for every file. The exceptions are named below, with what they still miss.
+One limit holds for every file; there is no exception.
 """
 
 import ast
@@ -19,17 +19,6 @@ TYPE_IGNORES = 20
 SKIPS_OF_THE_FORMATTER = 30
 COMMENTS = (0.03, 0.08)
 """Least and most share of comments in the lines of functions, of all files together."""
-
-FEW_COMMENTS = (
-    *("dynamics/", "stepping/", "simulation/results/host_samples.py"),
-    *(f"simulation/{name}.py" for name in ("batch", "engine", "simulate", "trajectory", "watch")),
-)
-"""Files that have fewer comments still, and private words."""
-
-
-def is_behind(path: str) -> bool:
-    """Whether a file is an exception."""
-    return path.startswith(FEW_COMMENTS)
 
 
 @functools.cache
@@ -120,7 +109,7 @@ def share_of_comments(paths) -> float:
 def test_functions_have_comments_that_say_why():
     """What they say is for readers to judge; that they are there can be counted."""
     least, most = COMMENTS
-    assert least <= share_of_comments(path for path in files() if not is_behind(path)) <= most
+    assert least <= share_of_comments(files()) <= most
 
 
 def numbers(path: str):
@@ -167,7 +156,6 @@ def test_the_prose_uses_no_private_language():
     where = [
         f"{path}: {word}"
         for path in files()
-        if not is_behind(path)
         for text in docstrings(path)
         for word in PRIVATE.findall(" ".join(text.split()))
     ]

@@ -83,6 +83,8 @@ def judge(
     acceleration = free + metric.correct(A, length, b - A @ free)
     acceleration += metric.correct(A, length, b - A @ acceleration)  # a may be far larger than v̇
     miss = A @ acceleration - b
+    # beside the terms that it is the sum of: rods in free fall have b = A a, and beside their
+    # difference any round-off is large
     terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
     turning = float(scales.curvature) * metric.speed(np.asarray(state.v)) ** 2
     terms = terms + np.asarray(scales.row_length) * turning
@@ -113,6 +115,7 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
     c = dynamics.constraints
     metric, A = metric_of(dynamics, at.M, at.A), rows_of(at.A)
     length = metric.lengths(A)
+    # a row that is switched off vanishes on purpose
     on = np.ones(c.m, bool) if c.on is None else np.asarray(c.on)
     gone = np.flatnonzero(on & ~(length > ABSENT * np.max(length, initial=0.0)))
     moving = [i for i in gone if i in set(c.velocity_rows.tolist())]
@@ -129,6 +132,7 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
     c = dynamics.constraints
     if np.any(c.pattern[row]):
         return None
+    # elsewhere and later as well: a residual that is zero here by chance cannot be held there
     random = np.random.default_rng(1788)
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
@@ -174,8 +178,10 @@ def _of_one_sign(
     H = np.zeros((count, count, len(rows)))
     for i in range(count):
         H[i, i] = single[i]
+        # by polarization, as b gives the form along single directions only
         for j in range(i):
             H[i, j] = H[j, i] = 0.5 * (form(tangent[:, i] + tangent[:, j]) - single[i] - single[j])
+    # beside the Hessian along all directions: along tangents alone it may be all round-off
     random = np.random.default_rng(1829).standard_normal((4, dynamics.system.nv))
     scale = np.max(np.abs([form(metric.W @ w) for w in random]), axis=0)
     found = {}

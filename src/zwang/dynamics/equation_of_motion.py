@@ -90,8 +90,8 @@ class Actuation(Protocol):
 
 
 class Dynamics(eqx.Module):
-    """One model, ready to be evaluated: the functions with their parameters and the way A⊕ is
-    computed.
+    """One model, ready to be evaluated: the functions with their parameters and the method
+    that computes A⊕.
 
     Attributes:
         system, constraints: the model's.
@@ -185,6 +185,7 @@ class Dynamics(eqx.Module):
         mass = factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p), dtype=s.v.dtype))
         if not self.singular_mass:
             return mass
+        # on A v̇ = b the added AᵀDA v̇ equals the AᵀDb that `equation` adds to F: the same motion
         M = mass.dense()
         augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
         return DenseMass(augmented)
@@ -203,10 +204,13 @@ class Dynamics(eqx.Module):
         """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state
         allows, if given.
         """
+        # ε off its constraints a state has false singular values of size ε, which must not be
+        # inverted
         method = self.pseudoinverse if violation is None else self.pseudoinverse.relaxed(violation)
         length = None if self.scales is None else self.scales.row_length
         if rows is not None and len(rows) < len(A):
             A, length = A[rows], None if length is None else length[rows]
+        # as functions: the sparse operator knows its entries and never asks for the pattern
         whole = lambda: self.constraints.pattern
         pattern = whole if rows is None else lambda: self.constraints.pattern[rows]
         return self.structure.weighted(mass, A, method, length, pattern)
@@ -218,8 +222,7 @@ class Dynamics(eqx.Module):
         stabilization: Float[Array, " m"] | float = 0.0,
     ) -> Equation:
         """F and b at a state whose A⊕ is known, with `b + stabilization` in place of b (Baumgarte);
-        with a control law, F holds the
-        force of its actuators.
+        with a control law, F contains the force of its actuators.
         """
         given, mass, A = self.rhs(s), weighted.mass, weighted.A
         b = given + stabilization
@@ -232,6 +235,7 @@ class Dynamics(eqx.Module):
         eq = Equation(s, mass, weighted, b, force, given, applied)
         if self.law is None:
             return eq
+        # the law is shown the passive system: its own force is none that it reacts to
         actuator_force = self.law.force(self.passive, eq)
         return dataclasses.replace(eq, force=force + actuator_force, actuator_force=actuator_force)
 
@@ -256,6 +260,7 @@ class Dynamics(eqx.Module):
         """`v̇`."""
         nonideal = self.nonideal_force(eq)
         if self.formulation is not None:
+            # formulations know of ideal constraints alone, so that c is applied along the tangent
             force = (
                 eq.force
                 if nonideal is None
@@ -282,6 +287,7 @@ class Dynamics(eqx.Module):
         turning = 0.0 if self.scales is None else self.scales.curvature * (v @ mass.apply(v))
         left = jnp.max(jnp.abs(unit * (weighted.A @ acceleration - eq.b)))
         terms = free + size + jnp.max(jnp.abs(unit * eq.b)) + turning
+        # at rest without forces both are zero, which is no residual
         return jnp.where(left > 0, left / jnp.where(terms > 0, terms, left), 0.0)
 
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
@@ -295,7 +301,7 @@ class Dynamics(eqx.Module):
         self, eq: Equation, multipliers: Float[Array, " m"]
     ) -> dict[str, Float[Array, " nv"]]:
         """c of each part of the nonideal constraints, which may depend on the ideal forces `Aᵢᵀ λᵢ`
-        of the parts of its own one.
+        of the parts of the same constraint.
         """
         s, constraints, forces = eq.state, self.constraints, {}
         rows, on = constraints.row_slices, constraints.on
@@ -305,6 +311,7 @@ class Dynamics(eqx.Module):
                     s.q, s.v, s.t, self.p, constraints.ideal_forces(c, eq.weighted.A, multipliers)
                 )
                 forces |= dict(zip(c.parts, impressed, strict=True))
+        # a constraint that is switched off exerts no friction either
         return (
             forces
             if on is None
@@ -344,6 +351,8 @@ def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Arr
     D = xp.zeros(len(A))
     size = xp.sum(A**2, axis=1)
     least = xp.where(size > 0, LEAST_WEIGHT / xp.where(size > 0, size, 1.0), 0.0) * xp.max(scale)
+    # the first turn gives the massless columns that rows act on a scale, by which the second weighs
+    # every row
     for _ in range(2):
         massive = scale > 1e-14 * xp.max(scale)
         mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)

@@ -2,10 +2,9 @@
 
     (t, y, h) ↦ rates k₁ … kₛ of an explicit step, and φ, ψ, A, b, M, F at its last stage
 
-It is a loop over the stages, so that the model's functions appear in the program once, and the
-number of stages is traced, so that a single state is a step of one stage. Nothing else of a model
-has to be compiled before something moves: what is done with the result is linear algebra on the
-host (`zwang.dynamics.host`).
+It is a loop over the stages, so that the model's functions appear in the program once; the number
+of stages is traced, so that a single state is a step of one stage. Nothing else of a model has to
+be compiled before it moves: all that follows is linear algebra on the host (`zwang.dynamics.host`).
 """
 
 from __future__ import annotations
@@ -141,6 +140,7 @@ class BoundEvaluation:
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
         n = dynamics.system.nq + dynamics.system.nv
         zero, self._single = np.zeros(()), (np.zeros((STAGES, STAGES)), np.zeros(STAGES))
+        # one signature for starts, stages and samples, so that one compiled program serves them all
         example = (zero, np.zeros(n), zero, *self._single, zero, zero)
         self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
 
@@ -226,6 +226,8 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
     q, v, t = np.asarray(s.q), np.asarray(s.v), np.float64(s.t)
     if dynamics.parts is not None:
         base, further = dynamics.parts
+        # the evaluation of the base model is compiled for its runs anyway; only further rows are
+        # new
         known = evaluate(base, s, drift)
         more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
         phi, psi, A, b = (np.concatenate(x) for x in zip(known[:4], more, strict=True))
@@ -243,6 +245,7 @@ def _rows(constraints: Constraints, p, q, v, t):
 def moved(dynamics: Dynamics, q, dq, t) -> Any:
     """`q ⊕ dq` on the host."""
     system, q, dq = dynamics.system, np.asarray(q), np.asarray(dq)
+    # where velocities are the rates of coordinates, a sum needs no program
     if system.velocity_map is None and system.retract is None:
         return q + dq
     given = q, dq, np.float64(t)

@@ -108,7 +108,7 @@ def HigherOrder(
         relations: `Relation` objects, of any order; or constraints of a `zw.Model`, in q and v as
             below.
         params: as in `zw.Model`.
-        potential: `(x, t, p)` → energy besides ½ vᵀ M v, by the derivatives up to k − 2; for
+        potential: `(x, t, p)` → energy beyond ½ vᵀ M v, from the derivatives up to k − 2; for
             reports.
         units: of each variable.
         energy_unit, singular_mass, name: as in `zw.System` and `zw.Model`.
@@ -117,7 +117,7 @@ def HigherOrder(
         A `zw.Model` like any other, also a module of a hierarchy. A variable of order k has k − 1
         coordinates, `angle`, `angle'`, `angle''` …, and one velocity, its derivative of order k −
         1, which is called as the variable up to k = 2: q and v of a first-order variable are
-        nothing and the variable itself.
+        empty and the variable itself.
 
     Raises:
         ModelError: for an order below 1, names that do not exist, or a relation without any of the
@@ -160,6 +160,7 @@ def HigherOrder(
     )
     known = [r for r in relations if isinstance(r, Relation)]
     differentiated = [DifferentiatedRelation(r, layout, params) for r in known]
+    # two derivatives are ψ and φ, which projections keep; only what lies below needs a retraction
     low = [each for each in differentiated if each.times > 2]
     if low:
         system = dataclasses.replace(system, retract=Retraction(system, layout, low))
@@ -190,6 +191,7 @@ class Layout:
             first = self.start[variable]
             if k > 1:
                 self.N[first + k - 2, i] = 1.0
+            # each lower derivative has the one above it for a rate
             for j in range(first, first + k - 2):
                 self.carry[j, j + 1] = 1.0
 
@@ -261,6 +263,8 @@ class DifferentiatedRelation:
         """
         if order == 0:
             return self.residual(q, v, highest, t, p)
+        # a highest derivative has no rate here, and needs none: r is differentiated until one
+        # appears
         along = (
             jnp.asarray(self.layout.carry) @ q + jnp.asarray(self.layout.N) @ v,
             highest,
@@ -271,8 +275,8 @@ class DifferentiatedRelation:
         )[1]
 
     def _counted(self, p) -> int:
-        """How far the highest derivatives are from those that the residual depends on, told at
-        random values.
+        """How far the highest derivatives are from those that the residual depends on, which shows
+        at random values.
         """
         layout, random = self.layout, np.random.default_rng(2017)
         seen = np.zeros(layout.nq + 2 * layout.nv, bool)
@@ -282,6 +286,7 @@ class DifferentiatedRelation:
         residual = lambda z, t, p: self.residual(z[:first], z[first:last], z[last:], t, p)
         outcome(residual, what, np.zeros(len(seen)), np.zeros(()), p)
         slope = jax.jacfwd(residual)
+        # a slope that is zero at one place may be so by chance, at three random ones hardly
         for _ in range(3):
             at = jnp.asarray(random.standard_normal(len(seen))), jnp.asarray(random.uniform())
             rows = np.asarray(slope(*at, p))

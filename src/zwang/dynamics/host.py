@@ -1,4 +1,4 @@
-"""A model's motion on the host: its functions by one compiled evaluation, all else by NumPy.
+"""A model's motion on the host: its functions by one compiled evaluation, everything else by NumPy.
 
 `HostDynamics` and `HostVectorField` answer what `Dynamics` and `ConstrainedVectorField` answer to a
 drift treatment and to the step loop, so that a run can begin before its loop is compiled.
@@ -82,7 +82,7 @@ class HostDynamics:
         return BoundProgram(move, (system, self.p), example)
 
     def at(self, s: State) -> ModelEvaluation:
-        """The model's functions at a state; that of the last one is at hand."""
+        """The model's functions at a state; those of the last state are remembered."""
         # a comparison takes a hundredth of an evaluation
         known = self._known
         if known is None or not (_same(known[0], s.q) and _same(known[1], s.v) and known[2] == s.t):
@@ -141,6 +141,7 @@ class HostDynamics:
 
     def move(self, s: State, dq: np.ndarray) -> np.ndarray:
         """`q ⊕ dq`."""
+        # a sum needs no program
         if self._move is None:
             return np.asarray(s.q) + dq
         return np.asarray(self._move(s.q, dq, np.float64(s.t)))

@@ -26,7 +26,7 @@ from zwang.errors import ModelError, Result
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
-takes without being told to.
+accepts by default.
 """
 
 
@@ -68,9 +68,8 @@ class Start:
 
 
 def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
-    """Measure scales unless they are known, place the state on its constraints, and see whether
-    they have a common acceleration
-    there. Scales are those of all rows, also of those that are switched off.
+    """Measure the scales where they are not known, place the state on its constraints, and judge
+    whether these have a common acceleration there. Scales are measured with every row switched on.
     """
     at = evaluate(dynamics, state)
     scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
@@ -84,7 +83,7 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
 
 
 def all_on(dynamics: Dynamics) -> Dynamics:
-    """The same with every row switched on."""
+    """The same dynamics with every row switched on."""
     on = dynamics.constraints.on
     return (
         dynamics
@@ -110,7 +109,7 @@ def consistent_state(
     Args:
         model: the model.
         q: guess of the coordinates, shape (nq,).
-        v: guess of the velocities, shape (nv,); zero unless given.
+        v: guess of the velocities, shape (nv,); zero by default.
         t: time [s].
         params, pseudoinverse: as in `zw.motion`.
 
@@ -145,6 +144,7 @@ def placed(
     if parts is not None:
         base, further = parts[0].dynamics(params, pseudoinverse), parts[1]
         rows = Constraints(further, base.system, base.p)
+        # a sparse factor needs the entries of all rows in one layout
         if not base.structure.sparse:
             dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=DENSE)
     dynamics = with_mass(model, dynamics, state)
@@ -172,6 +172,8 @@ def checked_start(
     """`begin`, with every reason to refuse the start raised as one sentence; `span` is the length
     of the run [s].
     """
+    # in this order, as each cause would show as the ones below it: a function that is not finite, a
+    # direction without mass, a row without gradient, a state off its constraints
     start = begin(dynamics, state, span)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
@@ -216,6 +218,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the "
                     "start; check divisions, roots and inverse functions there."
                 )
+    # a residual may be finite where its derivative is not, as a root is at zero
     A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A
     if not np.all(np.isfinite(np.asarray(A))):
         raise ModelError(
@@ -233,6 +236,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
         return
     M = dense_mass(M)
+    # at unit diagonal, or kilograms beside small kg·m² would look singular
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     value, vector = np.linalg.eigh(M / np.outer(scale, scale))
     if value[0] > 1e-14 * value[-1]:
@@ -242,6 +246,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
             f"{model.name}: the mass matrix is not positive: along "
             f"{_direction(model, vector[:, 0])} it is negative."
         )
+    # a direction without mass may stand where a constraint holds it: [M; A] then has full rank
     A = np.asarray(start.at.A.todense() if isinstance(start.at.A, SparseMatrix) else start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
@@ -274,6 +279,7 @@ def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
     blocks = mass_blocks(M) if M.ndim == 3 else M[None]
     diagonal = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
     size = np.maximum(np.abs(blocks), np.abs(np.swapaxes(blocks, 1, 2)))
+    # an entry that is small beside the masses that it couples may be the round-off of their sum
     size = np.maximum(size, diagonal[:, :, None] * diagonal[:, None, :])
     off = np.abs(blocks - np.swapaxes(blocks, 1, 2)) > SYMMETRIC * size
     if not np.any(off):

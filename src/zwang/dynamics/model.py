@@ -102,6 +102,7 @@ class Model(eqx.Module):
         for c in constraints:  # a class of the user's checks no names
             for part in (c.name, *c.parts):
                 label(part, "Model: the name of a constraint")
+        # the law is checked against the passive dynamics, which must not hold it yet
         self.params, self.servo = as_parameters(params), None
         p = self.parameters()
         _check_shapes(system, p)
@@ -162,6 +163,7 @@ class Model(eqx.Module):
 
     def _default(self, formulation) -> AbstractPseudoinverse:
         """`Sparse` where it pays and nothing else needs A as an array."""
+        # formulations, M + AᵀDA and control laws multiply A as an array
         whole = formulation is not None or self.singular_mass or self.servo is not None
         return Proximal() if whole or not sparsity_of(self).pays else Sparse()
 
@@ -199,6 +201,8 @@ class Model(eqx.Module):
         Its system and constraints are the same objects, so that what was found or compiled for one
         serves the other.
         """
+        # not by eqx.tree_at, which would build new constraints: what is found and compiled for them
+        # is known by their identity
         other = copy.copy(self)
         object.__setattr__(other, "params", self.merged(params))
         return other

@@ -108,8 +108,8 @@ def motion(
         v: velocities, shape (nv,).
         t: time [s].
         params: parameters that differ from the model's.
-        pseudoinverse: method for A⊕; `zw.Proximal()` unless given.
-        formulation: equation of motion; the kernel's own, eq. (31), unless given.
+        pseudoinverse: method for A⊕; `zw.Proximal()` by default.
+        formulation: equation of motion; the kernel's own, eq. (31), by default.
         throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad`
             nothing is raised.
 
@@ -121,6 +121,7 @@ def motion(
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     state = model.state(q, v, t)
     answer = motion_of(dynamics, state)
+    # seen in the answer: looking at M before would be another program to compile
     if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = motion_of(dynamics, state)
@@ -161,7 +162,7 @@ def motion_of(
     judged_by: Scales | None = None,
 ) -> Motion:
     """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a
-    force applied besides F.
+    force applied in addition to F.
 
     The residual is judged by `zwang.algebra.judgement`, with the terms inside b and the violation
     of the state where the scales of the model are given by `judged_by`. Without them the violation
@@ -173,6 +174,7 @@ def motion_of(
     centripetal = centripetal_terms(weighted, state.v, judged_by)
     found = certified_acceleration(free, weighted, eq.b, centripetal)
     nonideal = dynamics.nonideal_forces(eq, found.multipliers)
+    # a nonideal force moves the system along the tangent; what it does across, ideal forces take
     impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
     zero = jnp.zeros_like(free)
     by_constraint = {
@@ -186,6 +188,7 @@ def motion_of(
         terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
         residual = relative_residual(jnp, A @ acceleration - eq.b, terms, weighted.units())
     allowed = allowance(jnp, violation_of(dynamics, state, weighted, judged_by))
+    # each finding makes those before it meaningless, so that the last one has the word
     result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
     result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
     positive = mass.is_positive()
@@ -219,6 +222,7 @@ def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) 
     size = jnp.max(jnp.abs(s.q), initial=0.0) * jnp.sqrt(
         jnp.abs(jnp.sum(weighted.mass.apply(jnp.ones_like(s.v))))
     )
+    # without a measured curvature the coordinates themselves are the only length there is
     inverse = 1 / jnp.maximum(size, 1e-300) if scales is None else scales.inverse_length
     off = jnp.where(jnp.any(phi != 0), inverse * jnp.linalg.norm(phi), 0.0)
     slip = jnp.linalg.norm(psi)

@@ -18,25 +18,24 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
 
 CONVERGED = 1e-11
-"""Dimensionless violation (an angle) that counts as on the constraints after Newton's iteration has
-stopped improving: round-off
-of φ in coordinates up to 1e4 times the size of the mechanism; where there are many rows,
-`COORDINATE_ROUND_OFF` of their own coordinates.
+"""Dimensionless violation (an angle) that counts as on the constraints once Newton's iteration no
+longer improves it: the round-off of φ in coordinates up to 1e4 times the size of the mechanism;
+where there are many rows, `COORDINATE_ROUND_OFF` of their own coordinates.
 """
 COORDINATE_ROUND_OFF = 1e-15
 """Relative round-off of one coordinate in φ, several times that of float64."""
 VELOCITY_CONVERGED = 1e-9
 """Velocity residual, relative to the speed, that counts as zero."""
 STALLED = 0.5
-"""A position step that leaves more than this part of a violation that is `CONVERGED` is the last:
-Newton's iteration leaves a quarter
-even at a singular configuration, and round-off falls by chance.
+"""A position step that leaves more than this part of a violation that is `CONVERGED` is the last
+one: Newton's iteration leaves a quarter even at a singular configuration, whereas round-off falls
+by chance.
 """
 HALVINGS = 14
-"""How often a step of Newton's iteration is halved at most."""
+"""Maximum number of times that a step of Newton's iteration is halved."""
 NEWTON, POLISH = 100, 20
-"""Most position steps, and most velocity steps after them; more than two of these only matter for
-constraints nonlinear in v.
+"""Maximum numbers of position steps and of the velocity steps that follow; more than two of the
+latter matter only where constraints are nonlinear in v.
 """
 
 
@@ -82,6 +81,7 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     def b(w):
         return np.asarray(evaluate(dynamics, State(s.q, w, s.t)).b)
 
+    # what is even in w is quadratic: constant and linear parts of b drop out
     still = b(np.zeros(dynamics.system.nv))
     curved = np.stack([0.5 * (b(w) + b(-w)) - still for w in directions])
     q, unit = np.asarray(s.q), metric.typical
@@ -117,6 +117,7 @@ def scales_of(xp, length, curved, extent) -> Scales:
     if not len(length):
         return Scales(length, xp.zeros(()), xp.zeros(()))
     hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
+    # a row that vanishes here has no curvature of its own and is left out of the median
     ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
     known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
     unknown = xp.where(xp.any(known), xp.nan, 0.0)
@@ -130,8 +131,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
     """Move a state onto its constraints, least in the mass metric.
 
     Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall, until round-off
-        stops them. Velocity:
-    `v ← v − A⊕ψ` until it stays.
+    stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
     """
     assert dynamics.scales is not None
     length = np.asarray(dynamics.scales.row_length)
@@ -176,6 +176,7 @@ def place(dynamics: Dynamics, state: State) -> Placement:
                 break
         if not better or size == 0 or (near and size > STALLED * last):
             break
+    # the first step solves ψ linear in v; more are for what is not
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
         dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))

@@ -23,17 +23,16 @@ from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
 
 POINTS, ATTEMPTS = 3, 8
-"""Random states at which entries are looked for, and how many are tried to find so many where the
-constraints are finite.
+"""Number of random states at which entries are looked for, and the most that are tried to find
+them where the constraints are finite.
 """
 TESTS = 16
 """Products per call while entries are looked for."""
 SPARSE_ROWS = 120
-"""Models with at least so many rows are looked at for sparsity. A step of n-four-bar, in processor
-time, is as fast either way at 44 rows,
-1.5 times faster sparse at 80 and 2.2 times at 122; but its program takes 7 s more to compile at 122
-rows, about what a run of 10 s gains there. Fewer rows gain only where a model runs often
-(`pseudoinverse=zw.Sparse()`).
+"""Number of rows from which on a model is examined for sparsity. A step of n-four-bar, in processor
+time, is as fast either way at 44 rows, 1.5 times faster sparse at 80 and 2.2 times at 122; but its
+program takes 7 s more to compile at 122 rows, about what a run of 10 s gains there. Fewer rows gain
+only where a model runs often (`pseudoinverse=zw.Sparse()`).
 """
 GAIN = 0.25
 """The sparse path is taken where its multiplications are fewer than this part of the dense path's.
@@ -170,8 +169,10 @@ class Sparsity:
         assert size is not None
         blocks, shape, layout = self._system.nv // size, (m, self._system.nv), None
         row, block = np.zeros(0, int), np.zeros(0, int)
+        # at several states, as an entry may be zero at one of them
         for state in self.states:
             product = self._product_at(products, state)
+            # one product shows that the entries found before are all; finding them takes many
             if layout is not None and self._complete(layout, product):
                 continue
             found = detect(product, m, blocks, size)
@@ -218,6 +219,7 @@ class Sparsity:
         """
         random, found = np.random.default_rng(1788), []
         for attempt in range(ATTEMPTS):
+            # the later half takes parameters as they are: moved ones may make no sense to the model
             spread = 0.1 * (attempt < ATTEMPTS // 2)
             p = jax.tree_util.tree_map(
                 lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p
@@ -244,6 +246,7 @@ class Sparsity:
         def product(w):
             parts = []
             for i in range(0, len(w), TESTS):
+                # padded to one size, so that one program is compiled
                 chunk = np.zeros((TESTS, w.shape[1]))
                 chunk[: len(w[i : i + TESTS])] = w[i : i + TESTS]
                 parts.append(np.asarray(products(*state, chunk))[: len(w) - i])

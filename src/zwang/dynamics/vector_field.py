@@ -44,6 +44,7 @@ class ConstrainedVectorField(eqx.Module):
     def with_input(self, held: Float[Array, " k"]) -> ConstrainedVectorField:
         """The flow while a sampler holds its control, or while some switches are on."""
         if self.switched is not None:
+            # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
             on = (self.switched < 0) | (jnp.asarray(held) > 0)[self.switched]
             return eqx.tree_at(
                 lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
@@ -73,6 +74,7 @@ class ConstrainedVectorField(eqx.Module):
         if (sampler := self.sampler) is None:
             return controller_state
         updated = lambda m: sampler.update_sample(self.state(t, y), m)
+        # a controller may be as costly as the model, and most steps lie between its instants
         return jax.lax.cond(due, updated, lambda m: m, controller_state)
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
@@ -220,11 +222,13 @@ class Events(eqx.Module):
             flow.with_input(flow.held_input(controller_state)).dynamics,
         )
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
+        # multipliers cost a factorization, which only conditions that switch off need
         if any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
             multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
         for condition in self.conditions:
             own = (multipliers[slice(*condition.rows)],) if condition.off else ()
+            # a switch that already stands so has nothing to wait for; zero neither rises nor falls
             waiting = controller_state[condition.switch] == condition.off
             values.append(
                 jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)

@@ -1,4 +1,4 @@
-"""Many motions of one model side by side: other starts, other parameters, one compiled program."""
+"""Many motions of one model side by side, from other starts or with other parameters."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
 FEWEST_MEMBERS = 16
 """Members that a core must have to itself, at least, before another one takes part."""
 CHUNK_OF_MEMBERS, WIDE = 32, 256
-"""Members in one call by default. On a processor as many as fill its registers and fit into a
-core's cache (five-bar, processor
-seconds per member: 32 take 0.6 of what 256 take), with few that wait for the slowest of them;
-elsewhere more, for width is speed.
+"""Default number of members in one call. On a processor as many as fill its registers and fit into
+a core's cache (five-bar: with 32, a member takes 0.6 of the processor seconds that it takes with
+256), so that few wait for the slowest one; on an accelerator more, as width is speed there.
 """
 
 
@@ -272,6 +271,7 @@ def prepare(
                 "single precision cannot hold an error to a tolerance; "
                 "give step=, the length of a step in seconds."
             )
+        # read by `one` when it is traced, which is only below
         options.setdefault("pseudoinverse", IN_SINGLE)
         many = _in_single(
             many,

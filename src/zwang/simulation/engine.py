@@ -1,4 +1,4 @@
-"""What takes the steps of a run: the host at once, the compiled loop as soon as there is one."""
+"""What takes the steps of a run: the host at first, the compiled loop once it is ready."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def simulate(
             interpolated.
         rtol: relative error of one step, per entry of q and v.
         atol: absolute error of one step: a number, one per coordinate (nq,), or one per entry of
-            (q, v); `rtol` in the model's units unless given.
+            (q, v); by default `rtol` in the model's units.
         params: parameters that differ from the model's; no compilation.
         loop: `zw.Loop(...)` for a closed loop that is not ideal: sampled, delayed, noisy, or with a
             controller that believes another model than the one that moves.
@@ -94,8 +94,8 @@ def simulate(
             for long runs.
         step: fixed step [s] in place of error control; shortened only to end on samples.
         longest_step: upper limit of the step [s].
-        drift: `zw.Projection()` unless given.
-        pseudoinverse: `zw.Proximal()` unless given.
+        drift: `zw.Projection()` by default.
+        pseudoinverse: `zw.Proximal()` by default.
         formulation: another equation of motion at the stages; projections keep using A⊕.
         t0: initial time [s].
         start_tolerance: largest violation of the start [dimensionless]. A smaller one is projected

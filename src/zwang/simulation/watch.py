@@ -1,8 +1,8 @@
-"""Every step of a run is watched: constraints that come to contradict each other end it, and rows
-that are nearly parallel are handed to a method that decides on a rank.
+"""The watch over every step of a run: constraints that come to contradict each other end it, and
+rows that are nearly parallel are handed to a method that decides on a rank.
 
-The compiled loop leaves for every step what the first stage, which is on the constraints, left of
-`A v̇ = b`. Ordinary rows leave round-off. Where it is more, the state is looked at on the host.
+The loop records for every step the residual of `A v̇ = b` at its first stage, which is on the
+constraints. Ordinary rows leave round-off. Where there is more, the host examines the state.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from zwang.errors import Result
 from zwang.simulation.results import Steps
 
 SUSPICIOUS = 1e-10
-"""Residual at the start of a step, relative to the accelerations in it, from which on the host
-takes
-a closer look: three sweeps leave 1e-12 along a singular value of 1e-3."""
+"""Residual at the start of a step, relative to the accelerations in it, above which the host
+examines the state: three sweeps leave 1e-12 along a singular value of 1e-3."""
 PERSISTENT = 0.5
 """Part of the steps of a chunk that are suspicious before the method is changed: a singular
 configuration that is crossed makes a few of them so, and `Proximal` crosses it well."""
@@ -45,7 +44,7 @@ time (at least one second)."""
 NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
 """Ends of a motion for which constraints are to be named."""
 LOOKS = 24
-"""Most states of a chunk that are looked at, the first and the worst among them."""
+"""Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +76,7 @@ def examine(
         return None
     smallest = np.inf
     for i in _worth_a_look(suspicious, chunk.residual):
+        # a residual is that of the state which the step began at: the end of the one before
         source = (chunk, i - 1) if i else (before, len(before.t) - 1)
         t, y = source[0].t[source[1]], source[0].y[source[1]]
         if not np.all(np.isfinite(y)):
@@ -199,6 +199,7 @@ def loses_mass(
     if dynamics.singular_mass or not np.all(np.isfinite(y)):
         return None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    # the step that failed was taken back, so that the singular state lies just ahead
     for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
         later = ahead * max(abs(t), 1.0)
         there = moved(dynamics, q, later * v, t)

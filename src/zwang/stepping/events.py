@@ -10,8 +10,9 @@ from jaxtyping import Array, Bool, Float
 from zwang.arithmetic import without_derivative, xp
 
 EVENT_BAND = 1e-9
-"""A rising event that has had its effect must fall below this before it can have it again, relative
-to the largest value of its function so far: on its own constraint it is zero up to round-off.
+"""A rising event that has taken effect must fall below this before it can take effect again,
+relative to the largest value of its function so far: on its own constraint it is zero up to
+round-off.
 """
 
 
@@ -58,6 +59,8 @@ def crossed_events(
         events.rising, (before <= 0) & (values > 0), xp.sign(values) * xp.sign(before) < 0
     )
     values = xp.where(xp.isinf(before) & (values > -EVENT_BAND * largest), xp.inf, values)
+    # where the line through both ends is zero, and a little before it, so that the approach stays
+    # on this side
     change = xp.where(crossed, before - values, 1.0)
     secant = xp.min(xp.where(crossed, before / change, 1.0), initial=1.0)
     return Crossed(values, largest, crossed, xp.clip(secant * (1 - 1e-3), 1e-3, 0.8))

@@ -12,8 +12,8 @@ from zwang.stepping.tableau import Tableau
 
 GAMMA = 0.26
 STAGE_ROUND_OFF = 1e-14
-"""A Newton step this small, relative to the terms of its stage, cannot be improved upon; without it
-rtol = 1e-12 never converges.
+"""A Newton step of this size, relative to the terms of its stage, cannot be improved; without this
+bound rtol = 1e-12 never converges.
 """
 _LAST = (
     0.13659751177640291,
@@ -88,6 +88,8 @@ class Kvaerno5(AbstractIntegrator):
         def stage(i, carry):
             rates, solved, first = carry
             base = y + h * ((a[i] * (jnp.arange(TABLEAU.stages) < i)) @ rates)
+            # the rate of the stage before is the first guess; the first stage is explicit, with a
+            # step of 0
             k, ok, residual = self._solve(
                 flow,
                 t + c[i] * h,
@@ -109,6 +111,7 @@ class Kvaerno5(AbstractIntegrator):
 
     def _solve(self, flow: Flow, t, base, step, guess, weight):
         """k with `k = f(base + step·k)`; step = 0 for the explicit first stage."""
+        # one factorization per stage: the matrix changes little on the way from the guess
         solve = flow.newton(t, base + step * guess, step)
 
         def newton(carry):

@@ -13,15 +13,15 @@ from zwang.errors import ModelError
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 
 ITERATIONS = 50
-"""Most corrections of q in one step; each gains a factor of about the angle that the motion turns
-by in the step.
+"""Maximum number of corrections of q in one step; each reduces the residual by about the angle that
+the motion turns through in the step.
 """
 DIVIDES = 1e-6
-"""Distances of samples may differ from a multiple of the step by this part of a step."""
+"""Part of a step by which the distances of samples may differ from a multiple of it."""
 TURNED = 0.5
-"""Part of the velocity, besides that of two free steps, that constraints may turn aside in one
-step. More is no motion of one branch:
-where rows lose rank, normals of the step's start say nothing about its end.
+"""Part of the velocity, in addition to that of two free steps, that constraints may deflect in one
+step. A larger deflection follows no single branch: where rows lose rank, the normals at the start
+of a step say nothing about its end.
 """
 BLOCK, PROBES = 64, 9
 """Instants looked at in one call for what the method cannot do; and how many before a run, spread

@@ -68,5 +68,6 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     where the error is too large, a quarter where the step cannot be kept.
     """
     low, high = limits
+    # the error before acts as well, which keeps the step from swinging at the bounds of stability
     growth = xp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
     return xp.where(kept, xp.where(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))

@@ -60,6 +60,8 @@ class History(eqx.Module):
 
     def with_step(self, tried: Attempt, target) -> History:
         """The same with a step added if it was kept; `target` is the sample it aimed at."""
+        # every attempt is written into the next free slot, which only a step that is kept uses up:
+        # the loop has no branch
         slot, p = self.count, tried.progress
         return History(
             slot + tried.kept,
@@ -107,6 +109,7 @@ def advance(
 
     def running(carry):
         p, history, k = carry
+        # inf pads the targets and says that the chunk has no more samples
         pending = jnp.isfinite(targets[jnp.minimum(k, CHUNK - 1)]) & (k < CHUNK)
         return (p.result == Result.SUCCESS) & (history.count < CHUNK) & pending
 
@@ -145,6 +148,7 @@ def advance_on_host(
     """
     p, k, steps = jax.tree_util.tree_map(np.asarray, progress), 0, []
     method: Any = _Method(integrator.step, integrator.order)
+    # a trial step may overflow, and is then refused; no warning is wanted for it
     with on_host(), np.errstate(all="ignore"):
         while (
             int(p.result) == Result.SUCCESS

@@ -143,6 +143,7 @@ def corrections(
     if len(c.position_rows) == len(c.velocity_rows):
         change = moving.columns(xp.stack([*velocity, *position], axis=1))
         return list(change[:n]), list(change[n:])
+    # rolling rows hold no coordinate: with them φ would be corrected along allowed motions only
     held = dynamics.weighted(moving.mass, A, c.position_rows)
     return [
         list(weighted.columns(xp.stack(residuals, axis=1)))

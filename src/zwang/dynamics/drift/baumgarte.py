@@ -72,6 +72,7 @@ class Stabilized(AbstractDrift):
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         state = renormalized(dynamics, state)
         size = dynamics.violation(dynamics.position_residual(state))
+        # nothing is projected, but crossings are found by log det whatever the treatment
         A = dynamics.matrix(state)
         return ProjectedStep(
             state,

@@ -16,16 +16,15 @@ from zwang.algebra.judgement import row_scale
 from zwang.dynamics.equation_of_motion import augmentation
 
 RANK_THRESHOLD = 1e-10
-"""Singular values of the rows at unit length, relative to the largest, that a placement treats as
-zero.
+"""Singular values of the rows at unit length below this part of the largest one count as zero in a
+placement.
 """
 DAMPING = 1e-12
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
-resolved at once, those above 1e-7 by
-`PLACEMENT_SWEEPS`.
+resolved at once, those above 1e-7 by `PLACEMENT_SWEEPS`.
 """
 PLACEMENT_SWEEPS = 50
-"""Most proximal sweeps of a placement; they end when the residual stops falling."""
+"""Maximum number of proximal sweeps of a placement; they end once the residual no longer falls."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +57,7 @@ class AbstractMetric(abc.ABC):
         n = self.W.shape[0]
         if not A.shape[0]:
             return np.zeros(n)
+        # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
         return self.W @ self._least(self.unit_rows(A, length), row_scale(np, length) * residual)
@@ -90,9 +90,7 @@ class SparseMetric(AbstractMetric):
         return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
 
     def _least(self, C, r):
-        """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, until they bring
-        nothing more.
-        """
+        """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they gain."""
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
 
@@ -100,6 +98,7 @@ class SparseMetric(AbstractMetric):
         factor = splu(
             Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
+        # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
         y, left = np.zeros(C.shape[1]), r
         for _ in range(PLACEMENT_SWEEPS):
             tried = y + C.T @ factor.solve(left)
@@ -133,6 +132,7 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
         try:
             roots = np.linalg.inv(np.linalg.cholesky(blocks)).transpose(0, 2, 1)
         except np.linalg.LinAlgError:
+            # not refused here: the start names the direction that has no mass
             roots = np.full_like(blocks, np.nan)
         if blocks.shape[1] == 1:
             return SparseMetric(

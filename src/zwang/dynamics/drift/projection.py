@@ -19,8 +19,7 @@ from zwang.equations.state import State
 
 VELOCITY_ROUND_OFF = 1e-14
 """Velocity residual, rows at unit length and relative to the speed, that a projection may leave; if
-damping leaves more, it is
-repeated.
+damping leaves more, it is repeated.
 """
 
 
@@ -44,10 +43,10 @@ class Projection(AbstractDrift):
     (`AbstractPseudoinverse.relaxed`).
 
     Attributes:
-        iterations: most factors after one step, each of which corrects q once and v twice; 8, of
-            which one is needed as a rule.
-        velocity_corrections: least velocity corrections where a constraint is nonholonomic, as it
-            may be nonlinear in v; 3.
+        iterations: maximum number of projection iterations after a step (default 8). Each refactors
+            once and corrects q once and v twice; one usually suffices.
+        velocity_corrections: minimum number of velocity corrections where a constraint is
+            nonholonomic, as it may be nonlinear in v (default 3).
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
 

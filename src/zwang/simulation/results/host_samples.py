@@ -151,6 +151,7 @@ def observe_on_host(
         energies = BoundProgram(_energies, (dynamics.passive,), (q[0], v[0], np.float64(t[0])))
         found = [energies(q[i], v[i], np.float64(t[i])) for i in range(len(t))]
         kinetic, potential, drift = (np.array([float(x[i]) for x in found]) for i in range(3))
+        # the last velocities may be states of a controller, on which forces do no work
         moving = v.copy()
         if system.controller_states:
             moving[:, -system.controller_states :] = 0.0
@@ -225,6 +226,7 @@ def _motion(
     product = lambda M, x: np.einsum("kmn,kn->km", M, x)
     first, multipliers = solved(b - product(A, free))
     acceleration = free + first
+    # once more, as a may exceed v̇ a million times and its round-off with it
     second, more = solved(b - product(A, acceleration))
     acceleration, multipliers = acceleration + second, multipliers + more
 
@@ -244,6 +246,7 @@ def _motion(
     accuracy = _over(error / least, size)
     if dynamics.constraints.m:
         apart = metric.size(at.rate - acceleration)
+        # at rest v̇ is a small difference of large accelerations, beside which it has to be judged
         rest = size < AT_REST * free_size
         own = accuracy * np.where(rest, size / np.where(rest, free_size, 1.0), 1.0)
         accuracy = np.maximum(own, np.where(rest, _over(apart, free_size), _over(apart, size)))
