@@ -8,6 +8,7 @@ write `results/benchmarks.json`.
 | `python -m benchmarks acceleration startup` | some, by name |
 | `python -m benchmarks peers --problem a02 --peer exudyn` | beside other programs, a part |
 | `python -m benchmarks page` | `docs/performance.md` with its pictures from what was measured |
+| `python -m benchmarks compare TREE` | beside another version, part by part |
 | `python -m benchmarks.gallery_runs` | every motion of the gallery, recorded and compared |
 
 Each part that is measured again replaces itself in the file and leaves the others.
@@ -61,6 +62,10 @@ def main(names: list[str]) -> int:
         from benchmarks.peers.command import main as measure_peers
 
         return measure_peers(names[1:])
+    if names[:1] == ["compare"]:
+        from benchmarks.compare import main as compare
+
+        return compare(names[1:])
     unknown = [n for n in names if n not in (*NAMES, WHOLE)]
     if unknown:
         print(

@@ -48,6 +48,7 @@ def measure(example, rtol: float) -> dict:
             example.v0,
             duration=example.duration,
             rtol=rtol,
+            execution="compiled",
             **example.simulate,
         )
         return run, time.perf_counter() - start

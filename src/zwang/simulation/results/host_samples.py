@@ -240,16 +240,7 @@ def _motion(
     residual = _relative(left, terms, unit)
     noise = np.abs(b) + centripetal + product(np.abs(A), np.abs(acceleration))
     error = np.linalg.norm(np.maximum(np.abs(unit * left), SOLVED_ROUND_OFF * unit * noise), axis=1)
-    least = np.min(np.where(kept, sigma, np.inf), axis=1, initial=np.inf)
-    least = np.maximum(np.where(np.isfinite(least), least, 1.0), LEAST_SIGMA)
-    size, free_size = metric.size(acceleration), metric.size(free)
-    accuracy = _over(error / least, size)
-    if dynamics.constraints.m:
-        apart = metric.size(at.rate - acceleration)
-        # at rest v̇ is a small difference of large accelerations, beside which it has to be judged
-        rest = size < AT_REST * free_size
-        own = accuracy * np.where(rest, size / np.where(rest, free_size, 1.0), 1.0)
-        accuracy = np.maximum(own, np.where(rest, _over(apart, free_size), _over(apart, size)))
+    accuracy = _accuracy(error, np.where(kept, sigma, np.inf), metric, free, acceleration, at.rate)
     slip = np.linalg.norm(unit * psi, axis=1)
     violation = np.maximum(
         float(scales.inverse_length) * np.linalg.norm(unit * phi, axis=1),
@@ -285,6 +276,36 @@ def _motion(
         "result": result,
     }
     return Motion(**found)
+
+
+def _accuracy(
+    error: np.ndarray,
+    sigma: np.ndarray,
+    metric: Metric,
+    free: np.ndarray,
+    acceleration: np.ndarray,
+    rate: np.ndarray,
+) -> np.ndarray:
+    """Relative error of v̇ at every sample: that of `A v̇ = b` over the smallest singular value, or
+    how far v̇ is from the one that the run has used.
+
+    Args:
+        error: size of what is left of `A v̇ = b`, or of its round-off, shape (k,).
+        sigma: singular values, inf for those that are zero, shape (k, ·).
+        metric: the mass metric.
+        free, acceleration, rate: a, v̇, and v̇ as a stage of the run computes it, shapes (k, nv).
+    """
+    least = np.min(sigma, axis=1, initial=np.inf)
+    least = np.maximum(np.where(np.isfinite(least), least, 1.0), LEAST_SIGMA)
+    size, free_size = metric.size(acceleration), metric.size(free)
+    accuracy = _over(error / least, size)
+    if not sigma.shape[1]:
+        return accuracy
+    apart = metric.size(rate - acceleration)
+    # at rest v̇ is a small difference of large accelerations, beside which it has to be judged
+    rest = size < AT_REST * free_size
+    own = accuracy * np.where(rest, size / np.where(rest, free_size, 1.0), 1.0)
+    return np.maximum(own, np.where(rest, _over(apart, free_size), _over(apart, size)))
 
 
 def _over(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
