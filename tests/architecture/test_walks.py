@@ -4,6 +4,12 @@ A walk is a list of functions and classes, each of which an earlier one on the l
 out what a reader need not open to follow the computation: checks of arguments, how programs are
 compiled and kept (`compile`), and alternatives to a part that is on it (one integrator, one joint,
 one pseudoinverse stand for all). It also leaves out what only happens on the way to an error.
+
+The lists are made by hand, as they say what a reader needs, which nothing can count. About twice as
+many files execute code as in version 0.1.0: `python -m tests.architecture.executed` counts 84, 31
+and 25, and 42, 19 and 22 there. The figures that these limits were set beside, 38, 12 and 8, were
+counted on 0.1.0 in a way that was not written down: if it was what executes, without methods that
+are not on the way, then the walks have become longer and not shorter.
 """
 
 import ast
