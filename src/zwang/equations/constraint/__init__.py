@@ -14,5 +14,3 @@ from zwang.equations.constraint.base import AbstractConstraint as AbstractConstr
 from zwang.equations.constraint.equation import Constraints as Constraints
 from zwang.equations.constraint.holonomic import Holonomic as Holonomic
 from zwang.equations.constraint.nonholonomic import Nonholonomic as Nonholonomic
-
-ALL_CONSTRAINTS = (Holonomic, Nonholonomic, AccelerationConstraint)
