@@ -103,6 +103,34 @@ def test_a_file_of_version_0_1_opens_and_says_what_it_does_not_hold():
     assert old.model.system.coordinates == ("x", "y")
 
 
+@pytest.mark.parametrize(
+    "name, model", [("crossings", "five-bar"), ("switches", "latching-pendulums")]
+)
+def test_crossings_and_switches_of_a_file_of_version_0_1_are_shown_and_kept(name, model, tmp_path):
+    """Written in Python by version 0.1, `zw.gallery.load(model).run(...).save(...)`."""
+    path = HERE / f"version_0_1_{name}.nc"
+    old = zw.load(path, model=zw.gallery.load(model).model)
+    assert len(getattr(old, name)) == 2 and all(x.time > 0 for x in getattr(old, name))
+    with xr.open_dataset(path) as held:
+        for variable in ("q", "v", "constraint_force", "multipliers", "energy"):
+            np.testing.assert_array_equal(old.dataset[variable], held[variable])
+    page = old.report(tmp_path / "report.html").read_text()
+    assert f"{getattr(old, name)[0].time:.4g}" in page
+    again = zw.load(old.save(tmp_path / "again.nc"))
+    assert getattr(again, name) == getattr(old, name) and str(again) == str(old)
+    xr.testing.assert_equal(again.dataset, old.dataset)
+    with pytest.raises(zw.ModelError, match="does not say how to make the model"):
+        zw.load(path).report(tmp_path / "report.html")
+
+
+def test_a_batch_is_no_run_and_its_sentence_says_what_reads_it():
+    """Written by version 0.1; a batch has many motions."""
+    with pytest.raises(zw.ModelError, match="is no saved run.*xarray.open_dataset reads"):
+        zw.load(HERE / "version_0_1_batch.nc")
+    with xr.open_dataset(HERE / "version_0_1_batch.nc") as data:
+        assert data["q"].dims == ("member", "time", "coordinate")
+
+
 SCRIPT = """
 import jax.numpy as jnp
 import zwang as zw

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.cli.progress import Bar, progress_text
+from zwang.cli.progress import Bar, SweepProgress, progress_text
 from zwang.simulation.reached import Reached
+from zwang.study.sweep import Done
 
 from .command_line import PENDULUM, write, zwang
 
@@ -61,6 +62,18 @@ def test_a_folder_without_a_run_and_a_damaged_one_cost_a_sentence(tmp_path):
     (tmp_path / "command.json").write_text(json.dumps({"words": 3}))
     answer = zwang("run", "--resume", tmp_path)
     assert answer.code == 2 and "is damaged: it holds no command line" in answer.err
+
+
+def test_the_bar_of_a_study_says_how_many_cases_are_done_and_the_time_left(monkeypatch):
+    """Parts that were there already say nothing of the speed; then 512 cases take 10 s."""
+    now = 100.0
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    words = SweepProgress()
+    assert words.text(Done(512, 2048)) == "512 of 2048 cases"
+    now = 101.0
+    assert words.text(Done(600, 2048)) == "600 of 2048 cases"
+    now = 110.0
+    assert words.text(Done(1024, 2048)) == "1024 of 2048 cases, 0:20 left"
 
 
 def test_the_bar_says_time_speed_violation_and_what_is_left():

@@ -8,6 +8,7 @@ import multiprocessing
 import random
 import resource
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -224,6 +225,40 @@ def test_a_disk_that_is_full_costs_a_sentence_and_the_run_goes_on_from_there(
     np.testing.assert_array_equal(partial.steps.y, whole.steps.y[: len(partial.steps.t)])
     zw.resume(tmp_path)
     same_steps(zw.load(tmp_path).steps, whole.steps)
+
+
+def test_a_disk_without_space_costs_a_sentence_and_the_run_goes_on_from_there(
+    example, whole, tmp_path
+):
+    """A file system of 128 kB, where the run needs 180."""
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=128k", "none", str(tmp_path)]
+    if subprocess.run(mounted, capture_output=True).returncode:
+        pytest.skip("mounting a file system is not allowed here")
+    try:
+        out, start = tmp_path / "run", (example.model, example.q0, example.v0)
+        with pytest.raises(OutputError, match="no space left on device.*the run is kept up to t ="):
+            zw.long_run(*start, out=out, every=0.0, **SPAN)
+        partial = zw.load(out)
+        assert 1 < len(partial.steps.t) < len(whole.steps.t)
+        np.testing.assert_array_equal(partial.steps.y, whole.steps.y[: len(partial.steps.t)])
+        subprocess.run(["mount", "-o", "remount,size=4m", str(tmp_path)], check=True)
+        assert zw.resume(out).computed < len(whole.steps.t)
+        same_steps(zw.load(out).steps, whole.steps)
+        # nothing half written stays
+        known = "run.json start.npz run.zarr committed.json checkpoint-*.npz"
+        assert all(any(x.match(name) for name in known.split()) for x in out.iterdir())
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_run_that_was_loaded_reads_its_steps_when_they_are_needed(example, tmp_path):
+    """Up to where it was when it was opened, although it has gone on since."""
+    begun(example, tmp_path, 1)
+    early = zw.load(tmp_path)
+    assert "steps" not in vars(early) and early.record["model"]["name"] == "pendulum"
+    count = len(zw.load(tmp_path).steps.t)
+    zw.resume(tmp_path)
+    assert len(early.steps.t) == count < len(zw.load(tmp_path).steps.t)
 
 
 def test_a_checkpoint_that_was_changed_is_refused(example, tmp_path):

@@ -231,6 +231,76 @@ def test_sobol_indices_of_a_sum_are_shares_of_variance(free):
     assert rate.low < (2 / 3 - 1 / 6 + 0) + 0.05 and rate.cases == 256 * 4
 
 
+def test_conditions_of_success_are_counted_by_the_study_and_shown_in_its_page(free, tmp_path):
+    """y = a takes 0, 0.25, 0.5, 0.75 and 1: three of five lie between 0.2 and 0.8."""
+    ask = {"over": {"a": "0:1:5"}, "start": lambda x: (np.array([x["a"], 0.0]), np.zeros(2))}
+    given = {"inputs": ["a"], "duration": 0.1, "samples": 2, "outputs": ["q0.final"]}
+    found = zw.sweep(free, **ask, **given, success=["q0.final > 0.2", "a<=0.8"])
+    assert (rate := found.success(found.conditions)).successes == 3 and rate.cases == 5
+    assert found.success("a < 0").successes == 0 and found.success().successes == 5
+    assert "q0.final > 0.2 and a <= 0.8    3 of 5" in str(found)
+    text = found.report(tmp_path / "study.html").read_text()
+    assert "q0.final &gt; 0.2 and a &lt;= 0.8:</strong> 3 of 5" in text
+    assert "smallest q0.final" in text  # the cases that are farthest from what is asked for
+
+
+@pytest.mark.parametrize(
+    "condition, sentence",
+    [
+        ("q0.final", "is expected as an output, a comparison and a number"),
+        ("q0.final < many", "is expected as an output, a comparison and a number"),
+        ("q1.final < 1", "the study has no column 'q1.final'"),
+        (3, "success is 3, expected conditions"),
+    ],
+)
+def test_a_condition_that_makes_no_sense_is_refused_before_anything_runs(free, condition, sentence):
+    ask = {"duration": 0.1, "outputs": ["q0.final"], "progress": lambda fraction: pytest.fail()}
+    with pytest.raises(zw.ModelError, match=re.escape(sentence)):
+        zw.sweep(free, {"m": [1.0]}, ([0.0, 0.0], [0.0, 0.0]), success=condition, **ask)
+
+
+@pytest.mark.parametrize(
+    "cases, size", [(5, 5), (500, 32), (10_000, 160), (100_000, 1024), (1_000_000, 1024)]
+)
+def test_a_study_has_parts_enough_for_many_workers_and_not_too_many_files(free, cases, size):
+    """A 64th of the cases, in whole chunks of 32, at most 1024."""
+    from zwang.study.sweep import sweep
+
+    seen = []
+
+    def first(done):
+        seen.append(done)
+        raise KeyboardInterrupt
+
+    over = {"m": np.linspace(1.0, 2.0, cases)}
+    with pytest.raises(KeyboardInterrupt):
+        sweep(free, over, ([0.0, 0.0], [0.0, 0.0]), duration=0.1, samples=2, progress=first)
+    assert (seen[0].cases, seen[0].total) == (size, cases) and seen[0] == size / cases
+
+
+def test_parts_side_by_side_give_the_digits_of_parts_one_after_another(study, model, monkeypatch):
+    """64 cases in two parts run one after another; with one part for each core, side by side."""
+    from zwang.study import engine
+
+    monkeypatch.setattr(engine, "PARTS_OF_A_CORE", 0)
+    monkeypatch.setattr(engine.os, "cpu_count", lambda: 2)
+    found = zw.sweep(model, OVER, hanging, outputs=OUTPUTS, **SPAN)
+    assert found.table.equals(study.table)
+
+
+def test_what_goes_along_with_every_part_does_not_grow_with_the_study(free):
+    from zwang.study import engine
+    from zwang.study.sweep import _plan
+
+    def size(cases):
+        instants, sample = np.array([0.0, 0.1]), zw.grid()
+        over, start = {"m": np.linspace(1.0, 2.0, cases)}, (np.zeros(2), np.zeros(2))
+        given = (start, instants, sample, (), None, None, False, {})
+        return len(engine.packed(_plan(free, over, *given)))
+
+    assert size(100_000) == pytest.approx(size(100), abs=100)
+
+
 def test_a_rate_has_wilsons_interval(free):
     """P(y < 1/4) of a uniform number, with the formula of Wilson (1927) written out."""
     found = zw.sweep(

@@ -19,9 +19,9 @@ import dataclasses
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -271,10 +271,22 @@ def folder_of(path: Path) -> Path | None:
     return None
 
 
-def opened_growing(folder: Path) -> tuple[Variables, Variables]:
-    """What counts of a growing run, as `zwang.simulation.results.saving.opened` gives a file.
+class OpenedRun(NamedTuple):
+    """What a folder says of a run.
 
-    The variables hold names only: what is observed of a motion is computed when it is asked for.
+    Attributes:
+        variables: names only; what is observed of a motion is computed when it is asked for.
+        part: sample times, parameters, scales and record, as a file holds them.
+        steps: reads the steps, which may be more than anybody needs at once.
+    """
+
+    variables: Variables
+    part: Variables
+    steps: Callable[[], Steps]
+
+
+def opened_growing(folder: Path) -> OpenedRun:
+    """What counts of a growing run.
 
     Raises:
         ModelError: if the folder is damaged.
@@ -283,11 +295,7 @@ def opened_growing(folder: Path) -> tuple[Variables, Variables]:
     manifest, marker, start = grown.manifest, grown.marker, grown.start
     assert marker is not None
     checkpoint, about = grown.checkpoint(marker), manifest["record"]["model"]
-    steps = Steps.joined([grown.rows()])
     data: dict[str, tuple] = {TIMES: ((TIMES,), start["times"], {})}
-    for name in STEP_VARIABLES:
-        values = getattr(steps, name)
-        data[f"step_{name}"] = (("step", f"{name}_entry")[: values.ndim], values, {})
     leaves = {PARAMETER: (start, PARAMETER), SCALES: (checkpoint, SCALES)}
     for prefix, (held, before) in leaves.items():
         named = [(n.removeprefix(before), x) for n, x in held.items() if n.startswith(before)]
@@ -306,7 +314,7 @@ def opened_growing(folder: Path) -> tuple[Variables, Variables]:
         "switches": json.dumps([dataclasses.asdict(x) for x in grown.turns()]),
     }
     variables = Variables(
-        {"q": (("time", "coordinate"), steps.y[:0, :nq], {})},
+        {"q": (("time", "coordinate"), np.zeros((0, nq)), {})},
         {"time": (("time",), np.zeros(0), {}), **{n: ((n,), x, {}) for n, x in names.items()}},
         attrs,
     )
@@ -316,7 +324,8 @@ def opened_growing(folder: Path) -> tuple[Variables, Variables]:
         {d: ((d,), np.arange(n), {}) for d, n in dims.items()},
         {"record": json.dumps(manifest["record"])},
     )
-    return variables, part
+    # up to here, as the run may go on while somebody looks at it
+    return OpenedRun(variables, part, lambda: Steps.joined([grown.rows(0, marker.steps)]))
 
 
 def switched(entry: Mapping[str, Any]) -> Switched:

@@ -53,7 +53,9 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
     """The run that a file was saved from.
 
     Variables, figures, crossings and warnings come from the file as they were computed. The model
-    is made again when something needs it: `run.at(t)` between steps, `run.view()`, `run.model`.
+    is made again when something needs it: `run.at(t)` between steps, `run.view()`, `run.model`. Of
+    the folder of a long run, steps are read when they are needed, and then all of them;
+    `LongRun.blocks` reads some thousand at a time.
 
     Args:
         path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written, or the folder
@@ -81,16 +83,18 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
     for name in options:
         known(name, OPTIONS, "load has no option")
     if (folder := folder_of(Path(path))) is not None:
-        return _Restored(*opened_growing(folder), model, flag(trust, "trust"), options).run(
-            computed=False
-        )
+        found = opened_growing(folder)
+        restored = _Restored(found.variables, found.part, model, flag(trust, "trust"), options)
+        restored.read_steps = found.steps
+        return restored.run(computed=False)
     variables, part = opened(path)
+    # any NetCDF file may be given; a few names tell a run from others
     missing = [name for name in ("time", "q", "v") if name not in variables]
-    # any NetCDF file may be given; three names tell a run from others
-    if missing or "model" not in variables.attrs:
+    missing += [name for name in ("model", "result") if name not in variables.attrs]
+    if missing:
         raise ModelError(
-            f"{shown_path(path)} is no saved run: it has no {(missing or ['model'])[0]!r}; "
-            "expected what run.save has written."
+            f"{shown_path(path)} is no saved run: it has no {missing[0]!r}; expected what run.save "
+            "has written (what zw.batch or zw.sweep has saved, xarray.open_dataset reads)."
         )
     return _Restored(variables, part, model, flag(trust, "trust"), options).run()
 
@@ -116,8 +120,10 @@ class _Restored:
         self.given = model
         record = {} if part is None else json.loads(part.attrs["record"])
         self.record: dict[str, Any] = record
-        self.steps = _samples_as_steps(variables) if part is None else stored_steps(part)
-        self.times = self.steps.t if part is None else np.asarray(part[TIMES].values)
+        self.read_steps = lambda: (
+            _samples_as_steps(variables) if part is None else stored_steps(part)
+        )
+        self.times = np.asarray((variables["time"] if part is None else part[TIMES]).values, float)
 
     def run(self, computed: bool = True) -> Run:
         """The run, without its model yet; `computed` says whether the file holds what is observed
@@ -129,7 +135,6 @@ class _Restored:
         run = Run.__new__(Run)
         kept = {name: x for name, x in attrs.items() if name not in _COMPUTED}
         entries = {
-            "steps": self.steps,
             "times": self.times,
             "result": Result[str(attrs["result"])],
             "attrs": {**kept, **self.record.get("attrs", {})},
@@ -143,6 +148,7 @@ class _Restored:
             "_part": self.part,
             "_noted": (),
             "_restore": {
+                "steps": lambda: self.steps,
                 "model": lambda: self.model,
                 "flow": lambda: self.flow,
                 "_between": lambda: self.between,
@@ -156,6 +162,11 @@ class _Restored:
                 entries.pop(name, None)
         vars(run).update(entries)
         return run
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Every step, read when it is first needed: a run may be long."""
+        return self.read_steps()
 
     @cached_property
     def source(self) -> Source | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 DELAY = 1.0
 """Seconds before the bar appears."""
+SPEED_KNOWN = 2.0
+"""Seconds from the first part of a study on, after which its speed is known."""
 
 
 class Bar:
@@ -86,6 +89,23 @@ def progress_text(reached, duration: float) -> str:
         f"t = {reached.time:.4g} of {duration:.4g} s, {reached.speed:.3g} s/s, "
         f"violation {reached.violation:.0e}{left}"
     )
+
+
+class SweepProgress:
+    """Says how many cases of a study are done, and the time that is left."""
+
+    _first: tuple[float, float] | None = None
+
+    def text(self, fraction) -> str:
+        """The words for what is done now (`zwang.study.sweep.Done`)."""
+        now = time.perf_counter()
+        # parts found in the folder and compiling say nothing of the speed
+        first, since = self._first = self._first or (fraction, now)
+        left = ""
+        # parts side by side end together, and two that have say little
+        if fraction > first and now - since > SPEED_KNOWN:
+            left = f", {_clock((1 - fraction) * (now - since) / (fraction - first))} left"
+        return f"{fraction.cases} of {fraction.total} cases{left}"
 
 
 def _clock(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,12 @@ def load_script(path: Path) -> Target:
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
     figures = names.get("figures") or {}
+    outputs = names.get("outputs") or {}
+    if not isinstance(outputs, Mapping):
+        raise UserError(
+            f"{path}: outputs is a {type(outputs).__name__}, expected functions (t, q, v) → number "
+            "by name."
+        )
     return Target(
         name,
         model,
@@ -64,6 +71,7 @@ def load_script(path: Path) -> Target:
         figures=figures,
         scene=scene,
         start=names.get("start") if callable(names.get("start")) else None,
+        outputs=outputs,
     )
 
 

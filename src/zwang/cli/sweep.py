@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from zwang.cli.failure import RUN_FAILED, UserError
-from zwang.cli.progress import Bar
+from zwang.cli.progress import Bar, SweepProgress
 from zwang.cli.sweep_options import (
     Case,
     Cluster,
@@ -28,6 +28,7 @@ from zwang.cli.sweep_options import (
     Seed,
     SetValues,
     StartTolerance,
+    Success,
     Trajectories,
     Workers,
 )
@@ -45,6 +46,7 @@ def command(
     sample: Sample = "grid",
     seed: Seed = 0,
     output: Output = None,
+    success: Success = None,
     set_: SetValues = None,
     duration: Duration = None,
     rtol: Rtol = None,
@@ -70,7 +72,7 @@ def command(
 
     Exit code: 0 done, 2 wrong input, 130 interrupted (finished parts are kept).
     """
-    ranges = assignments(over or [])
+    ranges = assignments(over or [], "--over", "length=0.5:2:40")
     if not ranges:
         raise UserError("nothing is varied: give --over NAME=RANGE, e.g. --over length=0.5:2:40.")
     given = assignments(set_ or [])
@@ -88,6 +90,7 @@ def command(
         from zwang.study.sweep import sample_of, sweep
 
         bar.says("compiling")
+        reached = SweepProgress()
         start, inputs = _start(model, target, given, list(ranges))
         try:
             study = sweep(
@@ -97,14 +100,16 @@ def command(
                 duration=length,
                 samples=samples,
                 sample=sample_of(sample, seed),
-                outputs=output or None,
+                outputs=_outputs(target, output),
+                success=success or (),
                 inputs=inputs,
+                units={name: unit for name, unit in target.units.items() if name in ranges},
                 out=folder,
                 workers=workers,
                 cluster=cluster,
                 part=part,
                 trajectories=trajectories,
-                progress=lambda fraction: bar.reaches(fraction, f"{100 * fraction:.0f} %"),
+                progress=lambda done: bar.reaches(done, reached.text(done)),
                 **options,
             )
         except KeyboardInterrupt:
@@ -132,6 +137,13 @@ def _options(target: Target, **given) -> dict[str, Any]:
     options: dict[str, Any] = {"rtol": target.options.get("rtol", 1e-8)}
     brought = {name: target.options.get(name) for name in ("switches", "stop", "loop")}
     return options | {name: x for name, x in {**brought, **given}.items() if x}
+
+
+def _outputs(target: Target, asked: list[str] | None) -> Any:
+    """What is kept: what was asked for, or what the file defines, or every coordinate's end."""
+    if not asked:
+        return target.outputs or None
+    return {name: target.outputs.get(name, name) for name in asked}
 
 
 def _again(words: Sequence[str]) -> str:

@@ -35,7 +35,16 @@ Output = Annotated[
         "--output",
         metavar="NAME",
         help="What is kept: x.max, x.rate.final, with final, max, min, mean, rms or range; "
-        "repeat for more. Default: every coordinate's last value.",
+        "or a name in the outputs of a .py file; repeat for more. Default: these, or every "
+        "coordinate's last value.",
+    ),
+]
+Success = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--success",
+        metavar="CONDITION",
+        help="What a case has to meet to count as a success, e.g. 'x.max < 1.2'; repeat for more.",
     ),
 ]
 SetValues = Annotated[

@@ -43,6 +43,8 @@ class Target:
         mechanism: what the model was made of, if it is a mechanism.
         warnings: what its file has and the model has not, a sentence each.
         start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
+        outputs: what `zwang sweep` can keep of a motion beside its coordinates, as `zw.sweep`
+            takes it.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Target:
     mechanism: Any = None
     warnings: tuple[str, ...] = ()
     start: Callable | None = None
+    outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def locate(model: str) -> Path | None:

@@ -12,8 +12,10 @@ LARGEST_VALUE = 1e300
 """Largest number that is taken."""
 
 
-def assignments(words: Sequence[str]) -> dict[str, str]:
-    """`name=value` words as a dict.
+def assignments(
+    words: Sequence[str], option: str = "--set", example: str = "length=2.5"
+) -> dict[str, str]:
+    """`name=value` words of an option as a dict; `example` is one for the error.
 
     Raises:
         UserError: for a word without `=`, an empty name, or a name given twice.
@@ -24,10 +26,11 @@ def assignments(words: Sequence[str]) -> dict[str, str]:
         name, value = name.strip(), value.strip()
         if not (equals and name and value):
             raise UserError(
-                f"--set {word!r:.100} is not of the form name=value, for example --set length=2.5"
+                f"{option} {word!r:.100} is not of the form name=value, for example {option} "
+                f"{example}"
             )
         if name in given:
-            raise UserError(f"--set {name} is given twice.")
+            raise UserError(f"{option} {name} is given twice.")
         given[name] = value
     return given
 

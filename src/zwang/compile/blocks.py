@@ -25,12 +25,16 @@ def in_blocks(program: Callable, *instants: np.ndarray):
         instants: arrays with a leading time axis of at least one instant.
     """
     n = len(instants[0])
-    parts = []
+    whole: Any = None
     for i in range(0, n, BLOCK):
         index = np.minimum(np.arange(i, i + BLOCK), n - 1)
-        part = program(*(x[index] for x in instants))
-        parts.append(jax.tree_util.tree_map(lambda x, k=min(BLOCK, n - i): np.asarray(x)[:k], part))
-    return jax.tree_util.tree_map(lambda *x: np.concatenate(x), *parts)
+        part = jax.tree_util.tree_map(np.asarray, program(*(x[index] for x in instants)))
+        # one array for all blocks: many small ones take several times their numbers
+        if whole is None:
+            whole = jax.tree_util.tree_map(lambda x: np.empty((n, *x.shape[1:]), x.dtype), part)
+        for to, x in zip(*map(jax.tree_util.tree_leaves, (whole, part)), strict=True):
+            to[i : i + BLOCK] = x[: n - i]
+    return whole
 
 
 def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:

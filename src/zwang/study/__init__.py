@@ -9,7 +9,8 @@
 | `folder.py` | parts on the disk: one Parquet file each, and what they belong to |
 | `engine.py` | parts side by side in this process, or on workers of dask.distributed |
 | `sweep.py` | `sweep`: the study from its arguments to its result |
-| `result.py` | `Sweep`: the table, failures, rates, indices, worst cases |
+| `success.py` | conditions of success, and rates with their confidence |
+| `result.py` | `Sweep`: the table, failures, indices, worst cases |
 | `report.py` | the page of a study |
 | `long_run.py` | `long_run`, `resume`: a run that outlives its process |
 | `keeper.py` | what keeps its steps while it goes on |

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice
 from typing import Any, cast
 
 import jax
+import numpy as np
 
 from zwang.errors import ModelError
 from zwang.study.plan import Part, Plan
@@ -25,17 +30,54 @@ WORKER_ATTEMPTS = 5
 """Workers that may die of a part before the study is given up."""
 PARTS_AHEAD = 4
 """Parts in the hands of the scheduler for each thread of a worker: it keeps memory flat."""
+PARTS_OF_A_CORE = 4
+"""Parts for each core, at least, for which parts run side by side: with fewer, some cores would
+have nothing to do at the end.
+"""
 
 
-def in_process(plan: Plan, parts: Sequence[int]) -> Iterator[tuple[int, Part]]:
-    """Parts one after another, each on all cores."""
-    for part in parts:
-        yield part, plan.compute(part, os.cpu_count())
+def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], None, None]:
+    """Parts side by side on one core each where there are enough of them, or one after another on
+    all cores.
+    """
+    cores = os.cpu_count() or 1
+    # a simulation by itself is Python, which runs on one core at a time
+    if plan.is_one_by_one or len(parts) < PARTS_OF_A_CORE * cores:
+        for part in parts:
+            yield part, plan.share(part, plan.values_of(part)).compute(cores)
+        return
+    stopped = threading.Event()
+
+    def go_on(fraction: float) -> None:
+        if stopped.is_set():
+            raise _Stopped
+
+    def compute(part: int) -> tuple[int, Part]:
+        return part, plan.share(part, plan.values_of(part)).compute(1, go_on)
+
+    waiting = iter(parts)
+    with ThreadPoolExecutor(cores) as pool:
+        # one more than cores, so that none waits while a finished part is written
+        ahead = {pool.submit(compute, part) for part in islice(waiting, cores + 1)}
+        try:
+            while ahead:
+                done, ahead = wait(ahead, return_when=FIRST_COMPLETED)
+                ahead |= {pool.submit(compute, part) for part in islice(waiting, len(done))}
+                for future in done:
+                    yield future.result()
+        finally:
+            # Ctrl-C and a full disk need not wait for the parts that are being computed
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+
+
+class _Stopped(Exception):  # noqa: N818
+    """Ends a part whose study has ended."""
 
 
 def on_cluster(
     plan: Plan, parts: Sequence[int], workers: int | None, address: str | None
-) -> Iterator[tuple[int, Part]]:
+) -> Generator[tuple[int, Part], None, None]:
     """Parts on workers, in the order in which they are finished.
 
     Args:
@@ -47,12 +89,14 @@ def on_cluster(
         ModelError: if dask.distributed is not installed, the study cannot be sent, or a part kills
             every worker that takes it.
     """
+    if not parts:
+        return
     if importlib.util.find_spec("distributed") is None:
         raise ModelError("workers need dask.distributed: pip install 'zwang[cluster]'.")
     from distributed import KilledWorker, as_completed
 
     # packed once: every part sends the same bytes, by which a worker knows the study again
-    payload = _packed(plan)
+    payload = packed(plan)
     known: Any = jax.config.values
     settings = {name: known[name] for name in SETTINGS if name in known}
     waiting = iter(parts)
@@ -65,7 +109,8 @@ def on_cluster(
             if part is None:
                 return None
             # what a worker has computed is not kept for other parts with the same arguments
-            return client.submit(compute_part, payload, part, settings, pure=False)
+            values = plan.values_of(part)
+            return client.submit(compute_part, payload, part, values, settings, pure=False)
 
         # a few parts for each thread, not all: results of a large study would fill the memory of
         # the scheduler
@@ -86,7 +131,9 @@ def on_cluster(
             yield part, made
 
 
-def compute_part(payload: bytes, part: int, settings: dict[str, Any]) -> tuple[int, Part]:
+def compute_part(
+    payload: bytes, part: int, values: dict[str, np.ndarray], settings: dict[str, Any]
+) -> tuple[int, Part]:
     """One part on a worker, which keeps the study and its compiled program between parts."""
     import cloudpickle
 
@@ -95,19 +142,21 @@ def compute_part(payload: bytes, part: int, settings: dict[str, Any]) -> tuple[i
             jax.config.update(name, value)
         _PLANS.clear()
         _PLANS[payload] = cloudpickle.loads(payload)
-    return part, _PLANS[payload].compute(part, 1)
+    return part, _PLANS[payload].share(part, values).compute(1)
 
 
 _PLANS: dict[bytes, Plan] = {}
 """The study that this worker is at."""
 
 
-def _packed(plan: Plan) -> bytes:
-    """A study as bytes; functions of a user's own files and notebooks go by value."""
+def packed(plan: Plan) -> bytes:
+    """A study as bytes, without the values of its cases, which go along with each part; functions
+    of a user's own files and notebooks go by value.
+    """
     import cloudpickle
 
     try:
-        return cloudpickle.dumps(plan)
+        return cloudpickle.dumps(dataclasses.replace(plan, values={}))
     except Exception as error:  # whatever a user's functions have closed over
         raise ModelError(
             f"the study cannot be sent to workers ({type(error).__name__}: {str(error)[:120]}); "

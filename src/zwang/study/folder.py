@@ -83,7 +83,8 @@ class PartFolder:
         import pyarrow.parquet
 
         try:
-            return pyarrow.parquet.read_table(self.file(part))
+            # one small file at a time: threads would cost more than they save
+            return pyarrow.parquet.read_table(self.file(part), use_threads=False)
         except (OSError, pyarrow.ArrowException) as error:
             raise ModelError(
                 f"{shown_path(self.file(part))} is damaged ({str(error)[:80]}); remove it, and the "

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,7 +50,7 @@ class Plan:
 
     Attributes:
         model: the model.
-        values: quantities by name, shape (cases,) each.
+        values: quantities by name, shape (cases,) each; of `share`, those of one part only.
         inputs: names of `values` that are no parameters: only `start` and `loop` read them.
         start: (q0, v0), or `values` → (q0, v0) or (q0, v0, parameters by name).
         times: sample times [s].
@@ -58,6 +59,8 @@ class Plan:
         size: cases of a part.
         trajectories: whether the motions are kept, too.
         sampling: how the cases were chosen, for the record.
+        said_units: units of quantities and outputs of which the model says none.
+        first: number of the first case in `values`.
     """
 
     model: Model
@@ -70,6 +73,8 @@ class Plan:
     size: int
     trajectories: bool = False
     sampling: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    said_units: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    first: int = 0
 
     @property
     def cases(self) -> int:
@@ -90,12 +95,16 @@ class Plan:
     def units(self) -> dict[str, str]:
         """Unit of each quantity and output."""
         known = {n: "" if n in self.inputs else unit_of(self.model, n) for n in self.values}
-        return {**known, **{x.name: x.unit for x in self.outputs}}
+        known |= {x.name: x.unit for x in self.outputs}
+        return {name: unit or self.said_units.get(name, "") for name, unit in known.items()}
 
     @cached_property
     def program_digest(self) -> str:
-        """What the compiled program depends on: other values take the same one."""
-        found = hashlib.sha256(self.times.tobytes() + str(self.size).encode())
+        """What the compiled program depends on: other values, and any number of whole chunks, take
+        the same one.
+        """
+        chunk = min(self.size, CHUNK_OF_MEMBERS)
+        found = hashlib.sha256(self.times.tobytes() + str(chunk).encode())
         found.update(f"{content_digest(self.model)} {content_digest(self.options)}".encode())
         return found.hexdigest()
 
@@ -113,16 +122,33 @@ class Plan:
 
     def case(self, index: int) -> dict[str, Any]:
         """The quantities of one case by name, with its number as "case"."""
-        return {**{n: float(x[index]) for n, x in self.values.items()}, "case": int(index)}
+        at = index - self.first
+        return {**{n: float(x[at]) for n, x in self.values.items()}, "case": int(index)}
 
-    def compute(self, part: int, cores: int | None = None) -> Part:
-        """The cases of a part."""
-        cases = np.arange(part * self.size, min((part + 1) * self.size, self.cases))
+    def values_of(self, part: int) -> dict[str, np.ndarray]:
+        """The values of the cases of a part."""
+        first = part * self.size
+        return {name: x[first : first + self.size] for name, x in self.values.items()}
+
+    def share(self, part: int, values: dict[str, np.ndarray]) -> Plan:
+        """The study of the cases of one part, whose numbers they keep."""
+        found = dataclasses.replace(self, values=values, first=part * self.size)
+        # the same for every part, and found by tracing functions
+        vars(found)["program_digest"] = self.program_digest
+        return found
+
+    def compute(self, cores: int = 1, progress: Callable[[float], None] | None = None) -> Part:
+        """All cases that this study holds; `progress` is called between chunks of them, and may end
+        the work by an exception.
+        """
+        cases = np.arange(self.first, self.first + self.cases)
         if self.is_one_by_one:
             return self._one_by_one(cases)
-        return self._together(cases, cores)
+        return self._together(cases, cores, progress)
 
-    def _together(self, cases: np.ndarray, cores: int | None) -> Part:
+    def _together(
+        self, cases: np.ndarray, cores: int, progress: Callable[[float], None] | None
+    ) -> Part:
         starts, sentences = self._starts(cases)
         made = np.flatnonzero([x is not None for x in starts])
         # no case could be started; the table says why
@@ -133,10 +159,10 @@ class Plan:
         q0, v0, further = zip(*(starts[i] for i in rows), strict=True)
         # whole arrays first, of which the quantities may be entries
         params = {n: np.stack([np.asarray(x[n]) for x in further]) for n in further[0]}
-        params |= {n: x[cases[rows]] for n, x in self.values.items() if n not in self.inputs}
+        params |= {n: x[rows] for n, x in self.values.items() if n not in self.inputs}
         # all parts have one shape, so that this compiles once
         program = _program(self, np.stack(q0), np.stack(v0), params, cores)
-        batch = program.with_members(np.stack(q0), np.stack(v0), params)()
+        batch = program.with_members(np.stack(q0), np.stack(v0), params)(progress)
         return self._part(cases, batch, made, sentences)
 
     def _starts(self, cases: np.ndarray) -> tuple[list, dict[int, str]]:
@@ -235,7 +261,7 @@ class Plan:
         """
         n = len(cases)
         columns: dict[str, Any] = {"case": cases}
-        columns |= {name: x[cases] for name, x in self.values.items()}
+        columns |= self.values
         numbers = {x.name: np.full(n, np.nan) for x in self.outputs}
         result, text = np.full(n, REFUSED, dtype=object), np.full(n, "", dtype=object)
         steps, violation = np.zeros(n, np.int64), np.full(n, np.nan)
@@ -294,26 +320,30 @@ class Part:
 
 _PROGRAMS: dict[tuple, Any] = {}
 """The program that this process has compiled last, by what it depends on."""
+_COMPILING = threading.Lock()
+"""Held while a program is compiled, which parts side by side must not do twice."""
 
 
-def _program(plan: Plan, q0, v0, params, cores: int | None):
+def _program(plan: Plan, q0, v0, params, cores: int):
     """The program of a study, compiled once in a process."""
-    shapes = tuple((n, np.shape(x)) for n, x in params.items())
+    # at least a chunk for each core: the size of chunks decides the last digits
+    cores = max(1, min(cores, plan.size // CHUNK_OF_MEMBERS))
+    shapes = tuple((n, np.shape(x)[1:]) for n, x in params.items())
     key = plan.program_digest, cores, shapes
-    if key not in _PROGRAMS:
-        _PROGRAMS.clear()  # studies follow one another; the last one's program is of no more use
-        _PROGRAMS[key] = prepare(
-            plan.model,
-            q0,
-            v0,
-            plan.times,
-            params=params,
-            # at least a chunk for each core: the size of chunks decides the last digits
-            chunk=CHUNK_OF_MEMBERS,
-            cores=max(1, min(cores or 1, plan.size // CHUNK_OF_MEMBERS)),
-            **plan.options,
-        )
-    return _PROGRAMS[key]
+    with _COMPILING:
+        if key not in _PROGRAMS:
+            _PROGRAMS.clear()  # studies follow one another; the last one's is of no more use
+            _PROGRAMS[key] = prepare(
+                plan.model,
+                q0,
+                v0,
+                plan.times,
+                params=params,
+                chunk=CHUNK_OF_MEMBERS,
+                cores=cores,
+                **plan.options,
+            )
+        return _PROGRAMS[key]
 
 
 def described_plan(plan: Plan) -> str:

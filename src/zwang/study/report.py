@@ -24,8 +24,12 @@ MOST_DRAWN_CASES = 3000
 """Cases in the parallel coordinates and in their table; more are thinned evenly."""
 MOST_CELLS = 60
 """Cells of a map along one side."""
+MOST_OUTPUTS = 6
+"""Outputs that have a map and a table of extreme cases."""
 BINS = 24
-"""Classes of each quantity of a map where the cases are no grid."""
+"""Classes of each quantity of a map where the cases are no grid, at most."""
+DECADES = 3.0
+"""Decades over which positive values spread that are drawn by their logarithm."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Map:
 
     Attributes:
         output, across, up: names with units.
+        ends: the values of the lightest and the darkest cell, in words.
         columns, rows: values at the cells.
         cells: for each row, from the top, (text, share of the range or None).
     """
@@ -41,6 +46,7 @@ class Map:
     output: str
     across: str
     up: str
+    ends: str
     columns: list[str]
     rows: list[tuple[str, list[tuple[str, float | None]]]]
 
@@ -56,7 +62,8 @@ def write_report(study: Sweep, path: Path) -> Path:
         [None if isinstance(x, float) and not np.isfinite(x) else x for x in row]
         for row in data.itertuples(index=False, name=None)
     ]
-    content = {"names": ["case", *names, "result"], "rows": rows}
+    units = ["", *(study.plan.units.get(name, "") for name in names), ""]
+    content = {"names": ["case", *names, "result"], "units": units, "rows": rows}
     failures = study.failures["sentence"].value_counts()
     text = render(
         HERE / "study.html",
@@ -64,10 +71,12 @@ def write_report(study: Sweep, path: Path) -> Path:
         summary=study.summary().to_dict("index"),
         units=study.plan.units,
         success=study.success(),
+        asked=" and ".join(map(str, study.conditions)),
+        met=study.success(study.conditions),
         failures=[(int(n), str(sentence)) for sentence, n in failures.items()],
         maps=maps(study),
         indices=indices(study),
-        worst={name: study.worst(name, 3).to_dict("records") for name in study.outputs[:6]},
+        worst=worst(study),
         shown=len(kept),
         program=Markup((HERE / "study.js").read_text(encoding="utf-8")),
         data=Markup(json.dumps(content, allow_nan=False).replace("<", "\\u003c")),
@@ -87,6 +96,23 @@ def indices(study: Sweep) -> dict[str, list]:
     return found
 
 
+def worst(study: Sweep) -> dict[str, tuple[str, list[dict]]]:
+    """The extreme cases of each output, which are the smallest where success asks for large ones;
+    by a title that says so, with the output.
+    """
+    large = {x.name for x in study.conditions if x.wants_large}
+    # what success is about comes first
+    asked = [x.name for x in study.conditions if x.name in study.outputs]
+    names = list(dict.fromkeys([*asked, *study.outputs]))
+    return {
+        f"{'smallest' if name in large else 'largest'} {_titled(study, name)}": (
+            name,
+            study.worst(name, 3, least=name in large).to_dict("records"),
+        )
+        for name in names[:MOST_OUTPUTS]
+    }
+
+
 def maps(study: Sweep) -> list[Map]:
     """Each output over the first two quantities."""
     if len(study.quantities) < 2:
@@ -94,7 +120,7 @@ def maps(study: Sweep) -> list[Map]:
     x, y = study.quantities[:2]
     ends = [_classes(study, name) for name in (x, y)]
     made = []
-    for output in study.outputs[:6]:
+    for output in study.outputs[:MOST_OUTPUTS]:
         values = study.table[output].to_numpy(float)
         known = np.isfinite(values)
         shape = len(ends[1][0]), len(ends[0][0])
@@ -104,8 +130,7 @@ def maps(study: Sweep) -> list[Map]:
         np.add.at(count, (ends[1][1][known], ends[0][1][known]), 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = total / count
-        low, high = (np.nanmin(mean), np.nanmax(mean)) if np.isfinite(mean).any() else (0.0, 0.0)
-        share = (mean - low) / (high - low) if high > low else np.zeros(shape)
+        share, colors = _shares(mean)
         cells: list[list[tuple[str, float | None]]] = [
             [
                 ("", None) if not np.isfinite(m) else (f"{m:.4g}", round(float(s), 3))
@@ -118,8 +143,20 @@ def maps(study: Sweep) -> list[Map]:
         rows = list(zip(label, cells, strict=True))[::-1]
         across = [f"{v:.4g}" for v in ends[0][0]]
         titles = [_titled(study, name) for name in (output, x, y)]
-        made.append(Map(titles[0], titles[1], titles[2], across, rows))
+        made.append(Map(titles[0], titles[1], titles[2], colors, across, rows))
     return made
+
+
+def _shares(mean: np.ndarray) -> tuple[np.ndarray, str]:
+    """Where values lie between their ends, 0 … 1, and what the ends are."""
+    if not np.isfinite(mean).any():
+        return np.zeros_like(mean), "no case reached its end"
+    low, high = float(np.nanmin(mean)), float(np.nanmax(mean))
+    wide = low > 0 and np.log10(high / low) > DECADES
+    x, least, most = (np.log(mean), np.log(low), np.log(high)) if wide else (mean, low, high)
+    share = (x - least) / (most - least) if most > least else np.zeros_like(mean)
+    by = ", by the logarithm" if wide else ""
+    return share, f"{low:.4g} is light, {high:.4g} is dark{by}"
 
 
 def _classes(study: Sweep, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -128,8 +165,10 @@ def _classes(study: Sweep, name: str) -> tuple[np.ndarray, np.ndarray]:
     distinct = np.unique(values)
     if len(distinct) <= MOST_CELLS and study.sample.kind == "grid":
         return distinct, np.searchsorted(distinct, values)
-    edges = np.linspace(values.min(), values.max(), BINS + 1)
-    cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
+    # a few cases in each cell, or the map would be mostly empty
+    bins = int(np.clip(np.sqrt(len(values) / 4), 4, BINS))
+    edges = np.linspace(values.min(), values.max(), bins + 1)
+    cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
     return (edges[1:] + edges[:-1]) / 2, cell
 
 

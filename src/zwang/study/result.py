@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import shlex
 from collections.abc import Callable, Sequence
@@ -19,42 +18,12 @@ from zwang.simulation.results import Run
 from zwang.study.folder import PartFolder
 from zwang.study.plan import Plan
 from zwang.study.sampling import Sample, problem_of
+from zwang.study.success import Condition, Rate, conditions, rate
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
     import xarray
-
-CONFIDENCE = 0.95
-"""Of the interval of a rate."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Rate:
-    """How often something holds.
-
-    Attributes:
-        successes, cases: counts.
-        low, high: Wilson's interval of the rate at `CONFIDENCE`.
-    Reference: Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
-    """
-
-    successes: int
-    cases: int
-    low: float
-    high: float
-
-    @property
-    def rate(self) -> float:
-        """Share of successes."""
-        return self.successes / self.cases
-
-    def __str__(self) -> str:
-        return (
-            f"{self.successes} of {self.cases} ({100 * self.rate:.3g} %, between "
-            f"{100 * self.low:.3g} % and {100 * self.high:.3g} % at {100 * CONFIDENCE:.0f} % "
-            "confidence)"
-        )
 
 
 class Sweep:
@@ -65,6 +34,7 @@ class Sweep:
         sample: how the cases were chosen.
         computed: parts that this call computed; the others were there.
         again: command line that has given the study; empty for one from Python.
+        conditions: what a case has to meet beside reaching its end, for the text and the report.
     """
 
     again: str = ""
@@ -76,7 +46,9 @@ class Sweep:
         tables: Sequence[pyarrow.Table],
         folder: PartFolder | None,
         computed: int,
+        conditions: Sequence[Condition] = (),
     ):
+        self.conditions = tuple(conditions)
         self.plan, self.sample, self.computed = plan, sample, computed
         self._tables, self._folder = list(tables), folder
 
@@ -134,19 +106,24 @@ class Sweep:
         }
         return xarray.Dataset(columns, along, {"model": self.plan.model.name})
 
-    def success(self, holds: Callable[[pandas.DataFrame], Any] | None = None) -> Rate:
+    def success(
+        self,
+        holds: str | Sequence[str | Condition] | Callable[[pandas.DataFrame], Any] | None = None,
+    ) -> Rate:
         """How often a motion does what it should.
 
         Args:
-            holds: the table → whether each case does; a case that failed never does. By default
-                reaching the end is enough.
+            holds: conditions such as "x.max < 1.2", all of which have to hold; or the table →
+                whether each case does. A case that failed never does. By default reaching the end
+                is enough.
         """
-        from scipy.stats import binomtest
-
-        ended = self.table["result"].isin(["SUCCESS", "STOPPED"]).to_numpy()
-        good = ended if holds is None else ended & np.asarray(holds(self.table), bool)
-        between = binomtest(int(good.sum()), len(good)).proportion_ci(CONFIDENCE, "wilson")
-        return Rate(int(good.sum()), len(good), float(between.low), float(between.high))
+        good = self.table["result"].isin(["SUCCESS", "STOPPED"]).to_numpy()
+        if callable(holds):
+            good = good & np.asarray(holds(self.table), bool)
+        else:
+            for one in conditions(holds or (), (*self.quantities, *self.outputs)):
+                good = good & one.holds(self.table[one.name].to_numpy(float))
+        return rate(int(good.sum()), len(good))
 
     def worst(self, output: str, number: int = 5, *, least: bool = False) -> pandas.DataFrame:
         """The cases where an output is largest, or smallest, with the command that runs each."""
@@ -266,6 +243,9 @@ class Sweep:
         """A few lines: cases, what failed, each output."""
         lines = [f"{self.plan.model.name}: {len(self)} cases over {', '.join(self.quantities)}"]
         lines.append(f"  reached the end    {self.success()}")
+        if self.conditions:
+            asked = " and ".join(map(str, self.conditions))
+            lines.append(f"  {asked}    {self.success(self.conditions)}")
         for sentence, count in self.failures["sentence"].value_counts().head(5).items():
             lines.append(f"  {count} cases: {sentence}")
         for name, row in self.summary().iterrows():

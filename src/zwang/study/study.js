@@ -1,20 +1,24 @@
 "use strict";
 // Parallel coordinates of the cases, filters for each column, and the table of what is left.
 (() => {
-  const { names, rows } = JSON.parse(document.getElementById("data").textContent);
+  const { names, units, rows } = JSON.parse(document.getElementById("data").textContent);
   const columns = names.map((name, i) => {
     const numbers = rows.map(row => row[i]).filter(x => typeof x === "number");
     return {
       name,
+      title: units[i] ? `${name} [${units[i]}]` : name,
       i,
       numeric: numbers.length > 0,
       low: numbers.reduce((a, b) => Math.min(a, b), Infinity),
       high: numbers.reduce((a, b) => Math.max(a, b), -Infinity),
+      log: false,
       from: -Infinity,
       to: Infinity,
       text: "",
     };
   });
+  // positive values over more than three decades are drawn by their logarithm
+  for (const c of columns) c.log = c.low > 0 && c.high > 1000 * c.low;
   const axes = columns.filter(c => c.numeric && c.name !== "case");
   const canvas = document.getElementById("parallel");
   const table = document.getElementById("table");
@@ -41,7 +45,10 @@
     pen.scale(ratio, ratio);
     pen.font = "12px sans-serif";
     const x = k => 40 + (k * (width - 80)) / Math.max(axes.length - 1, 1);
-    const y = (c, value) => height - 34 - ((value - c.low) / (c.high - c.low || 1)) * (height - 70);
+    const along = (c, value) => (c.log ? Math.log(value) : value);
+    const share = (c, value) =>
+      (along(c, value) - along(c, c.low)) / (along(c, c.high) - along(c, c.low) || 1);
+    const y = (c, value) => height - 34 - share(c, value) * (height - 70);
     pen.strokeStyle = color("--link", "#3b6ea8");
     pen.globalAlpha = Math.max(0.04, Math.min(0.6, 60 / (left.length || 1)));
     for (const row of left) {
@@ -67,7 +74,7 @@
       pen.moveTo(x(k), 36);
       pen.lineTo(x(k), height - 34);
       pen.stroke();
-      pen.fillText(c.name, x(k), 14);
+      pen.fillText(c.log ? `${c.title}, log` : c.title, x(k), 14);
       pen.fillText(c.high.toPrecision(4), x(k), 30);
       pen.fillText(c.low.toPrecision(4), x(k), height - 18);
     });
@@ -84,7 +91,7 @@
     for (const c of columns) {
       const cell = document.createElement("th");
       const button = document.createElement("button");
-      button.textContent = c.name;
+      button.textContent = c.title;
       button.style.cssText = "all:unset;cursor:pointer;font-weight:600";
       button.onclick = () => {
         order = { i: c.i, up: order.i === c.i ? !order.up : true };
@@ -118,7 +125,7 @@
   for (const c of columns) {
     if (c.name === "case") continue;
     const line = filters.insertRow();
-    line.insertCell().textContent = c.name;
+    line.insertCell().textContent = c.title;
     const field = (label, set) => {
       const input = document.createElement("input");
       input.type = c.numeric ? "number" : "search";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -33,11 +34,31 @@ from zwang.study.outputs import outputs_of
 from zwang.study.plan import ONE_BY_ONE, Plan
 from zwang.study.result import Sweep
 from zwang.study.sampling import Sample, axis, grid
+from zwang.study.success import conditions
 
-PART = 1024
-"""Default number of cases of a part: half a minute of `five-bar` over 20 s, 100 kB on the disk."""
+PART, FEWEST_PARTS = 1024, 64
+"""Largest number of cases of a part by default, and how many parts a study has at least where it
+has cases enough: many cores and workers then share it evenly, and a kill costs little.
+"""
 SAMPLES = 201
 """Default number of sample times."""
+
+
+class Done(float):
+    """The part of a study that is done, from 0 to 1.
+
+    Attributes:
+        cases: how many of them are done, to within those that the last part has fewer.
+        total: number of cases.
+    """
+
+    cases: int
+    total: int
+
+    def __new__(cls, cases: int, total: int):
+        made = super().__new__(cls, cases / total)
+        made.cases, made.total = cases, total
+        return made
 
 
 @host_only("zw.trajectory can, with jax.vmap over many parameters")
@@ -51,7 +72,9 @@ def sweep(
     samples: int = SAMPLES,
     sample: Sample | None = None,
     outputs=None,
+    success=(),
     inputs=(),
+    units: Mapping[str, str] | None = None,
     out: Path | str | None = None,
     workers: int | None = None,
     cluster: str | None = None,
@@ -76,6 +99,8 @@ def sweep(
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
             over the samples; or functions `(t, q, v)` → number by name. By default the last
             value of every coordinate.
+        success: conditions such as "x.max < 1.2" that a case has to meet beside reaching its end;
+            the text and the report of the result count them.
         out: folder of the parts, each a Parquet file that is written when it is finished. The same
             call with the same folder computes only what is missing.
         workers: number of workers of one thread on this computer; or
@@ -85,10 +110,11 @@ def sweep(
     **Other arguments**
 
     Args:
+        units: of quantities and outputs by name, where the model says none.
         inputs: names in `over` that are no parameters: only `start` and `loop` read them.
-        part: cases of a part (default `PART`); a smaller one loses less when a run is stopped.
+        part: cases of a part; by default a 64th of all, at least 32 and at most 1024.
         trajectories: whether q and v of every case are kept, too (`Sweep.motion`); needs `out`.
-        progress: called with the fraction done, between parts.
+        progress: called with the fraction done, a `Done`, between parts.
         options: options of `zw.batch`; or `loop`, `stop`, `switches` of `zw.simulate`, or functions
             of a case's values that give them, for which cases run one after another.
 
@@ -122,6 +148,12 @@ def sweep(
         flag(trajectories, "trajectories"),
         options,
     )
+    named = (*plan.values, *(x.name for x in plan.outputs))
+    for name in mapping(units or {}, "units", "{'length': 'm'}"):
+        known(name, named, "units names what the study has not:")
+    plan = dataclasses.replace(plan, said_units=dict(units or {}))
+    # before anything is computed
+    asked = conditions(success, named)
     if plan.trajectories and out is None:
         raise ModelError("trajectories=True needs out=, the folder that they are written to.")
     if workers is not None and cluster is not None:
@@ -133,19 +165,22 @@ def sweep(
     if workers is None and cluster is None:
         computed = in_process(plan, missing)
     else:
-        computed = on_cluster(plan, missing, workers, cluster) if missing else iter(())
-    for index, made in computed:
-        if folder is None:
-            tables[index] = plan.table(made.columns)
-        else:
-            folder.write(index, made)
-        done += 1
-        if progress is not None:
-            progress(done / plan.parts)
+        computed = on_cluster(plan, missing, workers, cluster)
+    # workers and threads end with the study, however it ends
+    with contextlib.closing(computed):
+        for index, made in computed:
+            if folder is None:
+                tables[index] = plan.table(made.columns)
+            else:
+                folder.write(index, made)
+            done += 1
+            if progress is not None:
+                progress(Done(min(done * plan.size, plan.cases), plan.cases))
     # also parts that an earlier call had written, so that the result does not show where it was
     # interrupted
     read = (lambda i: tables[i]) if folder is None else folder.read
-    return Sweep(plan, sample, [read(i) for i in range(plan.parts)], folder, len(missing))
+    found = [read(i) for i in range(plan.parts)]
+    return Sweep(plan, sample, found, folder, len(missing), asked)
 
 
 def _plan(
@@ -187,7 +222,7 @@ def _plan(
         start = np.asarray(state.q), np.asarray(state.v)
     values = sample.cases(axes)
     cases = len(next(iter(values.values())))
-    size = PART if part is None else count(part, "part", least=1)
+    size = min(-(-cases // FEWEST_PARTS), PART) if part is None else count(part, "part", least=1)
     # whole chunks: the same shapes, and so the same digits, whatever the number of cores
     size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
     made = outputs_of(outputs, model)

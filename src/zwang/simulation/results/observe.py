@@ -22,6 +22,10 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
+MOST_ON_HOST, HOST_BLOCK = 20_000, 2048
+"""Samples that are evaluated on the host, half a millisecond each, and how many at once; for more,
+a compiled program is worth its compiling.
+"""
 AT_REST = 1e-6
 """An acceleration below this part of the free one is that of an equilibrium."""
 
@@ -138,8 +142,11 @@ def observe_all(
     """
     from zwang.simulation.results.host_samples import observe_on_host, observes
 
-    if observes(flow) and len(t):
-        return observe_on_host(flow, t, q, v, applied)
+    if observes(flow) and 0 < len(t) <= MOST_ON_HOST:
+        # in parts, as what is known between model and result takes 20 kB for each sample
+        cuts = [slice(i, i + HOST_BLOCK) for i in range(0, len(t), HOST_BLOCK)]
+        parts = [observe_on_host(flow, t[c], q[c], v[c], applied[c]) for c in cuts]
+        return jax.tree_util.tree_map(lambda *x: np.concatenate(x), *parts)
     return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
 
 

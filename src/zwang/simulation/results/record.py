@@ -351,7 +351,10 @@ class Run:
         """
         # the owner of the dataset may have added to it
         data = self.dataset if "dataset" in vars(self) else self.variables
-        return save(data, path, part=vars(self).get("_part") or stored_part(self))
+        # a run of version 0.1 has no record of its steps, and is written as it was
+        unrecorded = vars(self).get("record") == {}
+        part = None if unrecorded else vars(self).get("_part") or stored_part(self)
+        return save(data, path, part=part)
 
     def report(self, path: str | Path, **parts) -> Path:
         """Write the report: one HTML page with figures, tables and settings.

@@ -1,0 +1,117 @@
+"""What counts as a success, and how often there is one."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.arguments import known, refuse
+from zwang.errors import ModelError
+
+CONFIDENCE = 0.95
+"""Of the interval of a rate."""
+COMPARISONS: dict[str, Callable[[Any, float], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""What a condition may compare by."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """A column of a study compared with a number, `x.max < 1.2`.
+
+    Attributes:
+        name: of the column.
+        sign: of `COMPARISONS`.
+        limit: the number.
+    """
+
+    name: str
+    sign: str
+    limit: float
+
+    def holds(self, x: np.ndarray) -> np.ndarray:
+        """Whether it holds for values of the column; never for NaN."""
+        return COMPARISONS[self.sign](x, self.limit)
+
+    @property
+    def wants_large(self) -> bool:
+        """Whether larger values are better."""
+        return self.sign.startswith(">")
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.sign} {self.limit:g}"
+
+
+def conditions(given: str | Sequence[str | Condition], columns: Sequence[str]) -> list[Condition]:
+    """Conditions as users write them.
+
+    Args:
+        given: one or several, such as "x.max < 1.2".
+        columns: names that a condition may be about.
+
+    Raises:
+        ModelError: for another text, or an unknown column.
+    """
+    if not isinstance(given, (str, list, tuple)):
+        refuse("success", given, "conditions such as 'x.max < 1.2'")
+    texts = [given] if isinstance(given, str) else given
+    return [x if isinstance(x, Condition) else _condition(str(x), columns) for x in texts]
+
+
+def _condition(text: str, columns: Sequence[str]) -> Condition:
+    found = re.fullmatch(r"\s*(.+?)\s*(<=|>=|<|>)\s*(\S+)\s*", text)
+    try:
+        name, sign, limit = found.groups() if found else ("", "", "")
+        made = Condition(name, sign, float(limit))
+    except ValueError:
+        raise ModelError(
+            f"the condition {text!r:.60} is expected as an output, a comparison and a number, e.g. "
+            "'x.max < 1.2'."
+        ) from None
+    known(name, columns, "success: the study has no column")
+    return made
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+    """How often something holds.
+
+    Attributes:
+        successes, cases: counts.
+        low, high: Wilson's interval of the rate at `CONFIDENCE`.
+    Reference: Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
+    """
+
+    successes: int
+    cases: int
+    low: float
+    high: float
+
+    @property
+    def rate(self) -> float:
+        """Share of successes."""
+        return self.successes / self.cases
+
+    def __str__(self) -> str:
+        return (
+            f"{self.successes} of {self.cases} ({100 * self.rate:.3g} %, between "
+            f"{100 * self.low:.3g} % and {100 * self.high:.3g} % at {100 * CONFIDENCE:.0f} % "
+            "confidence)"
+        )
+
+
+def rate(successes: int, cases: int) -> Rate:
+    """A rate with its interval."""
+    from scipy.stats import binomtest
+
+    between = binomtest(successes, cases).proportion_ci(CONFIDENCE, "wilson")
+    return Rate(successes, cases, float(between.low), float(between.high))
