@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from zwang.bodies import rotation
+from zwang.compile.hints import quick_trace
 
 conjugate, exponential, moved, product, quaternion, rate_map, rotation_matrix, rotation_vector = (
     map(
@@ -132,10 +133,14 @@ def test_leading_axes_give_what_single_calls_give():
         assert np.allclose(function(*args), jax.vmap(function)(*args), atol=1e-15)
 
 
-def test_numpy_arrays_are_turned_without_compiling_anything():
+def test_both_ways_to_write_a_rotation_agree():
     q = np.random.default_rng(0).normal(size=(2, 5, 4))
-    for function in (rotation.rotation_matrix, rotation.rate_map, rotation.conjugate):
-        found = function(q)
-        assert isinstance(found, np.ndarray)
-        np.testing.assert_allclose(found, function(jnp.asarray(q)), atol=ROUND_OFF)
-    assert isinstance(rotation.product(q, q[0]), np.ndarray)
+    for function in (rotation.rotation_matrix, rotation.rate_map):
+        found, by_components = function(q), jax.jit(function)(q)
+        assert isinstance(found, np.ndarray)  # nothing is compiled for NumPy's arrays
+        np.testing.assert_allclose(found, by_components, atol=ROUND_OFF)
+        with quick_trace():
+            by_table = jax.make_jaxpr(lambda q, f=function: f(q))(q)
+        assert len(by_table.jaxpr.eqns) < 20
+        values = jax.core.eval_jaxpr(by_table.jaxpr, by_table.consts, q)
+        np.testing.assert_allclose(values[0], found, atol=ROUND_OFF)

@@ -7,8 +7,10 @@ by public names of JAX alone.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import jax
@@ -17,6 +19,24 @@ from jax.custom_batching import custom_vmap
 
 from zwang.compile.compatibility import MissingNameError, buffered_while_loop, with_layout
 from zwang.compile.compilers import is_plain
+
+_made_quickly = contextvars.ContextVar("made_quickly", default=False)
+
+
+@contextlib.contextmanager
+def quick_trace() -> Iterator[None]:
+    """What is traced within is compiled once for few calls: operations count, not their speed."""
+    token = _made_quickly.set(True)
+    try:
+        yield
+    finally:
+        _made_quickly.reset(token)
+
+
+def is_made_quickly() -> bool:
+    """Whether few operations are worth more than fast ones in the program that is traced now."""
+    return _made_quickly.get()
+
 
 TRAILING_RULES: dict[Callable, Callable] = {}
 """By the rule that `jax.vmap` uses for a function: the same for a trailing batch axis."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import jax
 
 from zwang.compile import canary, fusion
 from zwang.compile.events import NOT_FUSED
+from zwang.compile.hints import quick_trace
 from zwang.compile.options import compiler_options
 
 
@@ -36,7 +38,9 @@ def compile_flat(
         quick: whether it is to be compiled quickly rather than to run fast.
     """
     # traced once; both ways to compile start from the same operations
-    traced, name = jax.jit(flat).trace(*arrays), getattr(flat, "__name__", "program")
+    with quick_trace() if quick else contextlib.nullcontext():
+        traced = jax.jit(flat).trace(*arrays)
+    name = getattr(flat, "__name__", "program")
     if limits is not None and _may_be_fused(traced.jaxpr, limits, name):
         try:
             lowered = jax.jit(fusion.one_kernel(traced.jaxpr, name)).lower(*arrays)

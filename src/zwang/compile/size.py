@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import jax
 
+from zwang.compile.hints import quick_trace
 from zwang.compile.options import compiler_options
 
 CALLS = 200
@@ -35,7 +36,8 @@ class ProgramSize:
 def program_size(function: Callable, *arguments) -> ProgramSize:
     """Trace, compile and call a function of arrays, operation by operation, past every cache."""
     begun = time.perf_counter()
-    lowered = jax.jit(function).lower(*arguments)
+    with quick_trace():
+        lowered = jax.jit(function).lower(*arguments)
     traced = time.perf_counter()
     options = compiler_options(quick=True)
     compiled = lowered.compile(options)
