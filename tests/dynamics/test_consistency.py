@@ -277,6 +277,16 @@ def test_nearly_parallel_rows_hold_what_they_say(angle):
     assert bool(run.attrs["method_changes"]) == (angle < 1e-2)
 
 
+def test_a_compiled_motion_of_nearly_parallel_rows_ends_and_says_what_helps():
+    given = pair(), [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 2.0]
+    found = zw.trajectory(*given, params={"e": 1e-6})
+    said = found.reason(pair(), {"e": 1e-6})
+    assert re.search(r"nearly parallel \(singular value .*zw.CompleteOrthogonal\(\)", said)
+    found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.CompleteOrthogonal())
+    assert found.reason(pair(), {"e": 1e-6}) == "reached the end"
+    assert np.max(np.abs(found.q[:, 1])) < 1e-12
+
+
 @pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-6])
 def test_motion_of_nearly_parallel_rows_is_exact(angle):
     m = zw.motion(pair(), [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], params={"e": angle})

@@ -27,8 +27,9 @@ class Bead:
 
     p = None
 
-    def __init__(self, rolls=True, offset=0.0, slips=0.0, mapped=False, jump=0.0):
+    def __init__(self, rolls=True, offset=0.0, slips=0.0, mapped=False, jump=0.0, floor=0.0):
         self.rolls, self.offset, self.slips, self.jump = rolls, offset, slips, jump
+        self.floor = floor
         velocity = np.arange(2 if rolls else 1)
         self.constraints = types.SimpleNamespace(
             m=len(velocity), position_rows=np.array([0]), velocity_rows=velocity
@@ -50,7 +51,9 @@ class Bead:
 
     def position_residual(self, s):
         # an offset that no place meets, where the circle is left
-        return np.array([s.q[0] ** 2 + s.q[1] ** 2 - 1.0 + self.offset + self.jump * (s.q[0] < 0)])
+        phi = s.q[0] ** 2 + s.q[1] ** 2 - 1.0 + self.offset + self.jump * (s.q[0] < 0)
+        # what round-off leaves, whatever the place
+        return np.array([phi if not abs(phi) < self.floor else self.floor])
 
     def velocity_residual(self, s):
         psi = np.array([2 * (s.q[0] * s.v[0] + s.q[1] * s.v[1]), s.v[2] - s.q[0] * s.v[1]])
@@ -187,6 +190,55 @@ def test_a_residual_that_is_not_finite_does_not_converge():
     bead = Bead(rolls=False, offset=np.nan)
     found = settled(bead, beside())
     assert not found.converged and bead.asked == 1
+
+
+def test_a_far_place_is_reached_by_as_many_steps_as_it_takes():
+    for v in (np.zeros(3), np.array([0.4, 0.5, -0.7])):
+        bead = Bead(rolls=False)
+        found = settled(bead, State(np.array([1.9, -0.7, 0.3]), v, 0.0))
+        assert found.violation <= TARGET and 4 <= bead.asked < 8
+
+
+def test_round_off_near_the_target_ends_at_once_and_above_it_after_one_more_look():
+    """The correction before, from ε, has to leave some ε² only."""
+    for violation, looks in ((3 * TARGET, 1), (30 * TARGET, 2)):
+        bead = Bead(rolls=False, floor=2 * violation)
+        found = settled(bead, beside(1e-8))
+        assert bead.asked == looks and found.violation == pytest.approx(violation)
+
+
+def test_a_linear_constraint_takes_one_step_however_far_it_is():
+    bead = Bead(rolls=False)
+    bead.position_residual = lambda s: np.array([s.q[0] - 0.6])
+    bead.velocity_residual = lambda s: np.array([s.v[0]])
+    bead.matrix = lambda s: np.array([[1.0, 0.0, 0.0]])
+    found = settled(bead, beside(1e-3))
+    assert bead.asked == 1 and found.state.q[0] == 0.6
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_what_the_move_leaves_of_the_velocity_is_judged_beside_the_speed(factor):
+    """Moved by ε, A has turned by ε, and the same factor leaves ε² of the velocity."""
+    bead, s = Bead(rolls=False), beside()
+    s = State(s.q, factor * s.v, 0.0)
+    found = settled(bead, s, target=1e-9)
+    assert bead.asked == 2 and np.abs(bead.velocity_residual(found.state))[0] < 1e-14 * factor
+
+
+def test_a_velocity_that_damping_cannot_reach_is_a_slip():
+    """Two rows at an angle of 1e-8 ask for 0 and 0.3: half of it is left, rows at unit length."""
+    bead = Bead()
+    bead.matrix = lambda s: np.array([[1.0, 0.0, 0.0], [1.0, 1e-8, 0.0]])
+    bead.position_residual = lambda s: np.zeros(1)
+    bead.velocity_residual = lambda s: bead.matrix(s) @ s.v - np.array([0.0, 0.3])
+    s = beside()
+    found = settled(bead, s)
+    left = bead.velocity_residual(found.state) * np.sqrt(2.0)  # √(A M⁻¹ Aᵀ) = 1/√2
+    assert bead.asked == 8 and np.linalg.norm(left) == pytest.approx(0.3, rel=1e-3)
+    speed = np.sqrt(found.state.v @ M @ found.state.v)
+    assert found.slip == pytest.approx(0.3 / speed, rel=0.3)
+    still = settled(Bead(), State(np.array([0.6, 0.8, 0.3]), np.zeros(3), 0.0))
+    assert still.slip == 0.0
 
 
 def test_the_volume_is_that_of_rows_at_unit_length():

@@ -125,3 +125,33 @@ def test_blocks_make_the_full_matrix():
 def test_rows_on_the_host_are_as_they_were():
     assert rows_of(jnp.asarray(A)).dtype == np.float64
     np.testing.assert_array_equal(rows_of(jnp.asarray(A)), A)
+
+
+def test_sparse_rows_and_masses_in_blocks_are_those_of_the_full_matrices():
+    """Two blocks of two columns; every row has entries in one or both."""
+    from zwang.algebra.elimination.matrix import Layout, SparseMatrix
+
+    row, block = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0])
+    layout = Layout(row, block, np.array([0, 1]), (3, 4), 2)
+    full = np.where(np.repeat([[1, 1], [0, 1], [1, 0]], 2, axis=1), A, 0.0)
+    sparse = SparseMatrix(jnp.asarray(full.reshape(3, 2, 2).transpose(1, 2, 0)), layout)
+    np.testing.assert_array_equal(rows_of(sparse).toarray(), full)
+    blocks = np.stack([M[:2, :2], M[2:, 2:]])
+    for mass in (np.array([1.0, 2.0, 4.0, 0.5]), blocks):
+        metric = metric_of(PLAIN, mass, sparse)
+        assert isinstance(metric, SparseMetric)
+        expected = np.linalg.inv(dense_mass(mass))
+        np.testing.assert_allclose((metric.W @ metric.W.T).toarray(), expected, atol=1e-12)
+        np.testing.assert_allclose(metric.M.toarray(), dense_mass(mass))
+    assert np.all(np.isnan(metric_of(PLAIN, -blocks, sparse).W.data))
+
+
+def test_sparse_corrections_know_no_scale(sparse):
+    metric, mass = sparse
+    rows = csr_array(A)
+    for size in (1e-6, 1e6):
+        r = size * np.array([1.0, -1.0, 2.0])
+        found = metric.correct(rows, metric.lengths(rows), r)
+        np.testing.assert_allclose(found, pinv(mass, A) @ r, rtol=1e-9)
+    none = metric.correct(csr_array((0, 4)), np.zeros(0), np.zeros(0))
+    np.testing.assert_array_equal(none, np.zeros(4))

@@ -59,7 +59,8 @@ def main() -> int:
         found = collections.Counter()
         print(f"{name}: {len(drawn)} of {of} mutants, the tests take {took:.1f} s", flush=True)
         for module, mutant in drawn:
-            equivalent = why_equivalent(module, mutant) is not None
+            source = path_of(module).read_text()
+            equivalent = why_equivalent(module, mutant, source) is not None
             fate = EQUIVALENT if equivalent else run(group, module, mutant, asked.seconds)
             found[fate] += 1
             if fate == SURVIVED:

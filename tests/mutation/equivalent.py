@@ -13,11 +13,18 @@ LISTED = Path(__file__).with_name("equivalent.toml")
 
 @functools.cache
 def listed() -> dict[tuple[str, str, str], str]:
-    """Reasons by module, kind and change; lines move, the words of a change do not."""
+    """Reasons by module, text of the line, and change; a line that is edited has to be judged
+    anew.
+    """
     entries = tomllib.loads(LISTED.read_text())["mutant"]
-    return {(x["module"], x["kind"], x["what"]): x["why"] for x in entries}
+    return {(x["module"], x["line"], x["what"]): x["why"] for x in entries}
 
 
-def why_equivalent(module: str, mutant: Mutant) -> str | None:
+def key(module: str, mutant: Mutant, source: str) -> tuple[str, str, str]:
+    """By what a mutant of a text is listed."""
+    return module, source.splitlines()[mutant.line - 1].strip(), mutant.what
+
+
+def why_equivalent(module: str, mutant: Mutant, source: str) -> str | None:
     """Why a mutant behaves as the text does, or None if it is not listed."""
-    return listed().get((module, mutant.kind, mutant.what))
+    return listed().get(key(module, mutant, source))

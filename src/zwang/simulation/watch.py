@@ -242,4 +242,10 @@ def why_ended(model: Model, code: int, end: State, params=None) -> str:
         scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
         flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))
         result, detail = blocked(model, flow, float(end.t), y, 0.0)
+        sigma = verdict_at(flow, float(end.t), y, 0.0).nearly_parallel
+        if result is Result.NOT_CONVERGED and sigma is not None:
+            detail += (
+                f"; its rows are nearly parallel (singular value {sigma:.1e}): "
+                "give pseudoinverse=zw.CompleteOrthogonal()"
+            )
     return f"{when}{result.sentence}{f': {detail}' if detail else ''}"

@@ -98,7 +98,8 @@ class Projection(AbstractDrift):
             tangent = slip + square <= VELOCITY_ROUND_OFF * speed
             # beside the velocities that ψ is made of, those of its drives included
             imposed = xp.linalg.norm(moving.scale * (psi - moving.A @ moved.v))
-            slip = xp.where(slip > 0, slip / xp.maximum(speed + imposed, slip), 0.0)
+            beside = xp.maximum(speed + imposed, slip)
+            slip = slip / xp.where(slip > 0, beside, 1.0)
 
             stagnant = ((i >= 1) & (size > 0.5 * before)) | (
                 (before**2 <= target) & (size <= NEAR * target)
