@@ -290,6 +290,8 @@ def real_array(value: Any, name: str, expected: str = "numbers") -> Any:
         if not _is_real(value.dtype):
             _refuse_type(name, value, value.dtype, expected)
         return value
+    if np.ma.is_masked(value):
+        raise ModelError(f"{name} has masked entries, expected {expected}: fill or drop them.")
     try:
         array = np.asarray(value)
     except jax.errors.TracerArrayConversionError:

@@ -43,6 +43,8 @@ RUNS = (
     ("duration NaN", "duration is nan", lambda: run(duration=math.nan)),
     ("duration infinite", "duration is inf", lambda: run(duration=math.inf)),
     ("duration of 10^400", "duration is inf", lambda: run(duration=MANY)),
+    ("duration beyond all numbers", r"duration is 1e\+300, .*at most 1e\+100", lambda: run(duration=1e300)),
+    ("a start with a masked entry", "q has masked entries", lambda: run(q=np.ma.array([1.0, 0.0], mask=[0, 1]))),
     ("duration True", "duration is True", lambda: run(duration=True)),
     ("duration complex", "duration is 1j", lambda: run(duration=1j)),
     ("duration as a list", r"duration is \[1.0\]", lambda: run(duration=[1.0])),

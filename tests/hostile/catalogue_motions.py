@@ -75,6 +75,10 @@ NODE = zw.Model(
     ),
     [H(lambda q, t, p: q[1] - 0.5 * (q[0] + q[2]), name="node")],
 )
+SHAFT = zw.Model(
+    zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2)),
+    [H(lambda q, t, p: q[0] - 2 * q[1], name="gear")],
+)
 WHEEL = zw.Model(
     zw.System(2, lambda q, t, p: jnp.array([1.0, 0.0]), lambda q, v, t, p: jnp.zeros(2)),
     [H(lambda q, t, p: q[0] - 0.3 * q[1], name="rolling")],
@@ -92,6 +96,12 @@ RIGHT = (
         0,
         "right",
         lambda _: motion(NODE, [0.1, 1.1, 2.1], np.zeros(3), np.zeros(3)),
+    ),
+    Case(
+        "two shafts that turn evenly",
+        0,
+        "right",
+        lambda _: motion(SHAFT, V, [200.0, 100.0], V),
     ),
     Case(
         "a wheel with a massless coordinate at rest",
@@ -114,6 +124,10 @@ CONTRADICTING = {
     "two speeds of one coordinate": (
         N(lambda q, v, t, p: v[0], name="a"),
         N(lambda q, v, t, p: v[0] - t**3, name="b"),
+    ),
+    "a place and a speed of one coordinate": (
+        H(lambda q, t, p: q[0], name="a"),
+        N(lambda q, v, t, p: v[0] - t**2, name="b"),
     ),
     "two accelerations of one coordinate": (
         A(lambda q, v, t, p: ROW, lambda q, v, t, p: 0.0 * t, name="a"),
@@ -150,6 +164,12 @@ AGAINST = (
 VANISHING = {
     "the squared distance from the origin": (H, lambda q, t, p: q @ q, "an isolated point"),
     "a squared constraint": (H, lambda q, t, p: q[1] ** 2, "a squared constraint"),
+    "a cosine at its top": (H, lambda q, t, p: 1 - jnp.cos(q[0]), "a squared constraint"),
+    "a root that has its least value": (
+        H,
+        lambda q, t, p: jnp.sqrt(1 + q @ q) - 1,
+        "an isolated point",
+    ),
     "phi of time alone": (H, lambda q, t, p: t**4, "depends on no coordinate"),
     "phi behind stop_gradient": (
         H,
@@ -167,6 +187,21 @@ WITHOUT_GRADIENT = (
             lambda _, kind=kind, f=function: simulated(zw.Model(system(), [kind(f)]), V, V),
         )
         for name, (kind, function, says) in VANISHING.items()
+    ),
+    *(
+        Case(
+            f"the motion at an instant of {name}",
+            2,
+            VANISHING[name][2],
+            lambda _, name=name: zw.motion(zw.Model(system(), [H(VANISHING[name][1])]), V, V),
+        )
+        for name in ("the squared distance from the origin", "a cosine at its top")
+    ),
+    Case(
+        "a cubed constraint under load",
+        2,
+        "stopped at t = .*'holonomic' keeps phi",
+        lambda _: simulated(zw.Model(system(), [H(lambda q, t, p: q[1] ** 3)]), V, V),
     ),
     Case(
         "A = 0 with b = -2",
@@ -196,6 +231,9 @@ PAIR = zw.Model(
 )
 
 
+FAN = lambda q, t, p: jnp.stack([q[0], q[0] + 1e-5 * q[1], q[0] - 1e-5 * q[1]])
+
+
 def pair(angle: float) -> Callable:
     def do(folder: Path) -> str:
         found = zw.motion(PAIR, Q, V, params={"e": angle})
@@ -209,6 +247,12 @@ PARALLEL = (
     *(
         Case(f"two rows at an angle of {angle:.0e}", 3, "right", pair(angle))
         for angle in (1e-2, 1e-4, 1e-5, 1e-6, 1e-7)
+    ),
+    Case(
+        "three rows within 1e-5 of each other",
+        3,
+        "reached the end.*nearly parallel at the start",
+        lambda _: simulated(zw.Model(system(), [H(FAN, name="fan")]), V, V),
     ),
     Case(
         "a run of two rows at an angle of 1e-6",

@@ -76,6 +76,10 @@ def degrees(constraints, actuation) -> Callable:
     return lambda folder: zw.with_found_degrees(mass(), servo, [0.0, 0.0], [0.0, 0.0])
 
 
+def gain_of_rows(folder):
+    zw.Model(mass().system, servo=zw.Servo([PLACE], PUSH, gains=[1.0, 2.0, 3.0]))
+
+
 def units(constraint_type, function, unit) -> Callable:
     return lambda folder: mass(constraints=[constraint_type(function, name="x", unit=unit)])
 
@@ -155,6 +159,7 @@ CASES = (
     # actuators that do not reach
     Case("no actuator", 13, "no actuator reaches 'height'.*does not help", degrees([HEIGHT], PUSH)),
     Case("extension in vain", 13, "dynamic extension does not help", extension([HEIGHT], PUSH)),
+    Case("a gain of three rows", 7, r"shape \(3,\), but the constraint has 1 row", gain_of_rows),
     Case("unknown input", 13, "names 'x', but", extension([PLACE], PUSH, inputs={"x": 1.0})),
     # units
     Case("two units, one row", 8, "2 units for 1 rows", units(zw.Holonomic, PLACE.phi, ("m", "m"))),

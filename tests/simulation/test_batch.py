@@ -185,3 +185,18 @@ def test_members_stop_each_at_its_own_instant():
     assert np.allclose(many.end.q[:, 1], -0.5 * lengths, atol=1e-9)
     assert np.all(np.isnan(many.q[:, :, 0]) == (times > many.end.t[:, None]))
     assert np.all(many.dataset.end_time.values == many.end.t)
+
+
+def test_ctrl_c_keeps_the_members_that_are_done():
+    def press(fraction):
+        raise KeyboardInterrupt
+
+    lengths = np.linspace(0.5, 1.0, 5)
+    starts = STARTS * lengths[:, None]
+    given = {"params": {"length": lengths}, "chunk": 2, "cores": 1}
+    with pytest.raises(zw.SimulationError, match="after 2 of 5 members; members 0 to 1") as caught:
+        zw.batch(pendulum(), starts, np.zeros(2), TIMES, progress=press, **given)
+    assert caught.value.result is zw.Result.INTERRUPTED
+    kept = caught.value.run
+    assert len(kept.q) == 2 and np.array_equal(kept.varied["length"], lengths[:2])
+    assert not kept.failures and np.all(np.isfinite(kept.q))

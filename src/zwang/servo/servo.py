@@ -29,7 +29,7 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.units import residual_units
 from zwang.errors import ModelError
 from zwang.servo.controller import Controller
-from zwang.servo.gains import AbstractGain, as_gain, require_decay
+from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
@@ -250,7 +250,9 @@ class Servo(AbstractControlLaw):
                 "each its own name=."
             )
         # evaluates the shapes of their functions
-        Constraints(self.constraints, passive.system, passive.p)
+        rows = Constraints(self.constraints, passive.system, passive.p).row_slices
+        for name, gain in self.gains.items():
+            fit_rows(name, gain, self.degrees[name], rows[name].stop - rows[name].start)
         return shape[1]
 
     def residual_units(self):

@@ -25,7 +25,7 @@ from zwang.arguments import (
 from zwang.arrays import require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
 from zwang.dynamics.model import Model
-from zwang.errors import ModelError
+from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.batch_result import Batch, whole_params
 from zwang.simulation.parameter_names import read_of
 from zwang.simulation.single_precision import narrowed
@@ -132,20 +132,39 @@ class Program:
 
     def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
         """All members, chunk by chunk; `progress` is called with the fraction done."""
-        chunks, starts = [], range(0, self._members.number, self._size)
+        chunks: list[Trajectory] = []
+        starts = range(0, self._members.number, self._size)
 
         def part(first: int):
             found = self._compiled(*self._members.part(first, self._size))
             return jax.tree_util.tree_map(np.asarray, found)
 
-        with ThreadPoolExecutor(self._workers) as pool:  # the program runs outside Python's lock
-            for first, chunk in zip(starts, pool.map(part, starts), strict=True):
-                chunks.append(chunk)
-                if progress is not None:
-                    progress(min(1.0, (first + self._size) / self._members.number))
-        x = jax.tree_util.tree_map(
-            lambda *parts: np.concatenate(parts)[: self._members.number], *chunks
+        # the program runs outside Python's lock
+        with ThreadPoolExecutor(self._workers) as pool:
+            try:
+                for first, chunk in zip(starts, pool.map(part, starts), strict=True):
+                    chunks.append(chunk)
+                    if progress is not None:
+                        progress(min(1.0, (first + self._size) / self._members.number))
+            except KeyboardInterrupt:
+                pool.shutdown(wait=True, cancel_futures=True)  # what has not begun does not
+                raise self._interrupted(chunks) from None
+        return self._joined(chunks, self._members.number)
+
+    def _interrupted(self, chunks: list[Trajectory]) -> SimulationError:
+        """The exception of a batch that was stopped by Ctrl-C, with the members that are done."""
+        done = min(len(chunks) * self._size, self._members.number)
+        kept = f"; members 0 to {done - 1} are in `run` of this exception" if done else ""
+        return SimulationError(
+            f"{self._model.name}: {Result.INTERRUPTED.sentence} after {done} of "
+            f"{self._members.number} members{kept}.",
+            Result.INTERRUPTED,
+            self._joined(chunks, done) if done else None,
         )
+
+    def _joined(self, chunks: list[Trajectory], members: int) -> Batch:
+        """The first members of chunks one after the other."""
+        x = jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[:members], *chunks)
         return Batch(
             self._model,
             self._times,
@@ -158,7 +177,7 @@ class Program:
             x.result,
             self.memory_per_member,
             x.end,
-            self._params(of_each=True),
+            {name: each[:members] for name, each in self._params(of_each=True).items()},
             self._params(of_each=False),
         )
 
@@ -213,6 +232,7 @@ def batch(
 
     Raises:
         ModelError: if shapes disagree, or an option is none of those named here.
+        SimulationError: after Ctrl-C, with the members that are done as its `run`.
     """
     optional_function(progress, "progress", "(fraction)")
     run = prepare(

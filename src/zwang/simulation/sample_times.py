@@ -10,6 +10,8 @@ from zwang.arguments import count, number, real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 
+LONGEST_RUN = 1e100
+"""Longest duration [s]: the square of what moves so long is still a number."""
 MOST_SAMPLES = 100_000_000
 """Sample times of one run; their states alone would fill the memory beyond it."""
 RESOLVED = 1e-10
@@ -23,7 +25,7 @@ def run_times(duration, times, samples, t0: float) -> np.ndarray:
             "simulate needs either duration (s) or times (increasing instants, s), and not both."
         )
     if times is None:
-        duration = number(duration, "duration", above=0, unit="s")
+        duration = number(duration, "duration", above=0, most=LONGEST_RUN, unit="s")
         samples = count(samples, "samples", least=2, most=MOST_SAMPLES)
         return _resolved(t0, t0 + np.linspace(0.0, duration, samples))
     times = np.asarray(real_array(times, "times", "instants [s]"))

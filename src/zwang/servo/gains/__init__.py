@@ -15,6 +15,7 @@ One gain is one file of this folder; `zwang.families.GAINS` finds it there.
 from zwang.families import GAINS
 from zwang.servo.gains.base import AbstractGain as AbstractGain
 from zwang.servo.gains.decay import as_gain as as_gain
+from zwang.servo.gains.decay import fit_rows as fit_rows
 from zwang.servo.gains.decay import require_decay as require_decay
 from zwang.servo.gains.first_order import FirstOrder as FirstOrder
 from zwang.servo.gains.poles import Poles as Poles

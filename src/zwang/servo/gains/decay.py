@@ -24,6 +24,21 @@ def as_gain(value, name: str = "the constraint") -> AbstractGain:
     return value if isinstance(value, AbstractGain) else Rate(numbers(value, what))
 
 
+def fit_rows(name: str, gain: AbstractGain, order: int, rows: int) -> None:
+    """Refuse a gain with numbers for another count of rows than its servo constraint has.
+
+    Raises:
+        ModelError: if a coefficient is neither a number, nor one per row, nor a matrix on the rows.
+    """
+    for shape in map(np.shape, gain.coefficients(order)):
+        if shape not in ((), (1,), (rows,), (rows, rows)):
+            raise ModelError(
+                f"Servo: the gain of {name!r}, {type(gain).__name__}, has coefficients of shape "
+                f"{shape}, but the constraint has {rows} row{'s' * (rows > 1)}: give a number, or "
+                "one for each row."
+            )
+
+
 def require_decay(name: str, gain: AbstractGain, order: int) -> None:
     """Refuse a gain under which the error of a servo constraint does not decay.
 
