@@ -43,6 +43,7 @@ def program(
     *,
     compiler: AbstractCompiler | None = None,
     often: bool | None = None,
+    quick: bool = False,
 ) -> Callable[P, R]:
     """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
     else is a part of the program.
@@ -57,6 +58,8 @@ def program(
         compiler: how: `zw.FusedIfSmall()` (default), `zw.Fused()`, which compiles longer for larger
             programs to run in one kernel, or `zw.PlainJit()`. `ZWANG_COMPILER` has the last word.
         often: replaced by `compiler=zw.Fused()`.
+        quick: whether someone waits for it and few calls follow: operation by operation, in half
+            the time.
 
     Raises:
         ModelError: if `compiler` is none of these.
@@ -71,18 +74,19 @@ def program(
 
     def found(leaves: list, tree, make: bool) -> CompiledProgram | None:
         """The program for some arguments: at hand, read, or else made if it is to be."""
-        using = in_force(wanted)
+        limits = None if quick else in_force(wanted).limits
         cached = cache.current()
         # everything that the compiled program depends on; settings of JAX that change a trace are
         # in its context
-        key = cached, using.limits, trace_context(), tree, tuple(signature(x) for x in leaves)
+        key = cached, limits, trace_context(), tree, tuple(signature(x) for x in leaves)
         if (ready := compiled.get(key)) is not None:
             return ready
         flat = FlatFunction(function, leaves, tree)
         if cached is not None:
-            ready = cached.program(flat, leaves, using.limits, make=make)
+            ready = cached.program(flat, leaves, limits, quick=quick, make=make)
         if ready is None and make:
-            made = lowering.compile_flat(flat, [x for x in leaves if eqx.is_array(x)], using.limits)
+            arrays = [x for x in leaves if eqx.is_array(x)]
+            made = lowering.compile_flat(flat, arrays, limits, quick=quick)
             ready = CompiledProgram(made.compiled, flat.skeleton)
         if ready is not None:
             compiled[key] = ready

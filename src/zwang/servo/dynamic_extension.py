@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -300,7 +301,7 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
     return np.array([given[name] for name in names], float)
 
 
-@program
+@partial(program, quick=True)
 def _accelerations(bound: Controller, s: State):
     """Acceleration without control, and what each actuator adds to it, in the mass metric."""
     dynamics = bound.dynamics

@@ -13,6 +13,7 @@ what it moves.
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -183,7 +184,7 @@ def decoupling(bound: Controller, state: State, highest: int) -> Decoupling:
     return Decoupling(degrees, authority, rows)
 
 
-@program
+@partial(program, quick=True)
 def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, degree: int, s: State):
     """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with
     one actuator's effect.

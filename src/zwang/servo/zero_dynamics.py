@@ -14,6 +14,7 @@ are the poles of the gains.
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -118,7 +119,7 @@ def zero_dynamics(
     )
 
 
-@program
+@partial(program, quick=True)
 def _linearized(bound: Controller, s: State):
     """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in
     directions (N⁺ δq, δv).
