@@ -69,7 +69,29 @@ print(time.perf_counter() - start)
 def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
     columns = "".join(f"{name:>12s}" for name in ("first", "again", *SHARES))
     print(f"{'zwang run':18s}{columns}")
-    return {name: _measured(name, repeats) for name in models}
+    found = {name: _measured(name, repeats) for name in models}
+    return {**found, "table": _table(found)}
+
+
+def _table(found: dict[str, dict[str, float]]) -> dict:
+    """For the page (`benchmarks.page`)."""
+    rows = [
+        [f"`{name}`", *(f"{x[k]:.1f}" for k in ("first", "again", "compiling", "evaluation"))]
+        + [f"{x['ratio']:.1f}"]
+        for name, x in found.items()
+    ]
+    return {
+        "title": "First motions: `zwang run`, whole processes",
+        "columns": [
+            "model",
+            "nothing compiled before [s]",
+            "once more [s]",
+            "of the first: compiling [s]",
+            "the model's functions alone [s]",
+            "ratio",
+        ],
+        "rows": rows,
+    }
 
 
 def _measured(name: str, repeats: int) -> dict[str, float]:
