@@ -13,6 +13,7 @@ MASSES = {
     "diagonal": RANDOM.uniform(0.5, 2.0, 6),
     "dense": _ROOT @ _ROOT.T + np.eye(6),
     "blocks": _BLOCKS @ _BLOCKS.transpose(0, 2, 1) + np.eye(2),
+    "two blocks": (ROWS := RANDOM.standard_normal((2, 3, 3))) @ ROWS.transpose(0, 2, 1) + np.eye(3),
     "one block": (_ROOT @ _ROOT.T + np.eye(6))[None],
 }
 A = RANDOM.standard_normal((4, 6))

@@ -53,3 +53,16 @@ def test_a_violation_excuses_some_times_itself_up_to_a_limit():
     assert allowance(np, 0.0) == CONSISTENT
     assert allowance(np, 1e-8) == pytest.approx(CONSISTENT + OFF_MANIFOLD * 1e-8)
     assert allowance(np, 1.0) == pytest.approx(CONSISTENT + UNCERTAIN)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_units_of_rows_follow_the_longest_row(size):
+    lengths = size * np.array([1.0, 1e-12, 1e-14, 0.0])
+    np.testing.assert_allclose(row_units(np, lengths) * size, [1.0, 1e12, 1.0, 1.0])
+
+
+def test_a_residual_without_terms_counts_in_full_and_small_ones_beside_their_terms():
+    unit = np.ones(2)
+    assert relative_residual(np, np.array([0.5, 0.0]), np.zeros(2), unit) == 1.0
+    small = relative_residual(np, np.array([1e-6, 0.0]), np.array([1e-3, 1e-3]), unit)
+    assert small == pytest.approx(1e-3)

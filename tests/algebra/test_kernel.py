@@ -110,6 +110,13 @@ def test_a_certified_acceleration_says_how_right_it_is(weighted):
     )
     assert 0 <= float(found.residual) < 1e-14
     assert 1e-16 < float(found.accuracy) < 1e-12
+    # a relative error, and a residual beside its terms, know no unit
+    for size in (1e-8, 1e8):
+        scaled = certified_acceleration(
+            jnp.asarray(size * FREE), weighted, jnp.asarray(size * B), 0.0
+        )
+        assert float(scaled.accuracy) == pytest.approx(float(found.accuracy), rel=0.9)
+        np.testing.assert_allclose(scaled.acceleration, size * EXPECTED, rtol=1e-12)
 
 
 def test_contradictory_rows_leave_a_residual_beside_their_terms(weighted):

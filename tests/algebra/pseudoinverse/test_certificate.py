@@ -102,6 +102,12 @@ def test_the_least_singular_value_is_estimated_and_redundant_rows_have_none(sigm
         assert found == pytest.approx(sigma, rel=0.05)
 
 
+def test_the_least_singular_value_may_be_larger_than_one():
+    C = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    found = float(least(jnp.asarray(C), jnp.asarray(damped(C))))
+    assert found == pytest.approx(np.sqrt(3.0), rel=1e-6)
+
+
 def test_sweeps_leave_nothing_of_the_null_space_in_multipliers():
     C = jnp.asarray(with_singular_values((4, 6), [1.0, 0.8, 0.6]))
     factor = Pseudoinverse(Proximal(), C)
