@@ -67,6 +67,6 @@ def test_the_sparse_home_corrects_as_the_dense_one_does():
     at = evaluate(example.model.dynamics(), s)
     host = HostOperator(HostMass(np.asarray(at.M)), np.asarray(at.A), Proximal())
     found.append((host.correct(r), host.log_det()))
-    for correction, volume in found[1:]:
+    for correction, log_det in found[1:]:
         assert np.allclose(correction, found[0][0], atol=1e-8)
-        assert abs(volume - found[0][1]) <= 1e-4
+        assert abs(log_det - found[0][1]) <= 1e-4

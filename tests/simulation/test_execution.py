@@ -61,7 +61,7 @@ def test_one_fixed_step_is_equal_to_round_off():
     host, compiled = both(gallery.load("five-bar"), step=0.02, duration=0.2, samples=2)
     assert len(host.steps.t) == len(compiled.steps.t)
     assert largest(host.steps.y - compiled.steps.y) <= 1e-13
-    assert np.allclose(host.steps.volume[1:], compiled.steps.volume[1:], atol=1e-10)
+    assert np.allclose(host.steps.log_det[1:], compiled.steps.log_det[1:], atol=1e-10)
 
 
 def test_a_long_run_goes_over_to_the_compiled_loop(monkeypatch):

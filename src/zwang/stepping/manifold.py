@@ -17,7 +17,7 @@ class Landing(NamedTuple):
         violation: dimensionless position violation left.
         slip: velocity residual left, relative to the velocities in it.
         converged: whether the projection came to an end.
-        volume: log-determinant of the rows at unit length, which dips where they lose rank.
+        log_det: log-determinant of the rows at unit length, which dips where they lose rank.
     """
 
     y: Float[Array, " n"]
@@ -25,7 +25,7 @@ class Landing(NamedTuple):
     violation: Float[Array, ""]
     slip: Float[Array, ""]
     converged: Bool[Array, ""]
-    volume: Float[Array, ""]
+    log_det: Float[Array, ""]
 
 
 class ManifoldFlow(Flow, Protocol):

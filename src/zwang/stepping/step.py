@@ -88,14 +88,14 @@ class Attempt(NamedTuple):
         progress: where the run is.
         kept: whether the step was accepted.
         on_sample: whether it ended on the sample that was aimed at.
-        violation, volume, residual, applied: as in `History`.
+        violation, log_det, residual, applied: as in `History`.
     """
 
     progress: Progress
     kept: Bool[Array, ""]
     on_sample: Bool[Array, ""]
     violation: Float[Array, ""]
-    volume: Float[Array, ""]
+    log_det: Float[Array, ""]
     residual: Float[Array, ""]
     applied: Float[Array, " k"]
 
@@ -153,7 +153,7 @@ def attempt(
     )
     on_sample = decided.kept & hit & (target == sample)
     violation, residual = without_derivative((landing.violation, step.residual))
-    return Attempt(progress, decided.kept, on_sample, violation, landing.volume, residual, applied)
+    return Attempt(progress, decided.kept, on_sample, violation, landing.log_det, residual, applied)
 
 
 def _aimed(p: Progress, target, tolerances: Tolerances) -> tuple:

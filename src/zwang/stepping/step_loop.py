@@ -46,7 +46,7 @@ class History(eqx.Module):
     t: Float[Array, " chunk"]
     y: Float[Array, "chunk n"]
     target: Int[Array, " chunk"]
-    volume: Float[Array, " chunk"]
+    log_det: Float[Array, " chunk"]
     violation: Float[Array, " chunk"]
     residual: Float[Array, " chunk"]
     applied: Float[Array, "chunk k"]
@@ -68,7 +68,7 @@ class History(eqx.Module):
             self.t.at[slot].set(jnp.where(tried.kept, p.t, self.t[slot])),
             self.y.at[slot].set(jnp.where(tried.kept, p.y, self.y[slot])),
             self.target.at[slot].set(jnp.where(tried.on_sample, target, -1)),
-            self.volume.at[slot].set(tried.volume),
+            self.log_det.at[slot].set(tried.log_det),
             self.violation.at[slot].set(tried.violation),
             self.residual.at[slot].set(tried.residual),
             self.applied.at[slot].set(tried.applied),
@@ -86,7 +86,7 @@ class History(eqx.Module):
             at("t"),
             at("y").reshape(count, n),
             cast(Any, np.array(target, int)),
-            column("volume"),
+            column("log_det"),
             column("violation"),
             column("residual"),
             column("applied").reshape(count, k),

@@ -9,6 +9,7 @@ from scipy.signal import find_peaks
 
 from zwang.simulation.results.crossing import PROMINENCE, _bottoms, _dips, _parabolas
 from zwang.simulation.results.interpolate import hermite
+from zwang.simulation.results.record import Steps
 
 
 @pytest.mark.parametrize("digits", [0, 1, 6])
@@ -16,8 +17,15 @@ from zwang.simulation.results.interpolate import hermite
 def test_dips_are_those_of_scipy_plateaus_included(size, digits):
     rng = np.random.default_rng(size)
     for scale in (1.0, 3.0) * 50:
-        volume = np.round(scale * rng.standard_normal(size), digits)
-        np.testing.assert_array_equal(_dips(volume), find_peaks(-volume, prominence=PROMINENCE)[0])
+        log_det = np.round(scale * rng.standard_normal(size), digits)
+        peaks, _ = find_peaks(-log_det, prominence=PROMINENCE)
+        np.testing.assert_array_equal(_dips(log_det), peaks)
+
+
+def test_the_old_name_of_the_log_determinant_goes_on_working():
+    steps = Steps.start(0.0, np.zeros(2), 0, np.zeros(0))
+    with pytest.warns(DeprecationWarning, match=r"Steps\.volume is now log_det"):
+        assert steps.volume is steps.log_det
 
 
 def test_a_polynomial_through_steps_and_rates_is_that_of_scipy():

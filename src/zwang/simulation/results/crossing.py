@@ -68,18 +68,18 @@ class Crossing:
 
 def find_crossings(
     t: np.ndarray,
-    volume: np.ndarray,
+    log_det: np.ndarray,
     scaled_rows: Callable[[np.ndarray], AbstractRows],
     labels: list[tuple[str, str]],
 ) -> list[Crossing]:
     """Crossings along a run.
 
     Args:
-        t, volume: accepted steps and their log-determinants, shape (steps,).
+        t, log_det: accepted steps and their log-determinants, shape (steps,).
         scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, on the constraints.
         labels: (constraint, row) of every row.
     """
-    dips = _dips(volume) if len(t) >= 3 and len(labels) else np.zeros(0, int)
+    dips = _dips(log_det) if len(t) >= 3 and len(labels) else np.zeros(0, int)
     if not len(dips):
         return []
     rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
@@ -118,14 +118,14 @@ def find_crossings(
     return found
 
 
-def _dips(volume: np.ndarray) -> np.ndarray:
+def _dips(log_det: np.ndarray) -> np.ndarray:
     """Steps where the log-determinant dips: its minima, less those shallower than `PROMINENCE`.
 
     A minimum is as deep as the lower of the two heights that must be climbed from it to reach
     something lower, or an end.
     """
-    last = np.flatnonzero(np.diff(volume, append=np.nan) != 0)  # of each run of equal values
-    first, level = np.concatenate([[0], last[:-1] + 1]), volume[last]
+    last = np.flatnonzero(np.diff(log_det, append=np.nan) != 0)  # of each run of equal values
+    first, level = np.concatenate([[0], last[:-1] + 1]), log_det[last]
     slope = np.sign(np.diff(level))
     low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     if not len(low):

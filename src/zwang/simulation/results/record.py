@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +43,7 @@ class Steps:
         t: time [s], shape (steps,).
         y: (q, v), shape (steps, nq + nv).
         sample: index of the sample time that the step ended on, or −1.
-        volume: log-determinant of the rows at unit length, which dips at singular configurations.
+        log_det: log-determinant of the rows at unit length, which dips at singular configurations.
         violation: dimensionless position violation left after the step.
         residual: what was left of `A v̇ = b` at the step's start, relative to the accelerations in
             it.
@@ -55,7 +56,7 @@ class Steps:
     t: np.ndarray
     y: np.ndarray
     sample: np.ndarray
-    volume: np.ndarray
+    log_det: np.ndarray
     violation: np.ndarray
     residual: np.ndarray
     applied: np.ndarray
@@ -72,20 +73,20 @@ class Steps:
     def of(cls, history: History, offset: int) -> Steps:
         """One chunk, whose sample indices count from `offset`."""
         n = int(history.count)
-        t, y, target, volume, violation, residual, applied = (
+        t, y, target, log_det, violation, residual, applied = (
             np.asarray(x)[:n]
             for x in (
                 history.t,
                 history.y,
                 history.target,
-                history.volume,
+                history.log_det,
                 history.violation,
                 history.residual,
                 history.applied,
             )
         )
         sample = np.where(target >= 0, target + offset, -1)
-        return cls(t, y, sample, volume, violation, residual, applied)
+        return cls(t, y, sample, log_det, violation, residual, applied)
 
     def first(self, count: int) -> Steps:
         """The first `count` of them."""
@@ -107,8 +108,8 @@ class Steps:
             )
         )
         # a state that no step ended on has no log-determinant of its own
-        starts = np.flatnonzero(np.isnan(joined.volume[:-1]))
-        joined.volume[starts] = joined.volume[starts + 1]
+        starts = np.flatnonzero(np.isnan(joined.log_det[:-1]))
+        joined.log_det[starts] = joined.log_det[starts + 1]
         joined.applied[:-1] = joined.applied[1:]  # what was held during the step after
         return joined
 
@@ -122,6 +123,12 @@ class Steps:
     def t0(self) -> float:
         """Start [s]."""
         return float(self.t[0])
+
+    @property
+    def volume(self) -> np.ndarray:
+        """`log_det` by the name that it had in version 0.1."""
+        warnings.warn("Steps.volume is now log_det.", DeprecationWarning, stacklevel=2)
+        return self.log_det
 
     @property
     def samples(self) -> int:
@@ -314,7 +321,7 @@ class Run:
             low, high = t[0] if span.start == 0 else np.nextafter(t[0], np.inf), t[-1]
             high = high if span.stop == len(self.steps.t) else np.nextafter(high, -np.inf)
             rows = lambda times, low=low, high=high: self._between(np.clip(times, low, high))[1]
-            found += find_crossings(t, self.steps.volume[span], rows, labels)
+            found += find_crossings(t, self.steps.log_det[span], rows, labels)
         return found
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:

@@ -30,7 +30,7 @@ STEP_VARIABLES = {
     "t": ("s", "time of the accepted step"),
     "y": ("1", "coordinates and velocities after the step"),
     "sample": ("1", "index of the sample time that the step ended on, or -1"),
-    "volume": ("1", "log-determinant of the rows at unit length"),
+    "log_det": ("1", "log-determinant of the rows at unit length"),
     "violation": ("1", "dimensionless position violation after the step"),
     "residual": ("1", "relative residual of A vdot = b at the start of the step"),
     "applied": ("1", "what is held from this step on: a sampled control, or switches"),
