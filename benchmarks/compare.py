@@ -3,12 +3,16 @@
     git worktree add ../old v0.1.0
     python -m benchmarks compare ../old                      # the short parts (`make bench`)
     python -m benchmarks compare ../old small control --rounds 5
+    python -m benchmarks compare ../old small --processor    # on a machine that does other things
 
 A part runs in a process of its own, in turn with the code of either tree, `--rounds` times, so that
 a drift of the machine's speed meets both alike. Of every time the smallest one counts, as other
 programs on the machine only ever add to it. A table gives the ratio new/old of each; the command
 returns 1 if one is above `SLOWER` and by more than what the smallest times of one tree differ from
 round to round, so that a noisy machine says nothing rather than something wrong.
+
+With `--processor` the clock of a part is the processor time of its process, which does not go on
+while other programs run; `startup`, which times other processes, cannot be measured so.
 
 What runs nothing of zwang (`limits`, and the same operations in C and in NumPy) is shown as well:
 it tells how far two equal programs differ on this machine, and is never called slower.
@@ -36,6 +40,13 @@ SECONDS = {"startup"}
 """Parts whose plain numbers are seconds."""
 OTHERS = ("C", "NumPy by hand", "NumPy pinv alone")
 """Figures of other programs, by the last part of their path."""
+ON_THE_PROCESSOR = """
+import runpy, sys, time
+time.perf_counter = time.process_time
+sys.argv = ["benchmarks", *sys.argv[1:]]
+runpy.run_module("benchmarks", run_name="__main__")
+"""
+"""Runs a part by another clock."""
 LABELS = ("model", "N", "rtol", "name", "method", "rods")
 """Entries that tell the rows of a list apart."""
 
@@ -63,12 +74,13 @@ def times_of(part: str, found, path: str = "") -> Iterator[tuple[str, float]]:
             yield from times_of(part, x, f"{path}, {name}")
 
 
-def measured(tree: Path, part: str) -> Times:
+def measured(tree: Path, part: str, processor: bool = False) -> Times:
     """The times of one part, by a new process with the code of a tree."""
+    program = ["-c", ON_THE_PROCESSOR] if processor else ["-m", "benchmarks"]
     paths = os.pathsep.join(str(tree.resolve() / x) for x in ("", "src"))
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks", part],
+            [sys.executable, *program, part],
             cwd=folder,  # where it writes its results
             env={**os.environ, "PYTHONPATH": paths},
             capture_output=True,
@@ -99,12 +111,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("old", type=Path, help="a checkout of the other version")
     parser.add_argument("parts", nargs="*", default=PARTS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--processor", action="store_true", help="count processor time")
     given = parser.parse_args(arguments)
+    if given.processor:
+        given.parts = [part for part in given.parts if part not in SECONDS]
     new = Path(__file__).resolve().parents[1]
     slower: list[str] = []
     print(f"{'time, the smallest of ' + str(given.rounds) + ' rounds':70s} new/old")
     for part in given.parts:
-        rounds = [[measured(tree, part) for tree in (given.old, new)] for _ in range(given.rounds)]
+        both = lambda part=part: [measured(x, part, given.processor) for x in (given.old, new)]
+        rounds = [both() for _ in range(given.rounds)]
         rows = table(part, *zip(*rounds, strict=True))
         if not rows:
             print(f"{part}: nothing that both trees measure")
