@@ -14,6 +14,10 @@ from zwang.compile.interface import BoundProgram
 
 BLOCK = 64
 """Instants per call."""
+MOST_ON_HOST = 20_000
+"""Instants that are evaluated one by one on the host, half a millisecond each, where that is
+possible; for more, a program over blocks is worth its compiling.
+"""
 
 
 def in_blocks(program: Callable, *instants: np.ndarray):

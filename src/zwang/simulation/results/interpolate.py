@@ -13,7 +13,7 @@ import numpy as np
 from zwang.algebra import judgement
 from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.compile import program
-from zwang.compile.blocks import in_blocks
+from zwang.compile.blocks import MOST_ON_HOST, in_blocks
 from zwang.dynamics.host import HostVectorField, has_host
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
@@ -63,7 +63,7 @@ class Interpolant:
         else:
             guess = self._through_steps(times, guess, on_step, last + 1)
         structure = self.flow.dynamics.structure
-        if self._host is not None:
+        if self._host is not None and len(times) <= MOST_ON_HOST:
             projected, rows = self._projected_on_host(times, guess, held)
             return np.where(on_step[:, None], self.y[last], projected), DenseRows(rows)
         projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
@@ -85,7 +85,7 @@ class Interpolant:
 
     def _rates_at(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """ẏ at steps, shape (k, n)."""
-        if self._host is None:
+        if self._host is None or len(t) > MOST_ON_HOST:
             return in_blocks(lambda t, y: _rates(self.flow, t, y), t, y)
         return np.stack([self._host.rate(*x) for x in zip(t, y, strict=True)])
 

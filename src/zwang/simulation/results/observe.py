@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.kernel import row_scale
 from zwang.compile import program
-from zwang.compile.blocks import in_blocks
+from zwang.compile.blocks import MOST_ON_HOST, in_blocks
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
@@ -22,10 +22,8 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
-MOST_ON_HOST, HOST_BLOCK = 20_000, 2048
-"""Samples that are evaluated on the host, half a millisecond each, and how many at once; for more,
-a compiled program is worth its compiling.
-"""
+HOST_BLOCK = 2048
+"""Samples that are evaluated on the host at once."""
 AT_REST = 1e-6
 """An acceleration below this part of the free one is that of an equilibrium."""
 
