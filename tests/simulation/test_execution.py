@@ -14,6 +14,7 @@ import xarray as xr
 import zwang as zw
 from zwang import gallery
 from zwang.compile import background
+from zwang.simulation import engine
 
 FAST = ["pendulum", "five-bar", "rolling-disk", "knife-edge", "log-spiral", "latching-pendulums"]
 SLOW = ["n-four-bar", "gyroscope", "bennett", "3rrr", "two-mass-spring", "rough-circle", "swarm"]
@@ -64,9 +65,17 @@ def test_one_fixed_step_is_equal_to_round_off():
     assert np.allclose(host.steps.log_det[1:], compiled.steps.log_det[1:], atol=1e-10)
 
 
-def test_a_long_run_goes_over_to_the_compiled_loop(monkeypatch):
-    from zwang.simulation import engine
+def test_a_host_run_does_not_depend_on_where_the_clock_cuts_it(monkeypatch):
+    """Equal digits on a quick and on a slow machine, across switches."""
+    example = gallery.load("latching-pendulums")
+    whole = example.run(execution="host", samples=2)
+    monkeypatch.setattr(engine, "SLICE", 0.003)
+    cut = example.run(execution="host", samples=2)
+    np.testing.assert_array_equal(cut.steps.t, whole.steps.t)
+    np.testing.assert_array_equal(cut.steps.y, whole.steps.y)
 
+
+def test_a_long_run_goes_over_to_the_compiled_loop(monkeypatch):
     monkeypatch.setattr(engine, "LEAST_WAIT", 0.0)
     monkeypatch.setattr(engine, "LOOP_TO_EVALUATION", 0.0)
     monkeypatch.setattr(engine, "SLICE", 0.02)

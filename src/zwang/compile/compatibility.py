@@ -20,6 +20,7 @@ other pair is tried first, in a process of its own (`zwang.compile.canary`).
 """
 
 PRIVATE_NAMES = {
+    "equinox.internal.unvmap_any": "one decision for all members of a batch",
     "equinox.internal.while_loop": "reverse-mode derivatives through a loop, buffers in place",
     "jax._src.config.persistent_cache_min_compile_time_secs": "bypassing JAX's own compile cache",
     "jax._src.config.trace_context": "JAX's settings that a traced program depends on",
@@ -119,3 +120,8 @@ def with_layout(x: Any, major_to_minor: tuple[int, ...]) -> Any:
 def buffered_while_loop(*args: Any, **kwargs: Any) -> Any:
     """Equinox's `while_loop`, which reverse-mode differentiation can pass through."""
     return private("equinox.internal.while_loop")(*args, **kwargs)
+
+
+def unvmap_any(x: Any) -> Any:
+    """Whether a truth value holds for any member of a batch."""
+    return private("equinox.internal.unvmap_any")(x)

@@ -17,7 +17,12 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from zwang.compile.compatibility import MissingNameError, buffered_while_loop, with_layout
+from zwang.compile.compatibility import (
+    MissingNameError,
+    buffered_while_loop,
+    unvmap_any,
+    with_layout,
+)
 from zwang.compile.compilers import is_plain
 
 _made_quickly = contextvars.ContextVar("made_quickly", default=False)
@@ -74,6 +79,19 @@ def row_major(x: jax.Array) -> jax.Array:
         return x
     try:
         return with_layout(x, tuple(range(x.ndim)))
+    except MissingNameError:
+        return x
+
+
+def for_any_member(x: jax.Array) -> jax.Array:
+    """Whether a truth value holds for any member of a batch, as the condition of a branch that is
+    to be taken by none if all can do without it; for each member by itself where that is not to be
+    had, so that both branches are computed.
+    """
+    if is_plain():
+        return x
+    try:
+        return unvmap_any(x)
     except MissingNameError:
         return x
 

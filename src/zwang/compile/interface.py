@@ -143,7 +143,7 @@ class BoundProgram:
 
     Attributes:
         key: what the compiled program depends on; None if that cannot be said.
-        seconds: how long it took to make, or to read.
+        seconds: how long it took to make, in this process or in the one that kept it.
 
     Args:
         function: of pytrees.
@@ -176,7 +176,7 @@ class BoundProgram:
             if known is None:
                 made = lowering.compile_flat(flat, arrays, None, quick=True)
                 known = CompiledProgram(made.compiled, flat.skeleton)
-            known.seconds = time.perf_counter() - begun
+            known.seconds = known.seconds or time.perf_counter() - begun
             if key is not None:
                 self._ready[key] = known
         self._packed, self._program, self.seconds = packed, known, known.seconds

@@ -151,7 +151,7 @@ class BoundEvaluation:
 
     @property
     def seconds(self) -> float:
-        """How long it took to compile, or to read."""
+        """How long it took to compile, in this process or in another one."""
         return self._call.seconds
 
     def stages(self, t: Any, y: Any, h: Any, method: PaddedMethod) -> Stages:

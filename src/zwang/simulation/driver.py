@@ -282,6 +282,17 @@ class RunDriver:
         self.changes.append(f"the mass matrix becomes singular at t = {float(here.t):.6g} s")
         return True
 
+    def _recent_lengths(self) -> np.ndarray:
+        """Lengths of the last steps since the turn before, at most `RECENT`."""
+        # by steps and not by parts, which are shorter on a slow machine: equal digits on all
+        last: list[np.ndarray] = []
+        for part in reversed(self.parts):
+            last.insert(0, part.t)
+            began = len(part.t) and np.isnan(part.log_det[0])  # the state after that turn
+            if began or sum(map(len, last)) > RECENT:
+                break
+        return np.diff(np.concatenate(last))[-RECENT:]
+
     def _turn(self, here: Progress, duration: float) -> Progress:
         """Switch what is due, and what that switches in its wake at the same instant: a rope that
         is pushed as soon as it is taut.
@@ -329,8 +340,7 @@ class RunDriver:
                 "before with a zw.Stop"
             )
             raise RefusedSwitchError(Result.CHATTERING, detail)
-        t = np.concatenate([part.t for part in self.parts[-2:]])
-        lengths = np.diff(t)[-RECENT:]
+        lengths = self._recent_lengths()
         fixed = self.tolerances.growth[1] == 1
         # the steps before the turn are the best guess of the scale after it; the controller
         # corrects it

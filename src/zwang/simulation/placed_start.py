@@ -8,11 +8,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from equinox.internal import unvmap_any
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.judgement import ABSENT
 from zwang.arithmetic import without_derivative
+from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -107,4 +107,4 @@ def vanishes(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
         return jnp.any(gone & present & ~two_signs & ~saddle)
 
     # of a batch it is computed only if any member has such a row
-    return jax.lax.cond(unvmap_any(jnp.any(gone)), looked_at, lambda: jnp.asarray(False))
+    return jax.lax.cond(for_any_member(jnp.any(gone)), looked_at, lambda: jnp.asarray(False))

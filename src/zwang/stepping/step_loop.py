@@ -146,7 +146,9 @@ def advance_on_host(
     """`advance` by NumPy around one compiled evaluation of the model; it also ends where `until()`
     says so after a step.
     """
-    p, k, steps = jax.tree_util.tree_map(np.asarray, progress), 0, []
+    # numbers as numbers: a power of an array without axes has another last digit, and a run must
+    # not depend on where the clock cuts it into chunks
+    p, k, steps = jax.tree_util.tree_map(lambda x: np.asarray(x)[()], progress), 0, []
     method: Any = _Method(integrator.step, integrator.order)
     # a trial step may overflow, and is then refused; no warning is wanted for it
     with on_host(), np.errstate(all="ignore"):

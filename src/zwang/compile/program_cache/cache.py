@@ -51,12 +51,14 @@ class _Stored(NamedTuple):
         executable: the compiled program.
         arguments, results: how many arrays go in and come out.
         skeleton: what the function returns, arrays as slots; pickled.
+        seconds: how long it took to make.
     """
 
     executable: bytes
     arguments: int
     results: int
     skeleton: bytes
+    seconds: float
 
 
 class ProgramCache:
@@ -140,8 +142,8 @@ class ProgramCache:
         found.token(self._modules.digest(found.modules))
         return found.hexdigest()
 
-    def _read(self, key: str) -> tuple[jax.stages.Compiled, bytes] | None:
-        """A compiled program and its pickled skeleton, if there is such a file."""
+    def _read(self, key: str) -> tuple[jax.stages.Compiled, bytes, float] | None:
+        """What `_loaded` gives of a file, if there is such a file."""
         return _loaded(self.store.read(key))
 
     def _load(self, key: str) -> CompiledProgram | None:
@@ -149,7 +151,11 @@ class ProgramCache:
         found = (self.prefetch and self.prefetch.take(key)) or self._read(key)
         try:
             # unpickled here and not in `_read`: it imports, as a second thread must not
-            return None if found is None else CompiledProgram(found[0], pickle.loads(found[1]))
+            if found is None:
+                return None
+            ready = CompiledProgram(found[0], pickle.loads(found[1]))
+            ready.seconds = found[2]
+            return ready
         except Exception:  # whatever the skeleton needs and is not there, it is made again
             return None
 
@@ -165,8 +171,10 @@ class ProgramCache:
         # What JAX's own cache returns cannot be serialized once more. A name that it has never met
         # keeps it from answering, an endless least time from writing.
         flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
+        begun = time.perf_counter()
         with bypass_compile_cache():
             made = lowering.compile_flat(flat, arrays, limits, quick=quick)
+        seconds = time.perf_counter() - begun
         try:
             refuse_callbacks(made.traced, made.lowered)
             content = _Stored(
@@ -174,6 +182,7 @@ class ProgramCache:
                 len(made.compiled.args_info[0]),
                 len(jax.tree_util.tree_leaves(made.compiled.out_info)),
                 pickle.dumps(flat.skeleton),
+                seconds,
             )
             if _loaded(content) is None:
                 raise NotCacheableError("it cannot be read back")
@@ -183,7 +192,9 @@ class ProgramCache:
             jax.monitoring.record_event(
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
             )
-        return CompiledProgram(made.compiled, flat.skeleton)
+        ready = CompiledProgram(made.compiled, flat.skeleton)
+        ready.seconds = seconds
+        return ready
 
 
 _current: ProgramCache | None = None
@@ -254,9 +265,9 @@ def refuse_callbacks(traced: jax.stages.Traced, lowered: jax.stages.Lowered) -> 
             raise NotCacheableError(f"it calls {target}")
 
 
-def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes] | None:
-    """A program and its pickled skeleton, from what was written; None if this process cannot read
-    it.
+def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes, float] | None:
+    """A program, its pickled skeleton, and how long it took to make, from what was written; None if
+    this process cannot read it.
     """
     if content is None:
         return None
@@ -264,6 +275,7 @@ def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes] | None:
         stored = _Stored(*content)
         arguments = jax.tree_util.tree_structure(((0,) * stored.arguments, {}))
         results = jax.tree_util.tree_structure([0] * stored.results)
-        return deserialize(stored.executable, arguments, results), stored.skeleton
+        compiled = deserialize(stored.executable, arguments, results)
+        return compiled, stored.skeleton, stored.seconds
     except Exception:  # whatever it is, it is made again
         return None
