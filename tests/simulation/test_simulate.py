@@ -340,3 +340,18 @@ def test_a_drive_that_jumps_ends_the_run_there(name):
     assert abs(stopped.value.run.steps.t[-1] - instant) < 1e-6
     found = zw.trajectory(model, *start, np.linspace(0.0, 2.0, 9), **options)
     assert int(found.result) == zw.Result.NOT_CONVERGED and abs(float(found.end.t) - instant) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("mass", "where"),
+    [
+        (lambda q, t, p: jnp.stack([0.5 - t, 1.0 + 0 * t]), lambda run: run.steps.t[-1] / 0.5),
+        (lambda q, t, p: jnp.diag(jnp.array([1.0 - q[0], 1.0])), lambda run: run.steps.y[-1, 0]),
+    ],
+    ids=["over time", "over q, dense"],
+)
+def test_a_mass_that_vanishes_on_the_way_ends_the_run_as_such(mass, where):
+    model = zw.Model(zw.System(2, mass, lambda q, v, t, p: jnp.array([1.0, 0.0])))
+    run = zw.simulate(model, [0.0, 0.0], [0.5, 0.0], duration=2.0, throw=False)
+    assert run.result.name == "SINGULAR_MASS" and "mass matrix" in run.result.sentence
+    assert where(run) == pytest.approx(1.0, abs=1e-3)

@@ -196,9 +196,16 @@ class RunDriver:
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
                 # a singular mass shows as one of these; with the constraints’ help the run may go
                 # on
-                if stopped in LOST_MASS and self._augment(here):
-                    here = self._restarted(here)
-                    continue
+                if stopped in LOST_MASS:
+                    lost, flow = loses_mass(
+                        self.model, self.flow, float(here.t), np.asarray(here.y)
+                    )
+                    if flow is not None:
+                        self.flow, here = flow, self._restarted(here)
+                        when = f"at t = {float(here.t):.6g} s"
+                        self.changes.append(f"the mass matrix becomes singular {when}")
+                        continue
+                    stopped = Result.SINGULAR_MASS if lost else stopped
                 if stopped == Result.NOT_CONVERGED:
                     stopped, self.detail = blocked(
                         self.model,
@@ -270,17 +277,6 @@ class RunDriver:
             for new, old in zip(values, fresh(here), strict=True)
         ]
         return eqx.tree_at(fresh, here, like)
-
-    def _augment(self, here: Progress) -> bool:
-        """Whether a run that cannot go on has come to a singular mass matrix, which is then treated
-        as such from here on.
-        """
-        flow = loses_mass(self.model, self.flow, float(here.t), np.asarray(here.y))
-        if flow is None:
-            return False
-        self.flow = flow
-        self.changes.append(f"the mass matrix becomes singular at t = {float(here.t):.6g} s")
-        return True
 
     def _recent_lengths(self) -> np.ndarray:
         """Lengths of the last steps since the turn before, at most `RECENT`."""

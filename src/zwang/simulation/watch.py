@@ -37,7 +37,7 @@ configuration that is crossed makes a few of them so, and `Proximal` crosses it 
 OUTGROWN = 2.0
 """A row this many times its typical length is given its present one."""
 HELD = 1e-6
-"""A massless direction is held by constraints if [M; A], scaled, keeps this singular value."""
+"""A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue."""
 AHEAD = 1e-4
 """How far ahead of a state where no step can be kept the constraints are looked at, relative to the
 time (at least one second)."""
@@ -191,13 +191,13 @@ def blocked(
 
 def loses_mass(
     model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray
-) -> ConstrainedVectorField | None:
-    """The vector field with the augmented mass matrix, if M becomes singular at a state, or just
-    ahead of it, along a direction that constraints hold.
+) -> tuple[bool, ConstrainedVectorField | None]:
+    """Whether M becomes singular at a state, or just ahead of it; and the vector field with the
+    augmented mass matrix, if constraints hold the directions that lose their mass.
     """
     dynamics = flow.dynamics
     if dynamics.singular_mass or not np.all(np.isfinite(y)):
-        return None
+        return False, None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     # the step that failed was taken back, so that the singular state lies just ahead
     for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
@@ -207,14 +207,16 @@ def loses_mass(
         if not mass_is_positive(np.asarray(at.M)):
             break
     else:
-        return None
+        return False, None
     M, A = dense_mass(np.asarray(at.M)), rows_of(at.A)
     A = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), np.max(np.diag(M))))
     length = np.linalg.norm(A / scale, axis=1, keepdims=True)
-    stacked = np.vstack([M / np.outer(scale, scale), A / scale / np.where(length > 0, length, 1.0)])
-    held = np.linalg.svd(stacked, compute_uv=False)[-1] > HELD
-    return dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
+    rows = A / scale / np.where(length > 0, length, 1.0)
+    # a mass that is already negative there is held by nothing, however large it is
+    least = np.linalg.eigvalsh(M / np.outer(scale, scale) + rows.T @ rows)[0]
+    held = np.sqrt(max(least, 0.0)) > HELD
+    return True, dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
 
 
 def why_ended(model: Model, code: int, end: State, params=None) -> str:
