@@ -13,6 +13,7 @@ import jax
 import pytest
 
 from zwang.compile import interface, keep_programs, lowering
+from zwang.compile.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -113,5 +114,6 @@ def _few_mappings():
     """Forget compiled programs between modules before there are too many for one process."""
     yield
     if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        Recent.forget()
         jax.clear_caches()
         gc.collect()

@@ -33,6 +33,7 @@ from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError,
 from zwang.compile.options import compiler_options
 from zwang.compile.packing import PackedFunction, Unpacking
 from zwang.compile.program_cache import cache
+from zwang.compile.recent import Recent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,7 +69,7 @@ def program(
         >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), compiler=zw.Fused())
     """
     wanted = requested(compiler, often, "zw.program")
-    compiled: dict[Any, CompiledProgram] = {}
+    compiled: Recent[CompiledProgram] = Recent()
     called_before: set[Any] = set()
     plain, jitted = _plain_jit(function), _filter_jit(function)
 
@@ -89,7 +90,7 @@ def program(
             made = lowering.compile_flat(flat, arrays, limits, quick=quick)
             ready = CompiledProgram(made.compiled, flat.skeleton)
         if ready is not None:
-            compiled[key] = ready
+            compiled.put(key, ready)
         return ready
 
     @functools.wraps(function)
@@ -151,7 +152,7 @@ class BoundProgram:
         example: arrays as its other arguments; later calls give others of the same shapes.
     """
 
-    _ready: ClassVar[dict[Any, CompiledProgram]] = {}
+    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
         packed = PackedFunction(function, len(fixed), example)
@@ -178,7 +179,7 @@ class BoundProgram:
                 known = CompiledProgram(made.compiled, flat.skeleton)
             known.seconds = known.seconds or time.perf_counter() - begun
             if key is not None:
-                self._ready[key] = known
+                self._ready.put(key, known)
         self._packed, self._program, self.seconds = packed, known, known.seconds
         self._unpacked: Unpacking | None = None
 

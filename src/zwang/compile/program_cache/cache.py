@@ -37,6 +37,7 @@ from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.prefetch import Prefetch
 from zwang.compile.program_cache.source_digest import ModuleConstants, source_digest
 from zwang.compile.program_cache.store import Store
+from zwang.compile.recent import Recent
 
 SAFE_CALLS = ("lapack_", "Sharding", "LayoutConstraint")
 """Beginnings of names of routines that a cached program may call: they are the same ones in every
@@ -80,7 +81,7 @@ class ProgramCache:
             )
         self.store, self._sources = Store(folder), source_digest()
         self._modules = ModuleConstants()
-        self._ready: dict[str, CompiledProgram] = {}
+        self._ready: Recent[CompiledProgram] = Recent()
         initialize_lapack()
         self.prefetch = Prefetch(self.store, task, self._read, self._ready) if task else None
 
@@ -104,8 +105,8 @@ class ProgramCache:
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
             )
             return None
-        if key in self._ready:
-            return self._ready[key]
+        if (ready := self._ready.get(key)) is not None:
+            return ready
         if (ready := self._load(key)) is not None:
             jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - began)
         elif not make:
@@ -114,7 +115,7 @@ class ProgramCache:
             arrays = [x for x in leaves if eqx.is_array(x)]
             ready = self._make(key, flat, arrays, limits, quick)
             jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
-        self._ready[key] = ready
+        self._ready.put(key, ready)
         return ready
 
     def _key(
