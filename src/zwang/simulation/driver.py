@@ -197,15 +197,10 @@ class RunDriver:
                 # a singular mass shows as one of these; with the constraints’ help the run may go
                 # on
                 if stopped in LOST_MASS:
-                    lost, flow = loses_mass(
-                        self.model, self.flow, float(here.t), np.asarray(here.y)
-                    )
-                    if flow is not None:
-                        self.flow, here = flow, self._restarted(here)
-                        when = f"at t = {float(here.t):.6g} s"
-                        self.changes.append(f"the mass matrix becomes singular {when}")
+                    augmented, stopped = self._without_mass(here, stopped)
+                    if augmented:
+                        here = self._restarted(here)
                         continue
-                    stopped = Result.SINGULAR_MASS if lost else stopped
                 if stopped == Result.NOT_CONVERGED:
                     stopped, self.detail = blocked(
                         self.model,
@@ -277,6 +272,17 @@ class RunDriver:
             for new, old in zip(values, fresh(here), strict=True)
         ]
         return eqx.tree_at(fresh, here, like)
+
+    def _without_mass(self, here: Progress, stopped: int) -> tuple[bool, int]:
+        """Whether a run that cannot go on has come to a singular mass matrix that constraints make
+        up for, which is treated as such from here on; and otherwise why it ends.
+        """
+        lost, flow = loses_mass(self.model, self.flow, float(here.t), np.asarray(here.y))
+        if flow is None:
+            return False, Result.SINGULAR_MASS if lost else stopped
+        self.flow = flow
+        self.changes.append(f"the mass matrix becomes singular at t = {float(here.t):.6g} s")
+        return True, stopped
 
     def _recent_lengths(self) -> np.ndarray:
         """Lengths of the last steps since the turn before, at most `RECENT`."""
