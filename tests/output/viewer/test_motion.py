@@ -118,7 +118,7 @@ def test_an_impact_parts_the_motion():
         np.array([1.0, 0.75, 0.0, 0.0, 0.0]),
         np.array([0.0, -1.0, -2.0, 0.0, 0.0]),
     )
-    system = SimpleNamespace(nq=1, rate=lambda q, v, t, p: v)
+    system = zw.System(1, lambda q, t, p: np.ones(1), lambda q, v, t, p: 0 * q)
     run = SimpleNamespace(
         model=SimpleNamespace(system=system),
         flow=SimpleNamespace(dynamics=SimpleNamespace(p=None)),
