@@ -297,7 +297,7 @@ def test_motion_of_nearly_parallel_rows_is_exact(angle):
 # --- accuracy -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stages", [20, 60])
+@pytest.mark.parametrize("stages", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_accuracy_bounds_the_error_of_an_ill_conditioned_lift(stages):
     """From rest the acceleration lies along the null space of A, which an SVD finds."""
     example = zw.gallery.load("scissor-lift", stages=stages)

@@ -27,7 +27,7 @@ from tests.laws.random_models import (
 )
 from zwang.dynamics.formulation import ALL_FORMULATIONS
 
-FEW = int(os.environ.get("ZWANG_LAWS", "40"))
+FEW = int(os.environ.get("ZWANG_LAWS", "20"))
 counts = pytest.mark.parametrize("count", [FEW, pytest.param(1000, marks=pytest.mark.slow)])
 MEMBERS = (
     zw.CompleteOrthogonal,
