@@ -1,6 +1,7 @@
 """Laws of mechanics hold for random models; what fails is named by family and seed.
 
-Twenty models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another number.
+Twenty models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another
+number.
 """
 
 from __future__ import annotations
