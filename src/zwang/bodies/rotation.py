@@ -35,9 +35,12 @@ def _of_components(rows: Callable) -> np.ndarray:
     return np.array([rows(*unit) for unit in np.eye(4)])
 
 
-BODY_AXES = _of_components(
-    lambda w, x, y, z: [(-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)],
-)
+def _body_axes(w, x, y, z) -> list[tuple]:
+    """Rows of E(q)."""
+    return [(-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)]
+
+
+BODY_AXES = _of_components(_body_axes)
 """E(q) with q ∘ (0, u) = E(q) u."""
 SPACE_AXES = _of_components(
     lambda w, x, y, z: [(-x, -y, -z), (w, z, -y), (-z, w, x), (y, -x, w)],
@@ -128,8 +131,7 @@ def rate_map(q: Float[Array, "... 4"]) -> Float[Array, "... 4 3"]:
     if _by_table(q):
         E = q @ BODY_AXES.reshape(4, 12).astype(q.dtype)
         return 0.5 * E.reshape(*q.shape[:-1], 4, 3)
-    w, x, y, z = jnp.moveaxis(q, -1, 0)
-    rows = [(-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)]
+    rows = _body_axes(*jnp.moveaxis(q, -1, 0))
     return 0.5 * jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
 
 

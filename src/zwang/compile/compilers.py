@@ -119,7 +119,30 @@ def requested(
     return compiler
 
 
-_tracing_plain = contextvars.ContextVar("tracing_plain", default=False)
+class TraceFlag:
+    """A statement that holds for what is traced within `with flag():`, and for nothing else.
+
+    Args:
+        name: of the statement.
+    """
+
+    def __init__(self, name: str):
+        self._value = contextvars.ContextVar(name, default=False)
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        token = self._value.set(True)
+        try:
+            yield
+        finally:
+            self._value.reset(token)
+
+    def __bool__(self) -> bool:
+        return self._value.get()
+
+
+plain_trace = TraceFlag("plain_trace")
+"""What is traced within uses public names of JAX alone."""
 
 
 def in_force(compiler: AbstractCompiler) -> AbstractCompiler:
@@ -144,19 +167,9 @@ def in_force(compiler: AbstractCompiler) -> AbstractCompiler:
     return compiler
 
 
-@contextlib.contextmanager
-def plain_trace() -> Iterator[None]:
-    """What is traced within uses public names of JAX alone."""
-    token = _tracing_plain.set(True)
-    try:
-        yield
-    finally:
-        _tracing_plain.reset(token)
-
-
 def is_tracing_plain() -> bool:
     """Whether a program of `PlainJit` is being traced."""
-    return _tracing_plain.get()
+    return bool(plain_trace)
 
 
 def is_plain() -> bool:

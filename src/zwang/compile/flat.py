@@ -58,17 +58,15 @@ class CompiledProgram:
     Args:
         compiled: arrays → list of arrays.
         skeleton: of the result (`FlatFunction`).
-
-    Attributes:
-        seconds: how long it took to make, where that was measured.
+        seconds: how long it took to make.
     """
 
-    def __init__(self, compiled: Callable[..., list], skeleton: Any):
+    def __init__(self, compiled: Callable[..., list], skeleton: Any, seconds: float):
         leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
         self._constants = [None if isinstance(x, ArraySlot) else x for x in leaves]
         self._slots = [i for i, x in enumerate(leaves) if isinstance(x, ArraySlot)]
         self._compiled = compiled
-        self.seconds = 0.0
+        self.seconds = seconds
 
     def __call__(self, arrays: list) -> Any:
         leaves = list(self._constants)

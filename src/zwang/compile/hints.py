@@ -7,10 +7,8 @@ by public names of JAX alone.
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -23,24 +21,15 @@ from zwang.compile.compatibility import (
     unvmap_any,
     with_layout,
 )
-from zwang.compile.compilers import is_plain
+from zwang.compile.compilers import TraceFlag, is_plain
 
-_made_quickly = contextvars.ContextVar("made_quickly", default=False)
-
-
-@contextlib.contextmanager
-def quick_trace() -> Iterator[None]:
-    """What is traced within is compiled once for few calls: operations count, not their speed."""
-    token = _made_quickly.set(True)
-    try:
-        yield
-    finally:
-        _made_quickly.reset(token)
+quick_trace = TraceFlag("quick_trace")
+"""What is traced within is compiled once for few calls: operations count, not their speed."""
 
 
 def is_made_quickly() -> bool:
     """Whether few operations are worth more than fast ones in the program that is traced now."""
-    return _made_quickly.get()
+    return bool(quick_trace)
 
 
 TRAILING_RULES: dict[Callable, Callable] = {}

@@ -30,6 +30,7 @@ from zwang.compile.compilers import (
     requested,
 )
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
+from zwang.compile.fusion import Limits
 from zwang.compile.options import compiler_options
 from zwang.compile.packing import PackedFunction, Unpacking
 from zwang.compile.program_cache import cache
@@ -83,12 +84,7 @@ def program(
         if (ready := compiled.get(key)) is not None:
             return ready
         flat = FlatFunction(function, leaves, tree)
-        if cached is not None:
-            ready = cached.program(flat, leaves, limits, quick=quick, make=make)
-        if ready is None and make:
-            arrays = [x for x in leaves if eqx.is_array(x)]
-            made = lowering.compile_flat(flat, arrays, limits, quick=quick)
-            ready = CompiledProgram(made.compiled, flat.skeleton)
+        ready = _obtained(flat, leaves, limits, quick=quick, make=make)
         if ready is not None:
             compiled.put(key, ready)
         return ready
@@ -156,11 +152,11 @@ class BoundProgram:
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
         packed = PackedFunction(function, len(fixed), example)
-        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *packed.packed(example)), {}))
+        given = packed.packed(example)
+        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *given), {}))
         arrays = [x for x in leaves if eqx.is_array(x)]
-        given = len(packed.packed(example))
         # moved once: converting fixed arrays at each call costs more than the call
-        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - given]]
+        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(given)]]
         cached, plain = cache.current(), is_plain()
         # the context is a private name of JAX, which plain compilation does without
         context = None if plain else trace_context()
@@ -171,13 +167,8 @@ class BoundProgram:
             key = known = None
         self.key = key
         if known is None:
-            begun = time.perf_counter()
-            flat = FlatFunction(packed, leaves, tree)
-            known = None if cached is None else cached.program(flat, leaves, None, quick=True)
-            if known is None:
-                made = lowering.compile_flat(flat, arrays, None, quick=True)
-                known = CompiledProgram(made.compiled, flat.skeleton)
-            known.seconds = known.seconds or time.perf_counter() - begun
+            known = _obtained(FlatFunction(packed, leaves, tree), leaves, None, quick=True)
+            assert known is not None
             if key is not None:
                 self._ready.put(key, known)
         self._packed, self._program, self.seconds = packed, known, known.seconds
@@ -189,6 +180,22 @@ class BoundProgram:
         if self._unpacked is None:
             self._unpacked = Unpacking(found.skeleton)
         return self._unpacked(found)
+
+
+def _obtained(
+    flat: FlatFunction, leaves: list, limits: Limits | None, *, quick: bool, make: bool = True
+) -> CompiledProgram | None:
+    """A program as it was kept, or else compiled, if it is to be made."""
+    cached = cache.current()
+    ready = None
+    if cached is not None:
+        ready = cached.program(flat, leaves, limits, quick=quick, make=make)
+    if ready is None and make:
+        begun = time.perf_counter()
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        made = lowering.compile_flat(flat, arrays, limits, quick=quick)
+        ready = CompiledProgram(made.compiled, flat.skeleton, time.perf_counter() - begun)
+    return ready
 
 
 def _filter_jit(function: Callable) -> Callable[[], Callable]:

@@ -4,6 +4,7 @@ of its process, of which Linux gives 65 530.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
 from typing import Generic, TypeVar
@@ -21,6 +22,8 @@ class Recent(Generic[V]):
 
     def __init__(self):
         self._kept: dict = {}
+        # programs are asked for by threads that compile behind and by parts of a study
+        self._lock = threading.Lock()
         self._all.add(self)
 
     def get(self, key) -> V | None:
@@ -29,30 +32,31 @@ class Recent(Generic[V]):
         Raises:
             TypeError: if the key cannot be hashed.
         """
-        if key not in self._kept:
-            return None
-        self._kept[key] = self._kept.pop(key)  # the last one in order
-        return self._kept[key]
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept[key] = self._kept.pop(key)  # the last one in order
+            return self._kept[key]
 
     def put(self, key, value: V) -> None:
         """Keep a value."""
-        self._kept.pop(key, None)
-        self._kept[key] = value
-        while len(self._kept) > MOST:
-            try:
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = value
+            while len(self._kept) > MOST:
                 del self._kept[next(iter(self._kept))]
-            except (KeyError, StopIteration):  # another thread was first
-                break
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def __iter__(self) -> Iterator:
         """The keys."""
-        return iter(list(self._kept))
+        with self._lock:
+            return iter(list(self._kept))
 
     @classmethod
     def forget(cls) -> None:
         """Keep none any more, of any kind."""
-        for each in cls._all:
-            each._kept.clear()
+        for each in list(cls._all):
+            with each._lock:
+                each._kept.clear()

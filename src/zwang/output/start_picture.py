@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.mechanism.drawing import BODY, HEIGHT, JOINT, SPRING
 from zwang.output.viewer.motion import upright
 from zwang.plots import Curve, Panel, Picture, joined, projected
 from zwang.plots.data import HALF
 from zwang.scene import Scene
-
-HEIGHT = 2.9
-"""Of the picture [inch]."""
-BODY, JOINT, SPRING = "#0072b2", "#d55e00", "#009e73"
 
 
 def scene_picture(scene: Scene, q: np.ndarray) -> Picture:

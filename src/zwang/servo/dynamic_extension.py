@@ -117,7 +117,7 @@ def dynamic_extension(
     """
     bound = controller(model, servo, params)
     given, state = bound.servo, model.state(q, v, t)
-    passive = _with_params(model.passive, params)
+    passive = model.passive if params is None else model.passive.with_params(params)
     lengths = _lengths(passive, given, bound, state, highest)
     if lengths is None:
         raise ModelError(
@@ -199,7 +199,7 @@ def with_found_degrees(
         degrees=degrees,
         pseudoinverse=servo.pseudoinverse,
     )
-    passive = _with_params(model.passive, params)
+    passive = model.passive if params is None else model.passive.with_params(params)
     made = Model(
         passive.system,
         passive.constraints.members,
@@ -210,19 +210,6 @@ def with_found_degrees(
     )
     state = model.state(q, v, t)
     return DynamicExtension(made, np.asarray(state.q), np.asarray(state.v), {}, degrees, {})
-
-
-def _with_params(model: Model, params: PyTree) -> Model:
-    """A model without control, with other parameters for good."""
-    if params is None:
-        return model
-    return Model(
-        model.system,
-        model.constraints.members,
-        model.merged(params),
-        singular_mass=model.singular_mass,
-        name=model.name,
-    )
 
 
 def _lengths(

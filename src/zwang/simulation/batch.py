@@ -7,7 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -36,9 +36,6 @@ from zwang.simulation.trajectory import (
     trajectory,
     violations,
 )
-
-if TYPE_CHECKING:
-    pass
 
 FEWEST_MEMBERS = 16
 """Members that a core must have to itself, at least, before another one takes part."""

@@ -22,9 +22,7 @@ from zwang.arguments import (
 from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.formulation.base import AbstractFormulation
-from zwang.dynamics.initial_conditions import (
-    START_TOLERANCE,
-)
+from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import Keeper, RunDriver
@@ -118,7 +116,7 @@ def simulate(
     Raises:
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a
             singular mass matrix.
-        SimulationError: if the run stops early, also by Ctrl-C once it has setup; its `.run` holds
+        SimulationError: if the run stops early, also by Ctrl-C once it has begun; its `.run` holds
             what was reached.
     """
     instance(model, Model, "simulate: model", "a zw.Model")

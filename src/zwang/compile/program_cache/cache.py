@@ -154,9 +154,7 @@ class ProgramCache:
             # unpickled here and not in `_read`: it imports, as a second thread must not
             if found is None:
                 return None
-            ready = CompiledProgram(found[0], pickle.loads(found[1]))
-            ready.seconds = found[2]
-            return ready
+            return CompiledProgram(found[0], pickle.loads(found[1]), found[2])
         except Exception:  # whatever the skeleton needs and is not there, it is made again
             return None
 
@@ -193,9 +191,7 @@ class ProgramCache:
             jax.monitoring.record_event(
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
             )
-        ready = CompiledProgram(made.compiled, flat.skeleton)
-        ready.seconds = seconds
-        return ready
+        return CompiledProgram(made.compiled, flat.skeleton, seconds)
 
 
 _current: ProgramCache | None = None

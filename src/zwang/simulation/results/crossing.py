@@ -92,9 +92,11 @@ def find_crossings(
     many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
     sides = np.stack([height(rows_before, generic), height(rows_after, generic)], axis=1)
-    heights = lambda at: height(scaled_rows(at.ravel()), np.repeat(generic, at.shape[1])).reshape(
-        at.shape
-    )
+
+    def heights(at: np.ndarray) -> np.ndarray:
+        found = height(scaled_rows(at.ravel()), np.repeat(generic, at.shape[1]))
+        return found.reshape(at.shape)
+
     precision = PRECISION * max(t[-1] - t[0], 1e-3)
     times = _bottoms(t[dips - 1], t[dips + 1], sides, heights, precision)
     rows_at = scaled_rows(times)
