@@ -65,7 +65,7 @@ def study(cases: int, **given) -> zw.Sweep:
 
 
 def beside_the_batch(cases: int) -> dict[str, float]:
-    """Processor and wall seconds of the study and of the bare batch, and memory on the way."""
+    """Processor and wall time of the study and of the bare batch [s], and the memory in use."""
     example = zw.gallery.load("five-bar")
     q0, v0 = np.asarray(example.q0), np.asarray(example.v0)
     few = 2 * CHUNK_OF_MEMBERS * (os.cpu_count() or 1)
@@ -135,7 +135,7 @@ def without_motions(payload: bytes, part: int, values: dict, settings: dict):
 
 
 def scale(cases: int) -> dict[str, float]:
-    """A study whose motions cost nothing: what is left is scheduler, traffic and files."""
+    """A study whose motions cost nothing, which leaves scheduler, traffic and files."""
     from distributed.deploy.subprocess import SubprocessCluster
 
     from zwang.study import engine

@@ -110,7 +110,7 @@ def test_a_certified_acceleration_says_how_right_it_is(weighted):
     )
     assert 0 <= float(found.residual) < 1e-14
     assert 1e-16 < float(found.accuracy) < 1e-12
-    # a relative error, and a residual beside its terms, know no unit
+    # a relative error does not depend on units, nor does a residual relative to its terms
     for size in (1e-8, 1e8):
         scaled = certified_acceleration(
             jnp.asarray(size * FREE), weighted, jnp.asarray(size * B), 0.0

@@ -70,7 +70,7 @@ class Bead:
     def weighted(self, mass, A, rows=None, violation=None):
         A = A if rows is None else A[rows]
         found = HostOperator(mass, A, Proximal())
-        # what a stage asks besides
+        # further methods that a stage calls
         object.__setattr__(found, "refine", lambda r, v: found.correct(r))
         found.violation = violation
         return found

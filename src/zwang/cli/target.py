@@ -43,8 +43,8 @@ class Target:
         mechanism: what the model was made of, if it is a mechanism.
         warnings: what its file has and the model has not, a sentence each.
         start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
-        outputs: what `zwang sweep` can keep of a motion beside its coordinates, as `zw.sweep`
-            takes it.
+        outputs: further functions of a motion that `zwang sweep` can store, as `zw.sweep` takes
+            them.
     """
 
     name: str

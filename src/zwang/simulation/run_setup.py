@@ -180,7 +180,7 @@ def _flow(
 def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:
     """The largest violation that a step may leave."""
     accept = accepted_violation(np, flow, rtol, step)
-    # what nearly parallel rows hold moves by 1/σ of what is left of φ
+    # along nearly parallel rows a remaining φ displaces the motion by φ/σ
     sigma = start.verdict.nearly_parallel
     return accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
 

@@ -111,7 +111,7 @@ class Kvaerno5(AbstractIntegrator):
 
     def _solve(self, flow: Flow, t, base, step, guess, weight):
         """k with `k = f(base + step·k)`; step = 0 for the explicit first stage."""
-        # one factorization per stage: the matrix changes little on the way from the guess
+        # one factorization per stage: the matrix changes little between the guess and the solution
         solve = flow.newton(t, base + step * guess, step)
 
         def newton(carry):

@@ -290,7 +290,7 @@ def _accuracy(
     how far v̇ is from the one that the run has used.
 
     Args:
-        error: size of what is left of `A v̇ = b`, or of its round-off, shape (k,).
+        error: norm of the residual of `A v̇ = b`, or of its round-off, shape (k,).
         sigma: singular values, inf for those that are zero, shape (k, ·).
         metric: the mass metric.
         free, acceleration, rate: a, v̇, and v̇ as a stage of the run computes it, shapes (k, nv).
