@@ -74,7 +74,7 @@ def measured(compute: Callable[..., Fields], q0, v0, rtol=0.0) -> Fields:
         noise = compute(nudged(q0), nudged(v0), rtol)
     coarse = compute(q0, v0, 10 * rtol) if rtol else fields
     for varied, other in (("noise", noise), ("coarse", coarse)):
-        names = [name for name in other if over_samples(name, other)]
+        names = [name for name in other if name == "steps" or over_samples(name, other)]
         fields = fields | {f"{varied} {name}": other[name] for name in names}
     return fields | {"rtol": np.array(rtol)}
 
@@ -215,20 +215,25 @@ def gaps(a: Fields, b: Fields) -> dict[str, np.ndarray]:
             group = "start" if name.startswith("start ") else "forces"
             group = "motion" if name in ("t", "q", "v") else group
             pairs.setdefault(group, []).append((a[name], b[name]))
-    return {group: gap(found) for group, found in pairs.items()}
+    # what is zero at the start but for round-off is compared with what acts later
+    later = max(
+        (float(np.max(np.abs(x), initial=0.0)) for x, _ in pairs.get("forces", ())), default=0.0
+    )
+    return {group: gap(found, later * (group == "start")) for group, found in pairs.items()}
 
 
-def gap(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+def gap(pairs: list[tuple[np.ndarray, np.ndarray]], beside: float = 0.0) -> np.ndarray:
     """Largest difference of pairs of arrays at each common sample, each entry relative to its size.
 
-    The size of an entry is its largest value, and at least `SMALL` times that of all entries: a
-    torque that vanishes but for round-off is compared with the torques and forces beside it.
+    The size of an entry is its largest value, and at least `SMALL` times that of all entries and of
+    what is `beside` them: a torque that vanishes but for round-off is compared with the torques and
+    forces beside it.
     """
     n = min(len(x) for pair in pairs for x in pair)
     flat = lambda x: np.reshape(x[:n], (n, int(np.prod(x.shape[1:]))))
     x, y = (np.concatenate([flat(pair[i]) for pair in pairs], axis=1) for i in (0, 1))
     size = np.max(np.abs(np.nan_to_num(x)), axis=0, initial=0.0)
-    size = np.maximum(size, SMALL * np.max(size, initial=0.0))
+    size = np.maximum(size, SMALL * np.max(size, initial=beside))
     found = np.abs(x - y) / np.where(size > 0, size, 1.0)
     found = np.where(np.isnan(x) & np.isnan(y), 0.0, np.where(np.isnan(found), np.inf, found))
     return np.max(found, axis=1, initial=0.0)

@@ -20,7 +20,8 @@ therefore holds two more runs of the same compiled programs, which measure its o
 All differences are relative to the largest value of each entry over the run. A difference up to
 `AMPLIFIED` times the noise is round-off. A difference up to `coarse`, or ten times rtol, is within
 the tolerance of the run. With a larger one the run has changed; it has also changed if it ends,
-crosses a singular configuration or switches differently, or takes a fifth more or fewer steps.
+crosses a singular configuration or switches differently, or takes a fifth more or fewer steps,
+unless the noise alone changes their number by half as much.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ def same(name: str, a: Fields, b: Fields) -> bool:
     """Whether a field agrees; `gaps` compares the values of samples, and this their number."""
     x, y = a[name], b[name]
     if name == "steps":
-        return bool(abs(np.sum(y) - np.sum(x)) <= max(5, MORE_STEPS * np.sum(x)))
+        by_noise = abs(np.sum(a.get("noise steps", x)) - np.sum(x))
+        allowed = max(5, MORE_STEPS * np.sum(x), 2 * by_noise)
+        return bool(abs(np.sum(y) - np.sum(x)) <= allowed)
     if x.shape != y.shape or over_samples(name, a):
         return x.shape == y.shape
     if name.endswith(" times"):

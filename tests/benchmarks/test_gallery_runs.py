@@ -71,7 +71,7 @@ def test_a_difference_within_the_tolerance_of_the_run_is_named(recording, capsys
         ({"v": lambda v: np.where(v == v[5], np.nan, v)}, "changed: motion by inf"),
         ({"multipliers": lambda x: x + 1e-4}, "changed: forces by"),
         ({"start_acceleration": lambda x: -x}, "changed: start by 2e+00"),
-        ({"steps": lambda x: x + 20}, "changed: steps"),
+        ({"steps": lambda x: x + 200}, "changed: steps"),
         ({"result": lambda _: np.array("NON_FINITE")}, "changed: result"),
         ({"crossing_times": lambda _: np.array([0.5])}, "changed: crossing times"),
         ({"switches": lambda _: np.array(["on latch off "])}, "changed: switches"),
@@ -80,6 +80,13 @@ def test_a_difference_within_the_tolerance_of_the_run_is_named(recording, capsys
 def test_a_change_is_found_and_said(recording, capsys, changed, said):
     code, line = compared(recording, written(recording, **changed), capsys)
     assert code == 1 and said in line
+
+
+def test_steps_that_noise_alone_adds_are_no_change(recording):
+    a = gallery_runs.read(recording)[NAMES[1]]
+    b = a | {"steps": a["steps"] + 200}
+    assert not gallery_runs.same("steps", a, b)
+    assert gallery_runs.same("steps", a | {"noise steps": b["steps"]}, b)
 
 
 def test_a_run_that_is_missing_counts_as_changed(recording, capsys):

@@ -125,6 +125,14 @@ def test_sweeps_leave_nothing_of_the_null_space_in_multipliers():
     assert float(factor.log_det()) == pytest.approx(2 * np.log(0.48) + np.log(MU), abs=0.2)
 
 
+def test_a_correction_that_is_round_off_leaves_nothing_of_the_null_space_either():
+    C = jnp.asarray(with_singular_values((4, 6), [1.0, 0.8, 0.6]))
+    null = np.linalg.svd(C)[0][:, 3]
+    r = 1e-14 * C @ jnp.ones(6) + 1e-15 * null
+    found = Pseudoinverse(Proximal(), C).certified(r, jnp.ones(4))
+    assert abs(null @ np.asarray(found.multipliers)) < 1e-10  # 1e-15 over the damping is 1e-5
+
+
 def test_a_violation_relaxes_the_damping_by_its_square():
     method = Proximal().relaxed(jnp.asarray(1e-2))
     assert float(method.damping) == pytest.approx(1e-10 + 1e-4)

@@ -11,7 +11,11 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.cholesky import Inverse, gram, pairs, product
 from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
-from zwang.algebra.pseudoinverse.certificate import certified_gradients, least_singular_value
+from zwang.algebra.pseudoinverse.certificate import (
+    SOLVED_ROUND_OFF,
+    certified_gradients,
+    least_singular_value,
+)
 
 LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
@@ -57,7 +61,9 @@ class ProximalFactor(AbstractFactor):
         least = self.drop_null(found.multipliers)
         # between rows that are nearly parallel the filter, whose border is √μ, takes what is needed
         size = jnp.linalg.norm(found.solution)
-        kept = jnp.linalg.norm(C.T @ least - found.solution) <= NULL_SPACE * size
+        # a correction may itself be the round-off of its terms, and need no closer multipliers
+        allowed = jnp.maximum(NULL_SPACE * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
+        kept = jnp.linalg.norm(C.T @ least - found.solution) <= allowed
         return eqx.tree_at(
             lambda c: c.multipliers, found, jnp.where(kept, least, found.multipliers)
         )
