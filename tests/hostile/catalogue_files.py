@@ -308,7 +308,7 @@ NO_FILES = [
     words("a folder with an ending", 10, ("check", "/"), "unknown model|no regular file"),
     words("a device as a model", 10, ("check", "/dev/zero"), "no regular file"),
     words("a script with a long name", 12, ("check", f"{LONG}.py"), "there is no file x+ … x+"),
-    words("a script with NUL in its name", 12, ("check", "a\0.py"), "there is no file"),
+    words("a script with NUL in its name", 12, ("check", "a\0.py"), "there is no file|null byte"),
     words("a mechanism with an escape code", 12, ("check", "\x1b[2Jm.toml"), r"no file \\x1b\[2Jm"),
     words("a script with a surrogate in its name", 12, ("check", "\udcff.py"), r"\\udcff"),
 ]

@@ -138,6 +138,7 @@ for _ in range(2):
 def test_the_same_model_defined_again_compiles_nothing(tmp_path):
     environment = {**os.environ, "ZWANG_CACHE": str(tmp_path)}
     environment.pop("ZWANG_KEEP", None)
+    environment.pop("ZWANG_COMPILER", None)  # plain keeps nothing
     counts = []
     for _ in range(2):
         command = [sys.executable, "-c", CELL]

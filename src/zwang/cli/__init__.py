@@ -52,6 +52,7 @@ from zwang.cli import (
 )
 from zwang.cli.failure import FAULT, explain
 from zwang.cli.terminal import complain, ready
+from zwang.errors import ModelError
 
 GARBAGE = 100_000, 20, 50
 """Thresholds of Python's search for circular garbage: with its own ones it takes a tenth of a short
@@ -114,6 +115,17 @@ def _options(
     """
 
 
+def refuse_null_bytes(words: Sequence[str]) -> None:
+    """Raise a `ModelError` for a word that no shell passes on; how a parser ends at one depends on
+    its version.
+    """
+    for word in words:
+        if "\0" in word:
+            raise ModelError(
+                f"the word {word!r} has a null byte, and no file can have this name; expected text without one."
+            )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line.
 
@@ -135,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
+        refuse_null_bytes(words)
         return (
             app(
                 words,

@@ -126,7 +126,7 @@ def rows_of(A) -> Any:
 def metric_of(dynamics, M, A) -> AbstractMetric:
     """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular."""
     if isinstance(A, SparseMatrix):
-        from scipy.sparse import block_diag, diags_array
+        from scipy.sparse import block_diag, coo_array, diags_array
 
         blocks = mass_blocks(np.asarray(M))
         try:
@@ -138,7 +138,9 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
             return SparseMetric(
                 diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr()
             )
-        return SparseMetric(block_diag(roots, format="csr"), block_diag(blocks, format="csr"))
+        # of arrays it makes a sparse matrix or a sparse array, by its version
+        whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
+        return SparseMetric(whole(roots), whole(blocks))
     M = dense_mass(np.asarray(M))
     if dynamics.singular_mass:
         M = M + np.asarray(A).T @ (
