@@ -122,7 +122,8 @@ def refuse_null_bytes(words: Sequence[str]) -> None:
     for word in words:
         if "\0" in word:
             raise ModelError(
-                f"the word {word!r} has a null byte, and no file can have this name; expected text without one."
+                f"the word {word!r} has a null byte, and no file can have this name; "
+                "expected text without one."
             )
 
 
