@@ -80,6 +80,7 @@ def test_the_examples_of_the_review_have_their_kinds_and_integrals(number):
         assert abs(jax.grad(h, 1)(jnp.array(q), t) / slope[0] + grows) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_machine_of_appell_and_hamel_is_nonlinear_and_reaches_all_of_space():
     climb = lambda q, v, t, p: v[0] ** 2 + v[1] ** 2 - 4 * v[2] ** 2
     found = checked(3, [0.1, 0.2, 0.3], {"climb": climb})

@@ -36,6 +36,7 @@ def found(wanted) -> zw.Design:
     return designed([OutputValues("rocker", wanted)], output="rocker")
 
 
+@pytest.mark.slow
 def test_a_function_that_a_linkage_has_is_found_again(found, wanted):
     assert found.converged and found.cost < 1e-10 < 1e-3 < found.first_cost
     values = [found.values[f"lengths[{i}]"] for i in (1, 2, 3)]

@@ -42,6 +42,7 @@ def test_it_prints_plots_and_saves(driven, tmp_path):
     driven.save(tmp_path / "torque.nc")
 
 
+@pytest.mark.slow
 def test_its_derivatives_by_parameters_are_those_of_differences(driven):
     given = lambda b: {"lengths": jnp.asarray(LENGTHS).at[1].set(b)}
     np.testing.assert_allclose(driven.torques(given(3.0)), driven.torque, rtol=1e-9, atol=1e-9)

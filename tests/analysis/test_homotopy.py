@@ -44,6 +44,7 @@ def test_a_four_bar_has_its_two_modes_by_both_methods():
             assert min(apart(x, closed_form(LENGTHS, 1.1, sign)) for x in found.q) < 1e-10
 
 
+@pytest.mark.slow
 def test_random_four_bars_have_their_two_modes_or_none():
     random, none = np.random.default_rng(12), 0
     for _ in range(12):
@@ -147,6 +148,7 @@ def platform() -> zw.Model:
     return zw.Model(system, [zw.Holonomic(phi, name="legs")], {"leg": np.ones(3)}, name="3-RPR")
 
 
+@pytest.mark.slow
 def test_a_planar_platform_has_as_many_modes_as_its_resultant_has_real_roots(platform):
     random, counts = np.random.default_rng(6), set()
     for legs in ([14.98, 15.38, 12.0], [10.0, 11.0, 13.0], *random.uniform(8.0, 22.0, (6, 3))):

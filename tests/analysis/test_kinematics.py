@@ -135,6 +135,7 @@ def test_random_linkages_followed_one_by_one_never_leave_their_branch_unseen(hel
     assert turned and stopped
 
 
+@pytest.mark.slow
 def test_what_can_be_differentiated_agrees_with_other_lengths(turn):
     gradient = jax.jacfwd(lambda x: turn.configurations({"lengths": x})[5])(jnp.asarray(LENGTHS))
     h = 1e-5

@@ -38,6 +38,7 @@ def test_the_shapes_of_a_chain_are_those_of_its_closed_form():
         )
 
 
+@pytest.mark.slow
 def test_doubled_rows_change_nothing():
     once = zw.linearize(systems.chain(3), np.zeros(5))
     twice = zw.linearize(systems.chain(3, copies=2), np.zeros(5))

@@ -88,6 +88,7 @@ def driven_governor(speed):
     return zw.lqr(zw.linearize(model, q, v, inputs=["torque"]), R=0.1), q, v
 
 
+@pytest.mark.slow
 def test_a_regulator_about_a_steady_motion_holds_it_and_leaves_its_phase_alone():
     regulator, q, v = driven_governor(5.0)
     # without it the angle swings for ever: the same model without torque has imaginary poles

@@ -119,6 +119,7 @@ def test_quarter_turn_about_z_takes_x_to_y():
     assert np.allclose(R @ np.array([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_leading_axes_give_what_single_calls_give():
     q = jnp.asarray(np.random.default_rng(1).standard_normal((4, 4)))
     w = q[:, 1:]

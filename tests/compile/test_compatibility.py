@@ -102,6 +102,7 @@ def test_importing_zwang_and_making_a_model_touches_no_private_name():
     assert ended.stdout.strip() == "made", ended.stderr
 
 
+@pytest.mark.slow
 def test_the_hook_of_that_test_notices_a_private_name():
     ended = run(IMPORT_HOOK + "import zwang.compile.compatibility as c\nc.trace_state_clean()")
     assert "zwang.compile.compatibility imports ['jax._src.core']" in ended.stderr

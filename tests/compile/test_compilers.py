@@ -26,6 +26,7 @@ def expected():
     return zw.simulate(pendulum(), START, REST, times=TIMES[1:]).dataset.q.values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ALL_COMPILERS, ids=lambda c: c.name)
 def test_every_compiler_computes_the_same_motion(compiler, expected):
     one = zw.program(motion, compiler=compiler)(START)

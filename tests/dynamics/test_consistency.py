@@ -143,6 +143,7 @@ def test_a_compiled_trajectory_ends_where_rows_contradict_each_other(constraints
     assert found.end.t < 0.1 and re.match(r"stopped at t = .*'[ab]'", found.reason(model))
 
 
+@pytest.mark.slow
 def test_members_that_end_are_named_with_their_own_parameters():
     """Where a drive comes to contradict a stop depends on its delay, and fixed steps say so too."""
     drive = lambda q, t, p: q[0] - jnp.maximum(t - p["delay"], 0.0) ** 3
@@ -277,6 +278,7 @@ def test_nearly_parallel_rows_hold_what_they_say(angle):
     assert bool(run.attrs["method_changes"]) == (angle < 1e-2)
 
 
+@pytest.mark.slow
 def test_a_compiled_motion_of_nearly_parallel_rows_ends_and_says_what_helps():
     given = pair(), [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 2.0]
     found = zw.trajectory(*given, params={"e": 1e-6})

@@ -89,6 +89,7 @@ def test_a_relation_is_differentiated_until_a_highest_derivative_appears(residua
     assert c.level == kind and model.constraints.names == names
 
 
+@pytest.mark.slow
 def test_jerk_on_a_track_is_that_of_its_arc_length():
     """x = R cos(s/R): x⃛ = −s⃛ sin + …, by differentiating the known s(t) three times with JAX;
     force normal to the track.

@@ -13,9 +13,9 @@ from zwang.mechanism.expression import Expression
     [
         pytest.param("formulas", formulas.case, 1000, id="formulas"),
         pytest.param("toml", toml_files.case, 200, id="toml"),
-        pytest.param("robots", robot_files.case, 200, id="robots"),
-        pytest.param("arguments", arguments.case, 200, id="arguments"),
-        pytest.param("models", models.case_of("tree", second=False), 10, id="models"),
+        pytest.param("robots", robot_files.case, 100, id="robots"),
+        pytest.param("arguments", arguments.case, 120, id="arguments"),
+        pytest.param("models", models.case_of("tree", second=False), 6, id="models"),
     ],
 )
 def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):
@@ -62,6 +62,7 @@ def test_seeds_that_failed_are_kept_and_tried_first(tmp_path):
     assert runner.remembered("others", seeds) == []
 
 
+@pytest.mark.slow
 def test_a_wrong_run_is_found(monkeypatch):
     """Velocities that are off by a thousandth in the end break the balance of energy."""
     right = models.motion_of

@@ -72,6 +72,7 @@ def test_the_literal_reading_is_unstable_at_rest():
         assert found.real.max() > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pole", [3, 5, 8])
 def test_motors_bring_the_speeds_to_the_constraint_through_degree_three(pole):
     case = VALUES["scan"][f"cascade_third_order p={pole}"]

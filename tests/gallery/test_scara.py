@@ -42,6 +42,7 @@ def test_motion_and_torques_on_the_helix(branch):
     np.testing.assert_allclose(c.u, force, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_runs_without_stabilization_drift_as_the_start_says(case):
     """Φ(t) = Φ₀ + t Φ̇₀ exactly, whatever the arm does."""

@@ -44,6 +44,7 @@ def test_the_ball_follows_its_closed_form_and_newton_and_euler(slope):
     np.testing.assert_allclose(reached.q[:, :2].T, reference[:2], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_solid_ball_returns_after_three_and_a_half_turns_of_the_table():
     reached = run("turntable")
     q, v = reached.at(3.5 * 2 * np.pi / RATE)

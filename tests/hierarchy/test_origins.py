@@ -4,6 +4,7 @@ another hierarchy.
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import zwang as zw
 
@@ -14,6 +15,7 @@ ARM = """<mujoco><option gravity="0 0 -9.81"/><worldbody><body name="upper" pos=
 <geom size="0.04" mass="1" pos="0.2 0 0"/></body></body></worldbody></mujoco>"""
 
 
+@pytest.mark.slow
 def test_modules_of_every_origin_move_as_alone_and_then_joined(tmp_path):
     file = tmp_path / "arm.xml"
     file.write_text(ARM)

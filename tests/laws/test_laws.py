@@ -1,6 +1,6 @@
 """Laws of mechanics hold for random models; what fails is named by family and seed.
 
-Twenty models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another
+Eight models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another
 number.
 """
 
@@ -28,7 +28,7 @@ from tests.laws.random_models import (
 )
 from zwang.dynamics.formulation import ALL_FORMULATIONS
 
-FEW = int(os.environ.get("ZWANG_LAWS", "20"))
+FEW = int(os.environ.get("ZWANG_LAWS", "8"))
 counts = pytest.mark.parametrize("count", [FEW, pytest.param(1000, marks=pytest.mark.slow)])
 MEMBERS = (
     zw.CompleteOrthogonal,
@@ -238,6 +238,7 @@ def test_every_pseudoinverse_gives_the_same_motion(member, count):
     holds(law, of_methods(count), 1e-8)
 
 
+@pytest.mark.slow
 @counts
 def test_sparse_and_dense_give_the_same_motion(count):
     def law(case):

@@ -53,6 +53,7 @@ def test_a_parameter_acts_like_the_force_that_it_is(plant):
     )
 
 
+@pytest.mark.slow
 def test_its_derivative_is_the_sampled_linearization(plant):
     """x_{k+1} = e^{AT} x_k + ∫ e^{As} B ds u_k, along the motions that the constraints let
     through.

@@ -168,6 +168,7 @@ def transmitted_alike(m: Mechanism) -> None:
         np.testing.assert_allclose(mine.torque, theirs.torque, atol=AGREEMENT * max(size, 1.0))
 
 
+@pytest.mark.slow
 def test_joints_transmit_alike_in_both_coordinates():
     rods = {
         name: Link(1.0, length=1.0, at=(x, 0.0), angular_velocity=2.0)

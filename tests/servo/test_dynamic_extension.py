@@ -57,6 +57,7 @@ def test_a_hovering_quadrotor_needs_two_integrators_before_its_thrust(found):
     assert found.model.servo.units(2) == ("N/s²", "N m")
 
 
+@pytest.mark.slow
 def test_the_extended_quadrotor_converges_to_its_path(found):
     """From 0.1 m beside the path; all four poles of each error are at -4."""
     q = found.q + np.array([0.1, -0.1, 0.0, 0.0])
@@ -103,6 +104,7 @@ def test_a_quadrotor_whose_torque_alone_is_driven_is_extended_nowhere():
     np.testing.assert_allclose(push, [3.0 * 9.81, 0.0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_quadrotor_without_thrust_is_said_to_be_singular():
     with pytest.raises(zw.ModelError, match=r"in general, but not at this state: .*inputs="):
         zw.dynamic_extension(*quadrotor(), HOVER, REST, inputs={"thrust": 0.0})

@@ -71,6 +71,7 @@ def projected(p: dict):
     return p["As"] @ P @ Mi @ p["B"], p["bs"] - p["As"] @ a0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -141,6 +141,7 @@ def test_wrong_input(change, says):
         zw.batch(pendulum(), given.pop("q0"), given.pop("v0"), given.pop("times"), **given)
 
 
+@pytest.mark.slow
 def test_single_precision_states_its_violation():
     """32-bit numbers keep 1e-7 of the rod's length, and the motion to some round-off per step."""
     double, single = (

@@ -50,6 +50,7 @@ def found(clean, seed, **options):
     return zw.fit(MODEL, TIMES, noisy(clean, seed), guess, q0=START[0], v0=START[1], **options)
 
 
+@pytest.mark.slow
 def test_truth_within_uncertainty(clean):
     """Over twelve sets of data the errors are as large as the stated standard deviations, and χ² is
     what it should be.

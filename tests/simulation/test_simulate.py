@@ -152,6 +152,7 @@ def test_tableaus_equal_those_of_an_independent_library(integrator):
     assert np.allclose(ours.b_error, theirs.b_error[: ours.stages], rtol=1e-10, atol=1e-16)
 
 
+@pytest.mark.slow
 def test_stiff_spring_needs_few_implicit_steps():
     """A pendulum bob on a rod with a damper of rate 1e5/s: explicit steps are bound by it, implicit
     ones are not.

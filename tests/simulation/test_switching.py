@@ -75,6 +75,7 @@ def test_a_rope_takes_the_velocity_along_it_when_it_becomes_taut():
     assert np.all(np.linalg.norm(dropped().q, axis=1) <= L + 1e-14)
 
 
+@pytest.mark.slow
 def test_switches_are_in_the_dataset_and_in_the_file(tmp_path):
     import xarray
 

@@ -114,6 +114,7 @@ def test_derivative_with_fixed_steps():
     )
 
 
+@pytest.mark.slow
 def test_side_by_side():
     lengths = jnp.array([0.5, 1.0, 2.0])
     together = jax.jit(jax.vmap(lambda x: flown()(x, 1.0)))(lengths)
@@ -210,6 +211,7 @@ def test_a_step_that_cannot_be_solved_ends_both_ways_alike():
     assert abs(float(here.end.t) - run.steps.t[-1]) < 1e-6 and run.steps.t[-1] > 1.0
 
 
+@pytest.mark.slow
 def test_the_same_steps_as_simulate_by_every_tolerance():
     """Per-coordinate `atol` and `longest_step` mean the same; so does the number of steps."""
     tight = np.array([1e-6, 1e-9, 1e-6, 1e-9])
@@ -236,6 +238,7 @@ def test_it_stops_where_a_condition_is_met():
     assert late.any() and np.all(np.isnan(here.q[late])) and np.all(np.isfinite(here.q[~late]))
 
 
+@pytest.mark.slow
 def test_derivative_before_a_stop():
     """Where the motion is the same, a condition that ends it later changes no derivative."""
 

@@ -206,6 +206,7 @@ def test_the_pseudoinverse_of_any_rank_has_a_closed_form():
     np.testing.assert_allclose(np.array(found.subs(put), float), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_names_that_the_printer_uses_itself_may_be_the_users():
     """Coordinates, parameters and intermediate results keep apart."""
     import jax.numpy as jnp
