@@ -29,8 +29,17 @@ def test_export_writes_c(tmp_path):
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 def test_export_writes_a_functional_mock_up_unit(tmp_path):
     model = write(tmp_path, PENDULUM)
-    answer = zwang("export", model, "--as", "fmu3", "--out", tmp_path)
-    assert answer.code == 0 and (tmp_path / "pendulum_fmu3.fmu").is_file()
+    answer = zwang("export", model, "--as", "fmu3", "--out", tmp_path / "new")
+    assert answer.code == 0 and (tmp_path / "new" / "pendulum_fmu3.fmu").is_file()
+
+
+def test_export_says_what_a_form_leaves_out():
+    from zwang.cli.export import Form, _left_out
+
+    has = {"switches": [1], "stop": [1]}
+    assert "without switches and stop" in _left_out(has, Form.fmu2)
+    assert _left_out(has, Form.fmu2_python) == "fmu2-python: without stop of the model's runs."
+    assert not _left_out({"rtol": 1e-8}, Form.c)
 
 
 def test_both_commands_take_the_same_options():

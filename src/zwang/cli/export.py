@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from zwang.cli.code_options import ModelName, OutFolder, Settings, States, folder_of, loaded
+from zwang.cli.failure import UserError
+from zwang.cli.target import Target
 from zwang.cli.terminal import say
+from zwang.errors import ModelError
 
 
 class Form(enum.StrEnum):
     c = "c"
     fmu2 = "fmu2"
     fmu3 = "fmu3"
+    fmu2_python = "fmu2-python"
+    fmu3_python = "fmu3-python"
     stablehlo = "stablehlo"
+
+
+C = {Form.c, Form.fmu2, Form.fmu3}
+"""Forms that are C, or hold it."""
+VERSIONS = {Form.fmu2: 2, Form.fmu2_python: 2, Form.fmu3: 3, Form.fmu3_python: 3}
+KEPT = ("rtol", "atol", "loop", "switches", "integrator", "step", "longest_step")
+"""What an FMU with Python keeps of the options of a run."""
 
 
 def command(
     model: ModelName,
     form: Annotated[
         list[Form] | None,
-        typer.Option("--as", help="C99, an FMU of FMI 2.0 or 3.0, or StableHLO; repeat for more."),
+        typer.Option(
+            "--as",
+            help="C99, an FMU of FMI 2.0 or 3.0 (fmu2-python, fmu3-python: for what C cannot "
+            "hold), or StableHLO; repeat for more.",
+        ),
     ] = None,
     set_: Settings = None,
     out: OutFolder = None,
@@ -33,20 +50,30 @@ def command(
     StableHLO.
 
     C, also that inside an FMU, is executed and compared with the numeric model before it is
-    written. For formulas see [bold]zwang derive[/], which takes the same options.
+    written. An FMU with Python inside holds what C cannot: switches, sampled controllers, limits of
+    actuators, singular mass matrices. For formulas see [bold]zwang derive[/], which takes the same
+    options.
 
     Examples:
 
     [cyan]zwang export 3rrr[/]
 
     [cyan]zwang export cart-pole-track --as c --as fmu2[/]
+
+    [cyan]zwang export latching-pendulums --as fmu3-python[/]
     """
     chosen, target = loaded(model, set_)
     forms = form or [Form.c]
-    if set(forms) - {Form.stablehlo}:
-        say(_compared(chosen, target.q0, target.v0, states))
+    if C & set(forms):
+        try:
+            say(_compared(chosen, target.q0, target.v0, states))
+        except ModelError as error:
+            hint = " An FMU with Python needs no formulas: --as fmu3-python."
+            raise UserError(f"{error}{hint if VERSIONS.keys() & set(forms) else ''}") from None
     for kind in forms:
-        for path in written(chosen, target.q0, target.v0, kind, folder_of(target, out)):
+        if sentence := _left_out(target.options, kind):
+            say(sentence)
+        for path in written(chosen, target, kind, folder_of(target, out)):
             say(str(path))
     return 0
 
@@ -66,8 +93,21 @@ def _compared(model, q0, v0, states: int) -> str:
     return "\n".join([f"C compared with the numeric model at {states} random states:", *shown])
 
 
-def written(model, q0, v0, form: Form, folder: Path) -> list[Path]:
+def _left_out(options: Mapping[str, Any], form: Form) -> str:
+    """What the runs of a model have and a form has not, as a sentence; empty where that is
+    nothing.
+    """
+    kept = () if form in C or form is Form.stablehlo else KEPT
+    lost = [name for name in ("switches", "loop", "stop") if options.get(name) and name not in kept]
+    if not lost:
+        return ""
+    hint = "; an FMU with Python keeps switches and loop" if form in C else ""
+    return f"{form.value}: without {' and '.join(lost)} of the model's runs{hint}."
+
+
+def written(model, target: Target, form: Form, folder: Path) -> list[Path]:
     """The files of a model in a form."""
+    q0, v0 = target.q0, target.v0
     if form is Form.c:
         from zwang.codegen.c import c_code
 
@@ -78,5 +118,7 @@ def written(model, q0, v0, form: Form, folder: Path) -> list[Path]:
         return stablehlo(model).write(folder)
     from zwang.codegen.fmu import fmu
 
-    unit = fmu(model, q0, v0, version=2 if form is Form.fmu2 else 3)
-    return [unit.write(folder / f"{unit.name}_{form.value}.fmu")]
+    python = form not in C
+    options = {k: x for k, x in target.options.items() if python and k in KEPT}
+    unit = fmu(model, q0, v0, version=VERSIONS[form], python=python, **options)
+    return [unit.write(folder / f"{unit.name}_{form.value.replace('-', '_')}.fmu")]

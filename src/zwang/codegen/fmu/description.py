@@ -5,8 +5,35 @@ from __future__ import annotations
 import dataclasses
 import xml.etree.ElementTree as ET
 
-from zwang.codegen.c.source import CCode
+import numpy as np
+
+from zwang.equations.system import System
 from zwang.version import __version__
+
+
+@dataclasses.dataclass(frozen=True)
+class Interface:
+    """What a unit shows of a model.
+
+    Attributes:
+        name: identifier.
+        system: whose coordinates and velocities are its states.
+        parameters: name and value of each parameter.
+        actuators: names of the controls.
+        q0, v0: start.
+        step: length of its own steps [s], a parameter of the unit; None where it chooses them.
+        python: whether Python computes the motion: then there is no model exchange, and snapshots
+            of the state are not written as bytes.
+    """
+
+    name: str
+    system: System
+    parameters: tuple[tuple[str, float], ...]
+    actuators: tuple[str, ...]
+    q0: np.ndarray
+    v0: np.ndarray
+    step: float | None
+    python: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,19 +58,19 @@ class Variable:
     meaning: str = ""
 
 
-def variables(code: CCode, step: float) -> list[Variable]:
+def variables(shown: Interface) -> list[Variable]:
     """Time, q, v, their derivatives, applied forces, parameters, the step, and outputs, in the
-    order of `instance.c.in`.
+    order of `instance.c.in` and `process.c.in`.
     """
-    system, servo = code.equations.model.system, code.equations.servo
+    system = shown.system
     found = [Variable("time", 0, "independent", "continuous", meaning="time [s]")]
 
     def add(name, causality, variability, **more):
         found.append(Variable(name, len(found), causality, variability, **more))
 
     states = [
-        *((f"q.{n}", x) for n, x in zip(system.coordinates, code.q0, strict=True)),
-        *((f"v.{n}", x) for n, x in zip(system.velocities, code.v0, strict=True)),
+        *((f"q.{n}", x) for n, x in zip(system.coordinates, shown.q0, strict=True)),
+        *((f"v.{n}", x) for n, x in zip(system.velocities, shown.v0, strict=True)),
     ]
     for name, value in states:
         add(name, "output", "continuous", initial="exact", start=float(value))
@@ -51,19 +78,14 @@ def variables(code: CCode, step: float) -> list[Variable]:
         add(f"der({name})", "local", "continuous", initial="calculated", derivative=i + 1)
     for name in system.velocities:
         add(f"applied.{name}", "input", "continuous", start=0.0, meaning="force added to F")
-    for name, value in code.equations.parameters:
+    for name, value in shown.parameters:
         add(f"parameter.{name}", "parameter", "tunable", initial="exact", start=value)
-    add(
-        "step",
-        "parameter",
-        "tunable",
-        initial="exact",
-        start=step,
-        meaning="length of the steps inside a communication step",
-    )
+    if shown.step is not None:
+        meaning = "length of the steps inside a communication step"
+        add("step", "parameter", "tunable", initial="exact", start=shown.step, meaning=meaning)
     for name in system.velocities:
         add(f"constraint_force.{name}", "output", "continuous", initial="calculated")
-    for name in servo.actuators if servo else ():
+    for name in shown.actuators:
         add(f"control.{name}", "output", "continuous", initial="calculated")
     add(
         "violation",
@@ -75,29 +97,21 @@ def variables(code: CCode, step: float) -> list[Variable]:
     return found
 
 
-def fmi2(code: CCode, token: str, listed: list[Variable], sources: list[str]) -> bytes:
+def fmi2(shown: Interface, token: str, listed: list[Variable], sources: list[str]) -> bytes:
     """The description for FMI 2.0."""
     root = ET.Element(
         "fmiModelDescription",
         {
             "fmiVersion": "2.0",
-            "modelName": code.name,
+            "modelName": shown.name,
             "guid": token,
             "generationTool": _tool(),
             "variableNamingConvention": "flat",
             "numberOfEventIndicators": "0",
         },
     )
-    common = {
-        "modelIdentifier": code.name,
-        "canGetAndSetFMUstate": "true",
-        "canSerializeFMUstate": "true",
-    }
-    for kind, more in (
-        ("ModelExchange", {}),
-        ("CoSimulation", {"canHandleVariableCommunicationStepSize": "true"}),
-    ):
-        element = ET.SubElement(root, kind, common | more)
+    for kind, attributes in _kinds(shown, "FMUstate").items():
+        element = ET.SubElement(root, kind, attributes)
         files = ET.SubElement(element, "SourceFiles")
         for name in sources:
             ET.SubElement(files, "File", {"name": name})
@@ -118,25 +132,20 @@ def fmi2(code: CCode, token: str, listed: list[Variable], sources: list[str]) ->
     return _written(root)
 
 
-def fmi3(code: CCode, token: str, listed: list[Variable]) -> bytes:
+def fmi3(shown: Interface, token: str, listed: list[Variable]) -> bytes:
     """The description for FMI 3.0."""
     root = ET.Element(
         "fmiModelDescription",
         {
             "fmiVersion": "3.0",
-            "modelName": code.name,
+            "modelName": shown.name,
             "instantiationToken": token,
             "generationTool": _tool(),
             "variableNamingConvention": "flat",
         },
     )
-    common = {
-        "modelIdentifier": code.name,
-        "canGetAndSetFMUState": "true",
-        "canSerializeFMUState": "true",
-    }
-    ET.SubElement(root, "ModelExchange", common)
-    ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
+    for kind, attributes in _kinds(shown, "FMUState").items():
+        ET.SubElement(root, kind, attributes)
     ET.SubElement(root, "DefaultExperiment", {"startTime": "0", "stopTime": "1"})
     model = ET.SubElement(root, "ModelVariables")
     for v in listed:
@@ -158,14 +167,30 @@ def fmi3(code: CCode, token: str, listed: list[Variable]) -> bytes:
     return _written(root)
 
 
-def build_description(code: CCode, sources: list[str]) -> bytes:
+def build_description(name: str, sources: list[str]) -> bytes:
     """`sources/buildDescription.xml` of FMI 3.0."""
     root = ET.Element("fmiBuildDescription", {"fmiVersion": "3.0"})
-    part = ET.SubElement(root, "BuildConfiguration", {"modelIdentifier": code.name})
+    part = ET.SubElement(root, "BuildConfiguration", {"modelIdentifier": name})
     files = ET.SubElement(part, "SourceFileSet", {"language": "C99"})
     for name in sources:
         ET.SubElement(files, "SourceFile", {"name": name})
     return _written(root)
+
+
+def _kinds(shown: Interface, state: str) -> dict[str, dict[str, str]]:
+    """The interfaces that a unit has, with their attributes.
+
+    Args:
+        shown: the interface.
+        state: what the standard calls a snapshot.
+    """
+    common = {"modelIdentifier": shown.name}
+    common |= {"needsExecutionTool": "true"} if shown.python else {}
+    common |= {f"canGetAndSet{state}": "true"}
+    common |= {} if shown.python else {f"canSerialize{state}": "true"}
+    variable = {"canHandleVariableCommunicationStepSize": "true"}
+    exchange = {} if shown.python else {"ModelExchange": common}
+    return exchange | {"CoSimulation": common | variable}
 
 
 def _tool() -> str:

@@ -7,20 +7,26 @@ import hashlib
 import importlib.resources
 import io
 import platform
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from zwang.arguments import number
+from zwang.arguments import flag, label, number
 from zwang.codegen.c.library import build
-from zwang.codegen.c.source import CCode, c_code
-from zwang.codegen.fmu.description import build_description, fmi2, fmi3, variables
+from zwang.codegen.c.source import c_code
+from zwang.codegen.c.statements import constant
+from zwang.codegen.equations import identifier
+from zwang.codegen.fmu.description import Interface, build_description, fmi2, fmi3, variables
+from zwang.codegen.fmu.python_unit import UNIT_FILE, PythonUnit
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 VERSIONS = (2, 3)
+UNIT_STEP = 1e-3
+"""Default of the longest step inside a communication step [s]."""
 DRIFT = "1e-9"
 """Violation beyond which model exchange asks for a projection."""
 FOLDERS = {
@@ -54,14 +60,15 @@ class FMU:
     description: str = dataclasses.field(repr=False)
 
     def write(self, path: str | Path) -> Path:
-        """Write the archive: a file ending in `.fmu`, or `NAME.fmu` in a folder that is made.
+        """Write the archive: a file ending in `.fmu`, or `NAME.fmu` in a folder. Folders are made.
 
         Raises:
             OutputError: if it cannot be written.
         """
         path = Path(path)
-        if path.suffix != ".fmu":
-            path = make_folder(path) / f"{self.name}.fmu"
+        named = path.suffix == ".fmu"
+        folder = make_folder(path.parent if named else path)
+        path = folder / (path.name if named else f"{self.name}.fmu")
         write_bytes(path, self.data)
         return path
 
@@ -72,67 +79,145 @@ def fmu(
     v0=None,
     *,
     version: int = 2,
-    step: float = 1e-3,
+    step: float | None = None,
     name: str | None = None,
+    python: bool = False,
+    **options,
 ) -> FMU:
-    """A model as a functional mock-up unit, without Python inside.
+    """A model as a functional mock-up unit, without Python inside or with it.
 
     States are q and v; inputs are forces on the velocities, added to F; parameters are the model's;
-    outputs are q, v, the force of the constraints, the control of a servo, and the violation. In
-    co-simulation the unit takes fixed steps and stays on its constraints; in model exchange it
-    asks for an event where the integrator has left them by 1e-9, and projects there.
+    outputs are q, v, the force of the constraints, the control of a servo, and the violation.
+
+    Without Python the unit is C. In co-simulation it takes fixed steps and stays on its
+    constraints; in model exchange it asks for an event where the integrator has left them by 1e-9,
+    and projects there.
+
+    With Python (`python=True`) it holds what C cannot: switches, sampled and delayed controllers,
+    limits of actuators, singular mass matrices, loops that end by the state. It is for
+    co-simulation alone, and steps as `zw.simulate` does. The unit holds the model as cloudpickle
+    writes it, and starts a Python process for each instance: the interpreter that `ZWANG_PYTHON`
+    names, the one that has written the unit, or `python3`, which must have zwang.
 
     Args:
         model: the model.
         q0, v0: start, shapes (nq,) and (nv,).
         version: of the interface, 2 for FMI 2.0 or 3 for FMI 3.0.
-        step: longest step inside a communication step [s]; a parameter of the unit.
+        step: longest step inside a communication step [s], 1 ms by default, which is a parameter of
+            the unit; with Python the fixed step, or error control by default.
         name: identifier; the model's name by default.
+        python: whether Python computes the motion.
+        options: with Python, of `zw.simulate`: `rtol`, `atol`, `loop`, `switches`, `integrator`,
+            `longest_step`.
 
     Raises:
-        ModelError: without a C compiler, or for a model that `zw.c_code` refuses.
+        ModelError: without a C compiler, for a model that `zw.c_code` refuses, or for options that
+            a unit without Python has no place for.
 
     Reference: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 
     Example:
         >>> zw.fmu(model, q0, v0, version=3).write("pendulum.fmu")
+        >>> zw.fmu(model, q0, v0, python=True, switches=[latch]).write("latch.fmu")
     """
     if version not in VERSIONS:
         raise ModelError(f"fmu: version is {version!r:.40}, expected 2 or 3.")
-    step = number(step, "fmu: step", unit="s", above=0.0)
+    step = None if step is None else number(step, "fmu: step", unit="s", above=0.0)
+    if flag(python, "fmu: python"):
+        return _archived(_with_python(model, q0, v0, step, name, options), version)
+    if options:
+        raise ModelError(
+            f"fmu: {', '.join(options)} has no place in a unit of C; give python=True, too."
+        )
+    return _archived(_without_python(model, q0, v0, step, name), version)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Content:
+    """What makes a unit, whatever its version.
+
+    Attributes:
+        shown: its interface.
+        instance: the text below the interface's functions, and what is replaced in it.
+        sources: further files of C, by name.
+        resources: further files, by name.
+        digest: of all that the motion depends on.
+    """
+
+    shown: Interface
+    instance: str
+    words: dict[str, str]
+    sources: dict[str, str]
+    resources: dict[str, bytes]
+    digest: bytes
+
+
+def _without_python(model: Model, q0, v0, step: float | None, name: str | None) -> _Content:
     code = c_code(model, q0, v0, name=name)
-    token = "{" + hashlib.sha256((code.source + code.header).encode()).hexdigest()[:32] + "}"
-    adapter = _adapter(code, version, step, token)
-    sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source, "fmi.c": adapter}
+    found, step = code.equations, UNIT_STEP if step is None else step
+    actuators = found.servo.actuators if found.servo else ()
+    shown = Interface(code.name, model.system, found.parameters, actuators, code.q0, code.v0, step)
+    words = {"NAME": code.name.upper(), "STEP": repr(step), "DRIFT": DRIFT}
+    sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source}
+    digest = (code.source + code.header).encode()
+    return _Content(shown, "instance.c.in", words, sources, {}, digest)
+
+
+def _with_python(
+    model: Model, q0, v0, step: float | None, name: str | None, options: dict
+) -> _Content:
+    given = options if step is None else {**options, "step": step}
+    unit = PythonUnit.of(model, q0, v0, given)
+    prefix = identifier(label(model.name if name is None else name, "fmu: name"))
+    shown = Interface(
+        prefix, model.system, unit.parameters, unit.actuators, unit.q0, unit.v0, None, True
+    )
+    start = [x.start or 0.0 for x in variables(shown)]
+    words = {
+        "NQ": len(unit.q0),
+        "NV": len(unit.v0),
+        "NP": len(unit.parameters),
+        "NU": len(unit.actuators),
+        "START": ", ".join(map(constant, start)),
+        # as it would stand in a literal of C
+        "PYTHON": sys.executable.replace("\\", "\\\\").replace('"', '\\"'),
+    }
+    data = unit.to_bytes()
+    named = {key: str(value) for key, value in words.items()}
+    return _Content(shown, "process.c.in", named, {}, {UNIT_FILE: data}, data)
+
+
+def _archived(content: _Content, version: int) -> FMU:
+    """The archive of a unit, its binary compiled."""
+    shown = content.shown
+    token = "{" + hashlib.sha256(content.digest).hexdigest()[:32] + "}"
+    sources = {**content.sources, "fmi.c": _adapter(content, version, token)}
     # the description and the adapter count the same variables in the same order
-    listed = variables(code, step)
+    listed = variables(shown)
     compiled = [x for x in sources if x.endswith(".c")]
-    description = fmi2(code, token, listed, compiled) if version == 2 else fmi3(code, token, listed)
+    if version == 2:
+        description = fmi2(shown, token, listed, compiled)
+    else:
+        description = fmi3(shown, token, listed)
     folder, ending = _machine(version)
     members = {
         "modelDescription.xml": description,
         **{f"sources/{file}": text.encode() for file, text in sources.items()},
-        f"binaries/{folder}/{code.name}{ending}": _binary(sources, compiled),
+        **{f"resources/{file}": data for file, data in content.resources.items()},
+        f"binaries/{folder}/{shown.name}{ending}": _binary(sources, compiled),
     }
     if version == 3:
-        members["sources/buildDescription.xml"] = build_description(code, compiled)
-    return FMU(code.name, version, _archive(members), description.decode())
+        members["sources/buildDescription.xml"] = build_description(shown.name, compiled)
+    return FMU(shown.name, version, _archive(members), description.decode())
 
 
-def _adapter(code: CCode, version: int, step: float, token: str) -> str:
+def _adapter(content: _Content, version: int, token: str) -> str:
     here = importlib.resources.files("zwang.codegen.fmu")
     text = "".join(
         (here / file).read_text(encoding="utf-8")
-        for file in ("instance.c.in", f"fmi{version}.c.in")
+        for file in (content.instance, f"fmi{version}.c.in")
     )
-    words = {
-        "NAME": code.name.upper(),
-        "name": code.name,
-        "STEP": repr(step),
-        "DRIFT": DRIFT,
-        "TOKEN": token,
-    }
-    for word, value in words.items():
+    for word, value in {**content.words, "name": content.shown.name, "TOKEN": token}.items():
         text = text.replace(f"@{word}@", value)
     return text
 

@@ -1,0 +1,261 @@
+"""A run in pieces, between which its applied force and its parameters may be changed, and whose
+state is read after each: what a program that couples simulations needs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from zwang.arguments import instance, number, strategy
+from zwang.arrays import vector
+from zwang.compile import BoundProgram
+from zwang.dynamics.control_law import AbstractControlLaw, AbstractLoop
+from zwang.dynamics.drift import Projection
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import BoundEvaluation
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import Result, SimulationError
+from zwang.simulation.driver import RECENT_TURNS, RunDriver
+from zwang.simulation.engine import execution_of
+from zwang.simulation.run_setup import RunRequest, set_up
+from zwang.simulation.switching import Switch
+from zwang.stepping import AbstractIntegrator, Dopri8
+from zwang.stepping.step import Progress
+
+FARTHEST_START = 1.0
+"""Largest violation of a start [dimensionless]: it is given coordinate by coordinate, and brought
+onto the constraints whatever it is off by."""
+NO_LIMIT = 2**62
+"""Attempted steps in all pieces together."""
+LOOKED_BACK = 2
+"""Last parts of a run that are looked back at: a chunk, and the state after a switch."""
+
+
+class AppliedForce(eqx.Module):
+    """F with a force from outside added, which is an array, so that another one compiles nothing.
+
+    Attributes:
+        force: the system's own, `(q, v, t, p)` → F.
+        applied: added to it, shape (nv,).
+    """
+
+    force: Callable
+    applied: Float[Array, " nv"]
+
+    def __call__(self, q, v, t, p):
+        return self.force(q, v, t, p) + self.applied
+
+
+class Observed(NamedTuple):
+    """What is known at the end of a piece.
+
+    Attributes:
+        rate: q̇, shape (nq,); acceleration: v̇, shape (nv,).
+        constraint_force: what the constraints add to F, shape (nv,).
+        control: u, shape (nu,).
+        violation: largest residual of the constraints at position and velocity level.
+    """
+
+    rate: np.ndarray
+    acceleration: np.ndarray
+    constraint_force: np.ndarray
+    control: np.ndarray
+    violation: float
+
+
+class Snapshot(NamedTuple):
+    """All that a run in pieces depends on from here on."""
+
+    here: Progress
+    flow: Any
+    parts: tuple
+    turned: tuple
+
+
+class PiecewiseRun:
+    """A run that is taken forward piece by piece, as `zw.simulate` takes it in one.
+
+    Sampled controllers keep their instants and switches their positions from piece to piece.
+
+    Args:
+        model: the model.
+        q0, v0: start, shapes (nq,) and (nv,), moved onto the constraints.
+        t0: initial time [s].
+        params: parameters that differ from the model's.
+        applied: force added to F, shape (nv,); a sampled controller does not know of it.
+        rtol, atol, loop, switches, integrator, step, longest_step: as in `zw.simulate`.
+
+    Raises:
+        ModelError: as `zw.simulate` does.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        q0,
+        v0,
+        *,
+        t0: float = 0.0,
+        params: PyTree = None,
+        applied=None,
+        rtol: float = 1e-8,
+        atol=None,
+        loop: AbstractLoop | None = None,
+        switches: Sequence[Switch] = (),
+        integrator: AbstractIntegrator | None = None,
+        step: float | None = None,
+        longest_step: float = np.inf,
+    ):
+        instance(model, Model, "PiecewiseRun: model", "a zw.Model")
+        strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
+        nv = model.system.nv
+        given: Any = np.zeros(nv) if applied is None else np.array(applied, float)
+        force = AppliedForce(model.system.force, given)
+        pushed = eqx.tree_at(lambda m: m.system.force, model, force)
+        self.model, t0 = model, number(t0, "t0", unit="s")
+        asked = RunRequest(
+            model=pushed,
+            state=pushed.state(q0, v0, t0),
+            instants=np.array([t0, t0 + 1.0]),
+            span=1.0,
+            rtol=rtol,
+            atol=atol,
+            params=params,
+            loop=loop,
+            stop=(),
+            switches=switches,
+            integrator=Dopri8() if integrator is None else integrator,
+            step=step,
+            longest_step=longest_step,
+            drift=Projection(),
+            pseudoinverse=None,
+            formulation=None,
+            start_tolerance=FARTHEST_START,
+            max_steps=NO_LIMIT,
+        )
+        setup = set_up(asked)
+        self._here = setup.here
+        self._driver = RunDriver(
+            setup.flow,
+            asked.integrator,
+            setup.events,
+            setup.switching,
+            asked.instants,
+            setup.tolerances,
+            np.asarray(NO_LIMIT),
+            None,
+            model=pushed,
+            changeable=setup.changeable,
+            conditions=setup.conditions,
+            execution=execution_of(None),
+        )
+
+    @property
+    def t(self) -> float:
+        """Time that was reached [s]."""
+        return float(self._here.t)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates there, shape (nq,)."""
+        return np.asarray(self._here.y)[: self.model.system.nq]
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities there, shape (nv,)."""
+        return np.asarray(self._here.y)[self.model.system.nq :]
+
+    def change(self, *, applied=None, params: PyTree = None) -> None:
+        """Another applied force, or other parameters, from here on.
+
+        The parameters that a sampled controller believes stay as they were.
+        """
+        flow = self._driver.flow
+        if applied is not None:
+            force = vector(applied, self.model.system.nv, "applied", self.model.system.velocities)
+            where = lambda f: f.dynamics.system.force.applied
+            flow = eqx.tree_at(where, flow, np.asarray(force))
+        if params is not None:
+            p = self.model.parameters(params)
+            flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, p=p))
+        self._driver.flow = flow
+
+    def advance(self, duration: float) -> None:
+        """Step on for some time [s].
+
+        Raises:
+            SimulationError: if the motion does not get there; where it stopped is then the state.
+        """
+        duration = number(duration, "PiecewiseRun: duration", least=0, unit="s")
+        if duration == 0:
+            return
+        driver, begun = self._driver, self.t
+        driver.instants = np.array([begun, begun + duration])
+        driver.engine.end = begun + duration
+        result, self._here = driver.run(self._here)
+        # nothing is left behind but what the next piece looks back at
+        driver.parts, driver.turned = driver.parts[-LOOKED_BACK:], driver.turned[-RECENT_TURNS:]
+        if result is not Result.SUCCESS:
+            why = f": {driver.detail}" if driver.detail else ""
+            raise SimulationError(
+                f"{self.model.name}: stopped at t = {self.t:.6g} s: {result.sentence}{why}.", result
+            )
+
+    def observed(self) -> Observed:
+        """Rates, forces, control and violation at the state that was reached."""
+        flow = self._driver.flow
+        held: Any = np.asarray(flow.held_input(self._here.controller_state))
+        dynamics = flow.with_input(held).dynamics
+        found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, np.asarray(self._here.y))
+        at, rates, nq = found.last, np.asarray(found.rates)[:, 0], self.model.system.nq
+        balance = _product(np.asarray(at.M), rates[nq:]) - np.asarray(at.F)
+        residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
+        return Observed(
+            rates[:nq],
+            rates[nq:],
+            balance - np.asarray(at.actuator_force),
+            self._control(dynamics, held),
+            float(np.max(np.abs(residuals), initial=0.0)),
+        )
+
+    def _control(self, dynamics: Dynamics, held: np.ndarray) -> np.ndarray:
+        """u: what a sampler holds, or what the control law chooses here."""
+        if dynamics.law is None:
+            return np.zeros(0)
+        if self._driver.flow.sampler is not None:
+            return held
+        given = self.q, self.v, np.float64(self.t)
+        return np.asarray(BoundProgram(_control_at, (dynamics,), given)(*given))
+
+    def saved(self) -> Snapshot:
+        """Where the run is, to be taken up again by `restore`."""
+        driver = self._driver
+        return Snapshot(self._here, driver.flow, tuple(driver.parts), tuple(driver.turned))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to where `saved` was called."""
+        driver, self._here = self._driver, snapshot.here
+        driver.flow = snapshot.flow
+        driver.parts, driver.turned = list(snapshot.parts), list(snapshot.turned)
+
+
+def _product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """`M x` of a mass matrix as it is given: its diagonal, dense, or in blocks."""
+    if M.ndim == 1:
+        return M * x
+    if M.ndim == 2:
+        return M @ x
+    return (M @ x.reshape(len(M), -1, 1)).ravel()
+
+
+def _control_at(dynamics: Dynamics, q, v, t):
+    law = dynamics.law
+    assert isinstance(law, AbstractControlLaw)
+    return law.control(dynamics.passive, State(q, v, t)).u
