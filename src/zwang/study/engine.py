@@ -178,9 +178,11 @@ def _client(workers: int | None, address: str | None):
         if address is not None:
             try:
                 client = Client(address, timeout="10s")
-            except (OSError, ValueError) as error:
+            # a TypeError without certificates, a RuntimeError where only TLS is allowed
+            except (OSError, ValueError, TypeError, RuntimeError) as error:
                 raise ModelError(
-                    f"no scheduler answers at {address!r:.100} ({str(error)[:100]})."
+                    f"no scheduler answers at {address!r:.100} ({str(error)[:100]}); expected one "
+                    "that runs there, with the TLS settings of this process."
                 ) from None
             with client:
                 yield client
