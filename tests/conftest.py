@@ -1,7 +1,8 @@
-"""What every test shares: float64, one compile cache, patient hypothesis."""
+"""What every test shares: float64, one compile cache, patient hypothesis, a browser."""
 
 import gc
 import os
+import shutil
 from pathlib import Path
 
 # The workers share the cores, and threads of OpenBLAS that wait for each other there make a run 40
@@ -117,3 +118,29 @@ def _few_mappings():
         Recent.forget()
         jax.clear_caches()
         gc.collect()
+
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+SOFTWARE = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+"""WebGL without a graphics card."""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip(
+            "there is no Chromium here that could open the page; `make setup` installs Debian's"
+        )
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=SOFTWARE)
+        yield opened
+        opened.close()

@@ -1,8 +1,4 @@
-"""A browser without a window, a run with a scene, and programs that compile quickly because they
-run for milliseconds.
-"""
-
-import shutil
+"""A run with a scene, and programs that compile quickly because they run for milliseconds."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,31 +6,6 @@ import pytest
 
 import zwang as zw
 from zwang.scene import Bar, Mark, Plate, Scene, Seen
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-SOFTWARE = [
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-]
-"""WebGL without a graphics card."""
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip(
-            "there is no Chromium here that could open the page; `make setup` installs Debian's"
-        )
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=SOFTWARE)
-        yield opened
-        opened.close()
 
 
 def swung(q):
