@@ -8,11 +8,13 @@ import types
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
 import zwang as zw
 from zwang.compile.flat import NotCacheableError
+from zwang.compile.program_cache import source_digest
 from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.source_digest import ModuleConstants
 
@@ -271,6 +273,14 @@ def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
         patch.setattr(zw.Proximal, "relaxed", lambda self, violation: self)
         modules.digest({"zwang.dynamics.model"})
+
+
+def test_libraries_outside_of_the_folders_of_python_are_libraries_still(monkeypatch):
+    """As `pip install --target` puts them, for `PYTHONPATH`."""
+    monkeypatch.setattr(source_digest, "INSTALLED", ())
+    source_digest._refuse_foreign(jaxtyping.PyTree, "PyTree")
+    with pytest.raises(NotCacheableError, match="replaced"):
+        source_digest._refuse_foreign(pytest.Item, "Item")
 
 
 def test_a_module_of_a_users_own_class_is_known_by_its_code():

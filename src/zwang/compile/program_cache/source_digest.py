@@ -5,6 +5,7 @@ made.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import sysconfig
 import time
@@ -12,6 +13,9 @@ import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
+import jaxtyping
 import numpy as np
 
 from zwang.compile.flat import NotCacheableError
@@ -27,6 +31,10 @@ FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+DEPENDENCIES = tuple(
+    str(Path(str(library.__file__)).parent) + os.sep for library in (eqx, jax, jaxtyping, np)
+)
+"""Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 
 
@@ -139,5 +147,5 @@ def _refuse_foreign(x: Any, name: str) -> None:
         if isinstance(f, types.FunctionType)
         else getattr(sys.modules.get(home), "__file__", None)
     )
-    if file and not file.startswith((*INSTALLED, "<")):
+    if file and not file.startswith((*INSTALLED, *DEPENDENCIES, "<")):
         raise NotCacheableError(f"{name} has been replaced")
