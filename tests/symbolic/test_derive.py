@@ -1,5 +1,7 @@
 """Closed forms against the numeric model, and against what is printed in the papers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -127,6 +129,33 @@ def test_the_page_is_one_document_whose_formulas_are_mathml(pendulum):
     math = list(ET.fromstring(page).iter("math"))
     assert len(math) == 8 + len(pendulum.integrals)  # M, F, φ, ψ, A, b, v̇, Q_c
     assert "̇" not in page and "˙" in page and "_dot" not in page
+
+
+def test_the_report_of_a_run_prints_the_derivation_that_it_is_given(pendulum, tmp_path):
+    example = zw.gallery.load("pendulum")
+    run = zw.simulate(example.model, example.q0, example.v0, duration=0.1, samples=3)
+    text = run.report(tmp_path / "report.html", derivation=pendulum).read_text()
+    assert text.count("<math") == pendulum.sources["pendulum.html"].count("<math")
+    assert 'href="#derivation"' in text and "1000 random states" in text
+    assert "<math" not in run.report(tmp_path / "report.html").read_text()
+
+
+def test_a_run_without_formulas_says_why():
+    import jax.numpy as jnp
+
+    from zwang.cli.run import _derivation
+
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q[jnp.argmax(q)] * q)
+    target = SimpleNamespace(own_model=zw.Model(system), q0=[1.0, 2.0], v0=[0.0, 0.0])
+    silent, warnings = SimpleNamespace(says=lambda text: None, ends=lambda text: None), []
+    assert _derivation(target, silent, silent, warnings) is None
+    assert "the report has no formulas" in warnings[0] and "argmax" in warnings[0]
+
+
+def test_a_large_model_is_refused_before_it_is_traced():
+    example = zw.gallery.load("n-four-bar", N=30)
+    with pytest.raises(zw.ModelError, match="expected at most 40 where formulas are printed"):
+        zw.derive(example.model, example.q0, example.v0)
 
 
 def test_some_forms_may_be_chosen(pendulum, tmp_path):

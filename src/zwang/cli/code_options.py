@@ -36,14 +36,7 @@ def loaded(model: str, settings: list[str] | None):
 
     start_jax()
     target = load_target(model, given)
-    chosen = target.model
-    if target.params:
-        import equinox as eqx
-
-        # printed values are those of the model, so that settings have to become its own
-        merged = chosen.merged(target.params)
-        chosen = eqx.tree_at(lambda m: m.params, chosen, merged, is_leaf=lambda x: x is None)
-    return chosen, target
+    return target.own_model, target
 
 
 def folder_of(target: Target, out: Path | None) -> Path:

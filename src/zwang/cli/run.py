@@ -23,6 +23,7 @@ from zwang.cli.run_options import (
     Beta,
     DriftName,
     Duration,
+    Formulas,
     FormulationName,
     IntegratorName,
     MaxSteps,
@@ -71,6 +72,7 @@ def command(
     out: Out = None,
     no_report: NoReport = False,
     phase: Phase = None,
+    formulas: Formulas = False,
     stream: Stream = False,
     resume: Resume = None,
     quiet: Quiet = False,
@@ -122,11 +124,10 @@ def command(
             "integrator": method(INTEGRATORS, integrator),
             "pseudoinverse": method(PSEUDOINVERSES, pseudoinverse),
             "formulation": method(FORMULATIONS, formulation),
+            "drift": drift_treatment(drift, alpha, beta),
         }
-        asked["drift"] = drift_treatment(drift, alpha, beta)
         # what is asked on the command line wins over what the file defines
-        chosen = {name: value for name, value in asked.items() if value is not None}
-        options = {**target.options, **chosen}
+        options = target.options | {n: x for n, x in asked.items() if x is not None}
         _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
         folder = made_folder(_folder(out, target.name))
@@ -140,7 +141,8 @@ def command(
             # from here on Ctrl-C ends the writing of pages at once
             interruption.release()
             if not no_report:
-                _write_pages(run, summary, target, options, folder, phases, bar, wall, warnings)
+                target.derivation = formulas and _derivation(target, bar, wall, warnings)
+                _write_pages(run, summary, target, options, folder, phases, wall, warnings)
         except KeyboardInterrupt:
             interrupted = _left_out(folder)
     _say(summary, wall, folder, not (no_report or interrupted), quiet, warnings)
@@ -148,9 +150,8 @@ def command(
         complain(interrupted)
     if run.result.is_failure:
         complain(_stopped(run, summary, target.name, folder))
-    if interrupted or run.result.name == "INTERRUPTED":
-        return INTERRUPTED
-    return RUN_FAILED if run.result.is_failure else 0
+    failed = RUN_FAILED if run.result.is_failure else 0
+    return INTERRUPTED if interrupted or run.result.name == "INTERRUPTED" else failed
 
 
 def _first_picture(out: Path | None, bar: Bar) -> Callable[[str, Callable], None]:
@@ -240,8 +241,26 @@ def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings:
     return summary
 
 
+def _derivation(target: Target, bar: Bar, wall: WallTime, warnings: list[str]):
+    """The equation of motion by symbols, or None where there is none, with a warning that says
+    why.
+    """
+    from zwang.errors import ModelError
+
+    bar.says("deriving the equation of motion by symbols")
+    try:
+        from zwang.symbolic import derive
+
+        return derive(target.own_model, target.q0, target.v0)
+    except ModelError as error:
+        warnings.append(f"the report has no formulas: {error}")
+        return None
+    finally:
+        wall.ends("formulas")
+
+
 def _write_pages(
-    run, summary, target: Target, options, folder: Path, phases, bar, wall: WallTime, warnings
+    run, summary, target: Target, options, folder: Path, phases, wall: WallTime, warnings
 ) -> None:
     """Write the view and the report; the report last, since it names all other files."""
     from zwang.output.report import write_report
@@ -274,6 +293,7 @@ def _write_pages(
         reactions=target.reactions,
         phases=phases,
         view="" if target.scene is None else "view.html",
+        derivation=target.derivation or None,
     )
     wall.ends("report")
 

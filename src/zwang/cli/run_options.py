@@ -103,6 +103,15 @@ Phase = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Formulas = Annotated[
+    bool,
+    typer.Option(
+        "--formulas",
+        help="Derive the explicit equation of motion, as zwang derive does, and print it in the "
+        "report.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT),

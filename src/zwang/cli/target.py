@@ -43,6 +43,7 @@ class Target:
         mechanism: what the model was made of, if it is a mechanism.
         warnings: what its file has and the model has not, a sentence each.
         start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
+        derivation: the equation of motion by symbols, where the report prints it.
         outputs: further functions of a motion that `zwang sweep` can store, as `zw.sweep` takes
             them.
     """
@@ -64,6 +65,14 @@ class Target:
     warnings: tuple[str, ...] = ()
     start: Callable | None = None
     outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    derivation: Any = None
+
+    @property
+    def own_model(self) -> Any:
+        """The model with the parameters set on the command line as its own, which formulas and code
+        print.
+        """
+        return self.model.with_params(self.params) if self.params else self.model
 
 
 def locate(model: str) -> Path | None:

@@ -50,6 +50,7 @@ def report(run: Run, path: str | Path, shown: Presentation) -> Path:
         settings=shown.settings,
         command=str(run.attrs.get("command", "")),
         reactions=shown.reactions,
+        derivation=shown.derivation,
     )
     return path
 

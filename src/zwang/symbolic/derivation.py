@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import sympy as sp
 
-from zwang.arguments import choice, count
+from zwang.arguments import choice, count, instance
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
@@ -167,17 +167,19 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     from zwang.symbolic.printing import printed_and_checked
 
     count(states, "derive: states", least=1)
+    instance(model, Model, "derive: model", "a zw.Model")
+    _refuse_large(model)
     found = symbolic_equations(model)
-    _refuse_large(found)
     given = samples(found.source, q0, v0, states)
     return printed_and_checked(closed_form(found, given), given)
 
 
-def _refuse_large(found: SymbolicEquations) -> None:
-    size = max(found.A.rows, found.M.rows)
+def _refuse_large(model: Model) -> None:
+    # before anything is traced, which takes minutes for thousands of rows
+    size = max(model.constraints.m, model.system.nv)
     if size > MOST_VELOCITIES:
         raise ModelError(
-            f"{found.model.name} has {size} velocities or rows, expected at most "
+            f"{model.name} has {size} velocities or rows, expected at most "
             f"{MOST_VELOCITIES} where formulas are "
             "printed; zw.c_code writes code for models of any size."
         )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from zwang.mechanism import Reaction
+    from zwang.symbolic.derivation import Derivation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +69,7 @@ def write_report(
     reactions: Callable[[Run], Mapping[str, Reaction]] | None = None,
     phases: Sequence[str] = (),
     view: str = "",
+    derivation: Derivation | None = None,
 ) -> list[str]:
     """Write the report of a run, and its curves into the folder `data` beside it.
 
@@ -85,6 +87,7 @@ def write_report(
         reactions: of a mechanism, what its joints transmit.
         phases: names of coordinates whose rate is drawn over them.
         view: name of the page that plays the run, beside this one.
+        derivation: the model's equation of motion, as `zw.derive` gives it; a section of the page.
 
     Returns:
         A sentence for each of the model's own figures that could not be drawn.
@@ -110,9 +113,17 @@ def write_report(
         complaints=complaints,
         results=results,
         view=view,
+        derivation=None if derivation is None else _formulas(derivation),
     )
     write_text(path, text)
     return complaints
+
+
+def _formulas(derivation: Derivation) -> Markup:
+    """The equation of motion as MathML, below the heading of a section."""
+    from zwang.symbolic.printing.page import content
+
+    return Markup(content(derivation, level=3))
 
 
 def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card]:

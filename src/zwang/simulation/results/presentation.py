@@ -29,6 +29,7 @@ class Presentation:
         scene: what there is to see, a `zw.Scene`, or None.
         reactions: of a mechanism, a run → what its joints transmit, or None.
         settings: what the run was made with, as tables by heading.
+        derivation: the model's equation of motion, as `zw.derive` gives it, or None.
     """
 
     description: str = ""
@@ -37,6 +38,7 @@ class Presentation:
     scene: Any = None
     reactions: Callable | None = None
     settings: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    derivation: Any = None
 
 
 def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> Presentation:

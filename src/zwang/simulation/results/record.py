@@ -369,7 +369,8 @@ class Run:
         Args:
             path: the page; its curves go into the folder `data` beside it.
             parts: fields of `zwang.simulation.results.presentation.Presentation` that differ from
-                what the model brings along, e.g. `figures={"Orbit": draw}`.
+                what the model brings along, e.g. `figures={"Orbit": draw}`, or
+                `derivation=zw.derive(model, q0, v0)` for a section with the formulas.
 
         Raises:
             OutputError: if a file cannot be written.

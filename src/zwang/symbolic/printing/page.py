@@ -21,7 +21,7 @@ RESULTS = {
 }
 STYLE = """
 body { font-family: system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-.wide { overflow-x: auto; margin: .6rem 0; }
+.wide { overflow: auto hidden; margin: .6rem 0; padding: 2px 0; }
 table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: left; }
 math { font-size: 1.15rem; }
 """
@@ -47,17 +47,33 @@ class _Printer(MathMLPresentationPrinter):
 
 def document(found: Derivation, name: str) -> dict[str, str]:
     """The page, by its file name; it loads nothing."""
+    title = html.escape(found.model.name)
+    text = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{STYLE}</style></head><body><h1>{title}</h1>{content(found)}</body></html>\n"
+    )
+    return {f"{name}.html": text}
+
+
+def content(found: Derivation, level: int = 2) -> str:
+    """The derivation as a part of a page, without names of styles but `wide`.
+
+    Args:
+        found: the derivation.
+        level: of its headings.
+    """
     e, printer = found.equations, _Printer(_rates(found))
     shown = lambda x: _plain(printer.doprint(x))
+    heading = lambda text: f"<h{level}>{text}</h{level}>"
     system = [("M", e.M), ("F", e.F), ("φ", e.phi), ("ψ", e.psi), ("A", e.A), ("b", e.b)]
     parts = [_math(f"<mi>{letter}</mi>", shown(x)) for letter, x in system if x.rows]
     if found.definitions:
-        parts.append("<h2>Definitions, in order</h2>")
+        parts.append(heading("Definitions, in order"))
         parts += [_math(shown(symbol), shown(x)) for symbol, x in found.definitions]
-    parts.append("<h2>Explicit equation of motion</h2>")
+    parts.append(heading("Explicit equation of motion"))
     parts += [_math(RESULTS[key], shown(x)) for key, x in found.outputs.items()]
     if found.integrals:
-        parts.append("<h2>First integrals</h2>")
+        parts.append(heading("First integrals"))
         parts += [
             _math(f"<mtext>{html.escape(k)}</mtext>", shown(x)) for k, x in found.integrals.items()
         ]
@@ -67,15 +83,11 @@ def document(found: Derivation, name: str) -> dict[str, str]:
         for key, x in found.digits.items()
     )
     holds = "".join(f"<li>{html.escape(x)}</li>" for x in found.assumptions)
-    title = html.escape(found.model.name)
-    text = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{STYLE}</style></head><body><h1>{title}</h1><h2>System</h2>"
-        f"{''.join(parts)}<h2>Where it holds</h2><ul>{holds}</ul><h2>Executed and compared</h2>"
-        f"<p>Largest relative difference from the numeric model at {found.states} random states."
-        f"</p><table>{rows}</table></body></html>\n"
+    return (
+        f"{heading('System')}{''.join(parts)}{heading('Where it holds')}<ul>{holds}</ul>"
+        f"{heading('Executed and compared')}<p>Largest relative difference from the numeric model "
+        f"at {found.states} random states.</p><table>{rows}</table>"
     )
-    return {f"{name}.html": text}
 
 
 def _rates(found: Derivation) -> dict[sp.Symbol, sp.Symbol]:
