@@ -13,10 +13,13 @@ import xarray as xr
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.curve import Curve
+from zwang.analysis.curve import Curve, affine_chart, chart
 from zwang.analysis.interval import Interval, enclosure
 from zwang.analysis.path import follow_branch
-from zwang.analysis.subject import Entry, Quantity, with_inputs
+from zwang.analysis.subject import Entry, Quantity, subject_of, with_inputs
+from zwang.bodies import Body, RigidBodies
+from zwang.gallery.mechanisms import FOLDER
+from zwang.mechanism import read
 
 TURN = np.linspace(0.3, 0.3 + 2 * np.pi, 25)
 
@@ -62,6 +65,54 @@ def test_dead_points_are_where_crank_and_coupler_are_in_line(turn):
     stretched = np.arccos(((a + b) ** 2 + d**2 - c**2) / (2 * (a + b) * d))
     folded = np.pi + np.arccos(((b - a) ** 2 + d**2 - c**2) / (2 * (b - a) * d))
     assert np.allclose(found, sorted([stretched, folded]), atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def hinged() -> zw.Model:
+    """A body in space on a hinge along z, half a meter from its center."""
+    body = RigidBodies([Body("door", 1.0, (1.0, 1.0, 1.0))])
+    pin = lambda q, t, p: body.point(q, "door", (-0.5, 0.0, 0.0))
+    axis = lambda q, t, p: body.direction(q, "door", (0.0, 0.0, 1.0))[:2]
+    rows = [zw.Holonomic(pin, name="pin"), zw.Holonomic(axis, name="axis")]
+    return zw.Model(body.system, rows, body.params, name="door")
+
+
+@pytest.mark.slow
+def test_rotations_in_space_are_certified_by_themselves(hinged):
+    def angle(q, t, p):
+        return 2 * jnp.arctan2(q[6], q[3])
+
+    start = [0.5 * np.cos(0.2), 0.5 * np.sin(0.2), 0.0, np.cos(0.1), 0.0, 0.0, np.sin(0.1)]
+    found = zw.kinematics(hinged, angle, (0.2, 1.7), samples=4, q=start)
+    assert found.certified and found.ended == "range"
+    for q, x in zip(found.q, found.input, strict=True):
+        exact = [0.5 * np.cos(x), 0.5 * np.sin(x), 0, np.cos(x / 2), 0, 0, np.sin(x / 2)]
+        assert np.max(np.abs(q - exact)) < 1e-12
+
+
+def test_rows_that_see_the_length_of_a_quaternion_are_bounded_on_the_manifold(hinged):
+    # q₀² + … + q₃² is 1 on the manifold and grows off it: only the chart that stays on it may serve
+    odd = zw.Holonomic(lambda q, t, p: q[:1] - q[3:] @ q[3:], name="length")
+    model = zw.Model(hinged.system, [odd], hinged.params)
+    curves = [Curve(m.dynamics(None, Proximal()), np.ones(7)) for m in (hinged, model)]
+    q = np.array([1.0, 0, 0, 1.0, 0, 0, 0])
+    assert [c._narrowest(q, np.zeros(7)) for c in curves] == [affine_chart, chart]
+
+
+@pytest.mark.slow
+def test_a_bennett_linkage_is_certified_over_a_whole_turn():
+    linkage = read(FOLDER / "bennett.toml")
+    turn = zw.kinematics(linkage, "A", (2.0072, 2.0072 + 2 * np.pi), samples=37)
+    assert turn.certified and turn.ended == "range" and len(turn.q) == 37
+    subject = subject_of(linkage, None, None, "test")
+    angle = subject.quantity("B", "test").value
+    p = linkage.model.parameters(None)
+    other = np.array([float(angle(q, 0.0, p)) for q in turn.q])
+    # Bennett (1903): tan(θ/2) tan(φ/2) is constant over the turn, up to where the angles begin
+    product = np.tan(turn.input / 2) * np.tan(other / 2)
+    ratio = np.tan(turn.input / 2) / np.tan(other / 2)
+    spread = [np.ptp(x) / np.abs(np.mean(x)) for x in (product, ratio)]
+    assert min(spread) < 1e-9
 
 
 def test_a_double_rocker_ends_at_its_limit_position(held):

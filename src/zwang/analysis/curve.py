@@ -41,6 +41,8 @@ QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes
 """Options of the compiler for a program whose compilation takes longer than its runs."""
 BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
+CHART_SAMPLES, SAME_ROWS = 8, 1e-11
+"""Random places at which rows of two charts are compared, and what counts as equal, relative."""
 
 
 def chart(dynamics: Dynamics, q0, y):
@@ -48,27 +50,39 @@ def chart(dynamics: Dynamics, q0, y):
     of coordinates (quaternions at unit length); shape (nq,).
     """
     system, t = dynamics.system, y[-1]
-    q = q0 + system.along(q0, y[:-1], t, dynamics.p)
+    q = affine_chart(dynamics, q0, y)
     if system.velocity_map is None and system.retract is None:
         return q
     return system.move(q, jnp.zeros(system.nv), t, dynamics.p)
 
 
-def _rows(dynamics: Dynamics, q0, y):
-    return dynamics.constraints.position_residual(chart(dynamics, q0, y), y[-1], dynamics.p)
+def affine_chart(dynamics: Dynamics, q0, y):
+    """`chart` before it is put back onto the manifold: of a quaternion, its tangent plane."""
+    return q0 + dynamics.system.along(q0, y[:-1], y[-1], dynamics.p)
 
 
-def jacobian(dynamics: Dynamics, q0, y):
-    return jax.jacfwd(lambda y: _rows(dynamics, q0, y))(y)
+def _rows(dynamics: Dynamics, q0, y, place: Callable = chart):
+    return dynamics.constraints.position_residual(place(dynamics, q0, y), y[-1], dynamics.p)
 
 
-def second_derivatives(dynamics: Dynamics, q0, y):
-    return jax.jacfwd(lambda y: jacobian(dynamics, q0, y))(y)
+def jacobian(dynamics: Dynamics, q0, y, place: Callable = chart):
+    return jax.jacfwd(lambda y: _rows(dynamics, q0, y, place))(y)
+
+
+def second_derivatives(dynamics: Dynamics, q0, y, place: Callable = chart):
+    return jax.jacfwd(lambda y: jacobian(dynamics, q0, y, place))(y)
 
 
 @program
 def _second(dynamics: Dynamics, q0, y):
     return second_derivatives(dynamics, q0, y)
+
+
+def _charts_differ(dynamics: Dynamics, q0, places):
+    """By how much rows differ in both charts, and their largest value."""
+    rows = lambda place: jax.vmap(lambda y: _rows(dynamics, q0, y, place))(places)
+    on, off = rows(chart), rows(affine_chart)
+    return jnp.max(jnp.abs(on - off)), jnp.max(jnp.abs(on))
 
 
 @program
@@ -87,8 +101,9 @@ def quickly(function: Callable) -> Callable:
     return eqx.filter_jit(function, **options)
 
 
-def _bounds(dynamics: Dynamics, q0, lo, hi):
-    return tuple(enclosure(lambda y, q0: second_derivatives(dynamics, q0, y), Interval(lo, hi), q0))
+def _bounds(place: Callable, dynamics: Dynamics, q0, lo, hi):
+    second = lambda y, q0: second_derivatives(dynamics, q0, y, place)
+    return tuple(enclosure(second, Interval(lo, hi), q0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,12 +146,14 @@ class Curve:
             certified.
         length: greatest length that each row was met with; a row that vanishes at a singular
             configuration must not be blown up to unit length there.
+        place: the chart in which rows are bounded; found by itself.
     """
 
     dynamics: Dynamics
     scale: np.ndarray
     bounded: bool = True
     length: np.ndarray | float = 0.0
+    place: Callable | None = None
 
     def at(self, q0: np.ndarray, y: np.ndarray):
         """q, φ and J in scaled directions at y from q0."""
@@ -150,7 +167,9 @@ class Curve:
         unit = self.scale[:, None] * self.scale
         if self.bounded:
             try:
-                low, high = (np.asarray(x) for x in quickly(_bounds)(self.dynamics, q0, lo, hi))
+                self.place = self.place or self._narrowest(q0, hi)
+                found = quickly(_bounds)(self.place, self.dynamics, q0, lo, hi)
+                low, high = (np.asarray(x) for x in found)
                 finite = np.isfinite(low) & np.isfinite(high)
                 # an infinite bound refuses the box without spoiling others by NaN
                 low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
@@ -163,6 +182,19 @@ class Curve:
         found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
         low, high = found.min(axis=0), found.max(axis=0)
         return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # half more than was seen
+
+    def _narrowest(self, q0: np.ndarray, y: np.ndarray) -> Callable:
+        """The chart whose bounds are narrowest: the affine one if rows do not see the length of a
+        quaternion, as those of `rotation_matrix`, or if there are no quaternions.
+        """
+        system = self.dynamics.system
+        if system.velocity_map is None and system.retract is None:
+            return affine_chart
+        # rows that differ in the two charts do so at almost every place
+        moved = np.random.default_rng(1840).uniform(-0.7, 0.7, (CHART_SAMPLES, len(y)))
+        moved[:, -1] = y[-1]
+        apart, size = quickly(_charts_differ)(self.dynamics, q0, moved)
+        return affine_chart if float(apart) <= SAME_ROWS * (1 + float(size)) else chart
 
     def unit_rows(self, J: np.ndarray) -> np.ndarray:
         """Rows of J over their greatest lengths so far."""

@@ -74,9 +74,8 @@ def kinematics(
         at_limit: "stop", or "follow" the branch while the input turns back.
         at_singular: "straight" or "stop".
         bounds: how the second derivatives of the constraints are bounded along a step: "interval",
-            which certifies it; "sampled" at random places, which does not; "auto" takes intervals
-            unless the coordinates are those of rotations in space, where boxes are wide and steps
-            short.
+            which certifies it; "sampled" at random places, which does not; "auto" takes intervals,
+            and samples where an operation of the model has no interval rule.
 
     Returns:
         A `Kinematics`: `.q`, `.v`, `.a` over `.input`, `.limits`, `.dead_points`, `.singular`;
@@ -105,9 +104,7 @@ def kinematics(
     held = with_inputs(subject.model, inputs) if inputs else subject.model
     dynamics = held.dynamics(params, Proximal())
     outputs = [subject.quantity(x, "kinematics: output") for x in _several(output, "output")]
-    # intervals need the chart in closed form; a retraction is bounded by samples only
-    plain = held.system.velocity_map is None and held.system.retract is None
-    bounded = bounds == "interval" or (bounds == "auto" and plain)
+    bounded = bounds != "sampled"
     ways = {"at_limit": at_limit, "at_singular": at_singular}
     path = _followed(subject, dynamics, inputs, wanted, outputs, bounded, ways)
     if not path.q:

@@ -142,7 +142,7 @@ def follow_branch(
             break
         frame = curve.frame(end.q, end.t, end.tangent)
         widest = max(widest, frame.point.smallest)
-    path.end, path.certified = frame.point, curve.bounded and path.ended != "lost"
+    path.end, path.certified = frame.point, curve.bounded
     return path
 
 
