@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import types
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
 from tests.analysis.models import four_bar
+from zwang.dynamics.tangent_cone import zeros_of
+from zwang.simulation.results.branch_taken import with_branches
+from zwang.simulation.results.crossing import Crossing
+from zwang.simulation.results.warnings import _branch_changed
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +57,48 @@ def test_a_point_without_motion_is_said_so():
     assert found.freedom == 1 and len(found) == 0
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_zeros_of_quadratic_forms_are_all_found(k):
+    # products of two linear forms each: u is orthogonal to one factor of every product
+    random = np.random.default_rng(k)
+    factors = random.standard_normal((k - 1, 2, k))
+    forms = np.array([np.outer(a, b) + np.outer(b, a) for a, b in factors])
+    found, isolated = zeros_of(forms, k)
+    if k == 2:
+        known = [np.array([-x[1], x[0]]) for x in factors[0]]
+    else:
+        known = [np.cross(a, b) for a in factors[0] for b in factors[1]]
+    assert isolated and len(found) == len(known) == 2 ** (k - 1)
+    for x in known:
+        assert max(abs(u @ x) / np.linalg.norm(x) for u in found) > 1 - 1e-12
+    # one double zero, and none
+    e = np.eye(2)[0]
+    assert len(zeros_of(np.array([np.outer(e, e)]), 2)[0]) == 1
+    assert not zeros_of(np.array([np.eye(2)]), 2)[0]
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_change_of_branch_is_reported(parallelogram, after):
+    """A stand-in for a run: in real ones momentum keeps the branch."""
+    model, q = parallelogram.model, parallelogram.q
+    v = np.array([parallelogram.start(i).v for i in (0, 0, after)])
+    run = types.SimpleNamespace(
+        model=model,
+        flow=types.SimpleNamespace(
+            switched=None, dynamics=model.dynamics(parallelogram.params, None)
+        ),
+        steps=types.SimpleNamespace(t=np.array([0.0, 1.0])),
+        at=lambda times: (np.repeat(q[None], len(times), axis=0), v),
+    )
+    (found,) = run.crossings = with_branches(run, [Crossing(0.5, 2, 1, 2, (), (), 0.0)])
+    assert (found.branches, found.before, found.after) == (2, 0, after)
+    sentences = list(_branch_changed(run, None))
+    if after:
+        assert "0 → 1 of 2" in str(found) and "from 0 to 1 of the 2" in sentences[0]
+    else:
+        assert "on branch 0 of 2" in str(found) and not sentences
+
+
 @pytest.mark.slow
 def test_two_loops_in_line_have_three_branches_each_followed_by_a_run():
     example = zw.gallery.load("n-four-bar", N=2, gravity=0.0)
@@ -74,3 +122,7 @@ def test_a_run_through_singular_configurations_keeps_its_branch():
     run = zw.simulate(example.model, example.q0, example.v0, duration=1.5, rtol=1e-9)
     found = zw.passages(run)
     assert found and not any(x.changed for x in found)
+    # the run says the same by itself
+    told = [(c.branches, c.before, c.after) for c in run.crossings]
+    assert told == [(len(x.branches), x.before, x.after) for x in found]
+    assert not run.warnings and "on branch" in str(run.crossings[0])

@@ -1,16 +1,7 @@
 """The branches of motion through a singular configuration, by second-order analysis.
 
-Where the rows of A lose rank, a direction u of ker A is tangent to a motion only if accelerations
-can follow, `A v̇ = b(u)`, that is
-
-    Lᵀ b(u) = 0       L: a basis of the left null space of A
-
-quadratic forms on ker A whose real zeros are the tangent cone up to second order. Each of them is
-then tried: points at two small distances along it are put onto the constraints, and stay near it.
-
-Reference: Müller (2016), Local kinematic analysis of closed-loop linkages: mobility, singularities,
-and shakiness, J. Mech. Robot. 8, 041013; Chen (2011), The order of local mobility of mechanisms,
-Mech. Mach. Theory 46, 1251-1264.
+Each tangent (`zwang.dynamics.tangent_cone`) is tried: points at two small distances along it are
+put onto the constraints, and stay near it.
 """
 
 from __future__ import annotations
@@ -18,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -26,24 +16,17 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import subject_of
 from zwang.arguments import host_only, instance, number
 from zwang.arrays import vector
-from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import PlacementError, consistent_state
 from zwang.dynamics.model import Model
+from zwang.dynamics.tangent_cone import TangentCone, moved, tangent_cone
 from zwang.equations.constraint.units import MODEL_UNITS
-from zwang.equations.state import State, host_state
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.simulation.results import Run
 
-SINGULAR = 1e-6
-"""Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
-STARTS = 300
-"""Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
-MOST_BRANCHES = 64
-"""Number of tangents above which they are taken for a continuum."""
 MOST_COMPARED = 60
 """Velocities among which a picture looks for two that tell branches apart."""
 TRIED = 0.02
@@ -73,21 +56,31 @@ class Branches:
     Attributes:
         model, params: what they belong to.
         q, t: the configuration.
-        rank: of A there.
-        freedom: dimension of ker A.
         branches: a `Branch` each; empty where tangents form a continuum.
-        isolated: whether there are finitely many tangents.
+        cone: the tangents by second-order analysis.
     """
 
     model: Model
     params: PyTree
     q: np.ndarray
     t: float
-    rank: int
-    freedom: int
     branches: tuple[Branch, ...]
-    isolated: bool
-    mass: np.ndarray
+    cone: TangentCone
+
+    @property
+    def rank(self) -> int:
+        """Rank of A there."""
+        return self.cone.rank
+
+    @property
+    def freedom(self) -> int:
+        """Dimension of ker A."""
+        return self.model.system.nv - self.rank
+
+    @property
+    def isolated(self) -> bool:
+        """Whether there are finitely many tangents."""
+        return self.cone.isolated
 
     def __len__(self) -> int:
         return len(self.branches)
@@ -104,10 +97,7 @@ class Branches:
         v = np.asarray(vector(v, self.model.system.nv, "v"))
         if not self.branches or not np.any(v):
             raise ModelError("branches: a velocity of zero, or no isolated branch, to compare.")
-        speed = np.sqrt(v @ self.mass @ v)
-        cosine = [abs(x.tangent @ self.mass @ v) / speed for x in self.branches]
-        best = int(np.argmax(cosine))
-        return best, float(np.arccos(min(cosine[best], 1.0)))
+        return self.cone.taken(v)
 
     def start(self, i: int, *, energy: float = 0.5, backward: bool = False) -> State:
         """The state that leaves along a branch, for `zw.simulate`.
@@ -194,91 +184,9 @@ def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
     subject = subject_of(model, q, params, "branches", t=t)
     model, q = subject.model, subject.q
     dynamics = model.dynamics(params, Proximal())
-    nv = model.system.nv
-    here = evaluate(dynamics, model.state(q, np.zeros(nv), t))
-    metric = metric_of(dynamics, here.M, here.A)
-    length = _lengths(dynamics, q, t, metric)
-    C = np.asarray(here.A) @ metric.W / length[:, None]
-    U, sigma, Vt = np.linalg.svd(C)
-    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), 1e-300)))
-    kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
-    forms = _forms(dynamics, q, t, kernel, left)
-    directions, isolated = _zeros(forms, kernel.shape[1])
-    found = [_tried(model, dynamics, q, t, kernel @ u, params) for u in directions]
-    return Branches(model, params, q, float(t), rank, nv - rank, tuple(found), isolated, metric.M)
-
-
-def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
-    """Greatest length of each row in the mass metric here and nearby: a row that vanishes at the
-    configuration must not be blown up.
-    """
-    random, nv = np.random.default_rng(8), dynamics.system.nv
-    size = np.zeros(dynamics.constraints.m)
-    for scale in (0.0, 0.3, 0.3):
-        dv = scale * random.standard_normal(nv)
-        near = _moved(dynamics, q, dv, t)
-        state = host_state(near, np.zeros(nv), t)
-        size = np.maximum(size, metric.lengths(np.asarray(evaluate(dynamics, state).A)))
-    return np.where(size > 0, size, 1.0)
-
-
-def _moved(dynamics: Dynamics, q, dv, t) -> np.ndarray:
-    return np.asarray(dynamics.system.move(jnp.asarray(q), jnp.asarray(dv), t, dynamics.p))
-
-
-def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out."""
-    k = kernel.shape[1]
-
-    def form(u):
-        state = host_state(q, kernel @ u, t)
-        return left.T @ np.asarray(evaluate(dynamics, state).b)
-
-    e, rest = np.eye(k), form(np.zeros(k))
-    value = {(i, j): form(e[i] + e[j]) - rest for i in range(k) for j in range(i, k)}
-    matrices = np.zeros((left.shape[1], k, k))
-    for i in range(k):
-        for j in range(i, k):
-            if i == j:
-                matrices[:, i, i] = value[i, i] / 4  # form(2 e)
-            else:
-                mixed = value[i, j] - value[i, i] / 4 - value[j, j] / 4
-                matrices[:, i, j] = matrices[:, j, i] = mixed / 2
-    size = np.max(np.abs(matrices), axis=(1, 2), initial=0.0)
-    return matrices[size > 1e-9 * max(np.max(size, initial=0.0), 1e-6)]
-
-
-def _zeros(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
-    """Unit vectors u with uᵀ Q u = 0 for all forms, one of ±u each; whether they are isolated."""
-    if k == 0:
-        return [], True
-    if k == 1:
-        return ([np.ones(1)] if not len(forms) else []), True
-    if not len(forms):
-        return [], False
-    forms = forms / np.max(np.abs(forms), axis=(1, 2), keepdims=True)
-    random, found = np.random.default_rng(2016), []
-    for _ in range(STARTS):
-        u = random.standard_normal(k)
-        u /= np.linalg.norm(u)
-        for _ in range(80):
-            value, slope = u @ forms @ u, 2 * forms @ u
-            step = np.linalg.lstsq(np.vstack([slope, u]), np.append(value, 0.0), rcond=1e-12)[0]
-            size = np.linalg.norm(step)
-            u = u - step * min(1.0, 0.5 / max(size, 1e-300))
-            u /= np.linalg.norm(u)
-            if size < 1e-15:
-                break
-        # at a double zero the residual is the square of the error
-        if np.max(np.abs(u @ forms @ u)) < 1e-13:
-            same = [i for i, x in enumerate(found) if 1 - abs(x @ u) < 1e-8]
-            if not same:
-                found.append(u)
-            elif len(found) > MOST_BRANCHES:
-                break
-        if len(found) > MOST_BRANCHES:
-            return [], False
-    return sorted(found, key=lambda u: tuple(np.round(-np.abs(u), 6))), True
+    cone = tangent_cone(dynamics, q, t)
+    found = [_tried(model, dynamics, q, t, v, params) for v in cone.tangents]
+    return Branches(model, params, q, float(t), tuple(found), cone)
 
 
 def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Branch:
@@ -287,7 +195,7 @@ def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Bra
     for sign in (1, -1):
         pair = []
         for distance in (reach, reach / 2):
-            near = _moved(dynamics, q, sign * distance * v, t)
+            near = moved(dynamics, q, sign * distance * v, t)
             try:
                 placed = consistent_state(model, near, t=t, params=params)
             except PlacementError:

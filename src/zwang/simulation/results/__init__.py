@@ -15,6 +15,7 @@
 | `worst.py`, `warnings.py` | largest residuals; what a user must know, one sentence each |
 | `variables.py` | `Variables`: arrays with named dimensions, as NetCDF and as an xarray dataset |
 | `crossing.py` | where the constraints lose rank, and which rows |
+| `branch_taken.py` | which branch of motion a run took there |
 | `switched.py` | where constraints were switched on or off |
 """
 

@@ -49,6 +49,9 @@ class Crossing:
         rows: labels of the constraint rows that depend on each other there and not before.
         constraints: the names of their constraints.
         smallest: the singular value reached [1], rows at unit length.
+        branches: how many branches of motion meet there, 0 where that is not known.
+        before, after: indices of the one that the run came on and the one that it left on, in the
+            order of `zw.branches`; None where that is not known.
     """
 
     time: float
@@ -58,11 +61,21 @@ class Crossing:
     rows: tuple[str, ...]
     constraints: tuple[str, ...]
     smallest: float
+    branches: int = 0
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the run left on another branch than it came on."""
+        return self.before != self.after
 
     def __str__(self) -> str:
+        kept = f"on branch {self.before}" if not self.changed else f"{self.before} → {self.after}"
+        taken = f", {kept} of {self.branches}" if self.branches > 1 else ""
         return (
             f"t = {self.time:.6f} s: rank {self.rank_before} → {self.rank} → {self.rank_after} "
-            f"({', '.join(self.constraints) or 'no single constraint'})"
+            f"({', '.join(self.constraints) or 'no single constraint'}){taken}"
         )
 
 

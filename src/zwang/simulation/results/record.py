@@ -16,6 +16,7 @@ from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
+from zwang.simulation.results.branch_taken import with_branches
 from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of
 from zwang.simulation.results.interpolate import Interpolant
@@ -322,7 +323,7 @@ class Run:
             high = high if span.stop == len(self.steps.t) else np.nextafter(high, -np.inf)
             rows = lambda times, low=low, high=high: self._between(np.clip(times, low, high))[1]
             found += find_crossings(t, self.steps.log_det[span], rows, labels)
-        return found
+        return with_branches(self, found)
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and

@@ -70,6 +70,20 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
     yield energy_of(run, data).warning
 
 
+def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
+    """Singular configurations at which the motion left on another branch than it came on."""
+    changed = [c for c in run.crossings if c.changed]
+    if not changed:
+        return
+    c = changed[0]
+    more = f", and {len(changed) - 1} times more" if len(changed) > 1 else ""
+    yield (
+        f"the motion changed its branch at t = {c.time:.6g} s, from {c.before} to {c.after} of the "
+        f"{c.branches} that meet there{more}: forces or errors decided, not momentum; see "
+        "zw.passages, or start on the branch meant (zw.branches)."
+    )
+
+
 def _method_changed(run: Run, data: Variables) -> Iterator[str]:
     """Rows that became nearly parallel, for which another method for A⊕ was taken."""
     yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
@@ -106,7 +120,15 @@ def _accelerated(run: Run) -> np.ndarray:
     return (a > AT_REST * largest) | (a < AT_REST * free)
 
 
-WARNINGS = (_start_moved, _method_changed, _inaccurate, _unmet, _saturated, _energy)
+WARNINGS = (
+    _start_moved,
+    _branch_changed,
+    _method_changed,
+    _inaccurate,
+    _unmet,
+    _saturated,
+    _energy,
+)
 """Functions `(run, variables)` → sentences; an empty one counts as none."""
 
 

@@ -1,0 +1,179 @@
+"""The tangents of motions through a configuration, by second-order analysis.
+
+Where the rows of A lose rank, a direction u of ker A is tangent to a motion only if accelerations
+can follow, `A v̇ = b(u)`, that is
+
+    Lᵀ b(u) = 0       L: a basis of the left null space of A
+
+quadratic forms on ker A whose real zeros are the tangent cone up to second order.
+
+Reference: Müller (2016), Local kinematic analysis of closed-loop linkages: mobility, singularities,
+and shakiness, J. Mech. Robot. 8, 041013; Chen (2011), The order of local mobility of mechanisms,
+Mech. Mach. Theory 46, 1251-1264.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.equations.state import host_state
+
+SINGULAR = 1e-6
+"""Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
+STARTS = 300
+"""Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
+MOST_NEWTON = 80
+"""Steps of that iteration; a double zero takes some fifty."""
+MOST_TANGENTS = 64
+"""Number of tangents above which they are taken for a continuum."""
+DOUBLE = 1e-8
+"""Discriminant of a quadratic form of size one, below which its two zeros are one."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TangentCone:
+    """The tangents at a configuration.
+
+    Attributes:
+        tangents: velocities along them, of kinetic energy ½, shape (n, nv); each runs along
+            −tangent, too. None of them where they form a continuum.
+        isolated: whether there are finitely many.
+        rank: of A.
+        mass: M, shape (nv, nv), with the metric of the rows added where M may be singular.
+    """
+
+    tangents: np.ndarray
+    isolated: bool
+    rank: int
+    mass: np.ndarray
+
+    def taken(self, v: np.ndarray) -> tuple[int, float]:
+        """The tangent nearest to a velocity that is not zero, and the angle between them [rad]."""
+        speed = np.sqrt(v @ self.mass @ v)
+        cosine = np.abs(self.tangents @ self.mass @ v) / speed
+        best = int(np.argmax(cosine))
+        return best, float(np.arccos(min(cosine[best], 1.0)))
+
+
+def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
+    """The tangents of all motions through a configuration of a model with holonomic rows."""
+    nv = dynamics.system.nv
+    here = _evaluated(dynamics, q, np.zeros(nv), t)
+    metric = metric_of(dynamics, here.M, here.A)
+    length = _lengths(dynamics, q, t, metric)
+    U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
+    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), 1e-300)))
+    kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
+    directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left), nv - rank)
+    tangents = np.array([kernel @ u for u in directions]).reshape(-1, nv)
+    return TangentCone(tangents, isolated, rank, metric.M)
+
+
+def _evaluated(dynamics: Dynamics, q, v, t) -> ModelEvaluation:
+    """The model's functions with A and M as full arrays."""
+    at = evaluate(dynamics, host_state(q, v, t))
+    A = rows_of(at.A)
+    A = A.toarray() if hasattr(A, "toarray") else A
+    return at._replace(A=A, M=dense_mass(np.asarray(at.M)))
+
+
+def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
+    """Greatest length of each row in the mass metric here and nearby: a row that vanishes at the
+    configuration must not be blown up.
+    """
+    random, nv = np.random.default_rng(8), dynamics.system.nv
+    size = np.zeros(dynamics.constraints.m)
+    for scale in (0.0, 0.3, 0.3):
+        near = moved(dynamics, q, scale * random.standard_normal(nv), t)
+        size = np.maximum(size, metric.lengths(_evaluated(dynamics, near, np.zeros(nv), t).A))
+    return np.where(size > 0, size, 1.0)
+
+
+def moved(dynamics: Dynamics, q, dv, t) -> np.ndarray:
+    """`q ⊕ dv`."""
+    return np.asarray(dynamics.system.move(jnp.asarray(q), jnp.asarray(dv), t, dynamics.p))
+
+
+def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out."""
+    k = kernel.shape[1]
+
+    def form(u):
+        return left.T @ np.asarray(_evaluated(dynamics, q, kernel @ u, t).b)
+
+    e, rest = np.eye(k), form(np.zeros(k))
+    value = {(i, j): form(e[i] + e[j]) - rest for i in range(k) for j in range(i, k)}
+    matrices = np.zeros((left.shape[1], k, k))
+    for i in range(k):
+        for j in range(i, k):
+            if i == j:
+                matrices[:, i, i] = value[i, i] / 4  # form(2 e)
+            else:
+                mixed = value[i, j] - value[i, i] / 4 - value[j, j] / 4
+                matrices[:, i, j] = matrices[:, j, i] = mixed / 2
+    size = np.max(np.abs(matrices), axis=(1, 2), initial=0.0)
+    return matrices[size > 1e-9 * max(np.max(size, initial=0.0), 1e-6)]
+
+
+def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
+    """Unit vectors u with uᵀ Q u = 0 for all forms, one of ±u each; whether they are isolated."""
+    if k == 0:
+        return [], True
+    if k == 1:
+        return ([np.ones(1)] if not len(forms) else []), True
+    if not len(forms):
+        return [], False
+    forms = forms / np.max(np.abs(forms), axis=(1, 2), keepdims=True)
+    found = _of_two(forms) if k == 2 else _by_newton(forms, k)
+    if len(found) > MOST_TANGENTS:
+        return [], False
+    return sorted(found, key=lambda u: tuple(np.round(-np.abs(u), 6))), True
+
+
+def _of_two(forms: np.ndarray) -> list[np.ndarray]:
+    """Zeros in the plane: those of the first form at which all others vanish, too."""
+    values, vectors = np.linalg.eigh(forms[0])
+    low, high = values
+    # u = x e₁ + y e₂ with low x² + high y² = 0
+    if abs(low * high) < DOUBLE:
+        pairs = [(1.0, 0.0) if abs(low) < abs(high) else (0.0, 1.0)]
+    elif low * high > 0:
+        return []
+    else:
+        pairs = [(np.sqrt(high), s * np.sqrt(-low)) for s in (1.0, -1.0)]
+    units = [vectors @ x / np.linalg.norm(x) for x in np.array(pairs)]
+    return [u for u in units if np.max(np.abs(u @ forms @ u)) < np.sqrt(DOUBLE)]
+
+
+def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
+    """Zeros that random directions lead to, all at once."""
+    u = np.random.default_rng(2016).standard_normal((STARTS, k))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    running = np.arange(STARTS)
+    for _ in range(MOST_NEWTON):
+        at = u[running]
+        slope = 2 * np.einsum("fab,nb->nfa", forms, at)
+        value = 0.5 * np.einsum("nfa,na->nf", slope, at)
+        J = np.concatenate([slope, at[:, None]], axis=1)
+        inverse = np.linalg.pinv(J, rcond=1e-12)
+        step = np.einsum("naf,nf->na", inverse[:, :, :-1], value)
+        size = np.linalg.norm(step, axis=1)
+        at = at - step * np.minimum(1.0, 0.5 / np.maximum(size, 1e-300))[:, None]
+        u[running] = at / np.linalg.norm(at, axis=1, keepdims=True)
+        running = running[size >= 1e-15]
+        if not len(running):
+            break
+    found: list[np.ndarray] = []
+    for x in u:
+        # at a double zero the residual is the square of the error
+        if np.max(np.abs(x @ forms @ x)) < 1e-13 and all(1 - abs(y @ x) >= 1e-8 for y in found):
+            found.append(x)
+        if len(found) > MOST_TANGENTS:
+            break
+    return found

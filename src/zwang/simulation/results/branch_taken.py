@@ -1,0 +1,42 @@
+"""Which branch of motion a run came on and left on at each of its singular configurations."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.dynamics.tangent_cone import tangent_cone
+from zwang.simulation.results.crossing import Crossing
+
+if TYPE_CHECKING:
+    from zwang.simulation.results.record import Run
+
+AROUND_CROSSING = 1e-4
+"""How long before and after a crossing velocities are compared with tangents, in parts of a run."""
+MOST_JUDGED = 600
+"""Velocities of a model above which branches are not looked for: it takes factors of full
+matrices."""
+
+
+def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
+    """Crossings with their branches, where constraints are holonomic and none was switched."""
+    system, owners = run.model.system, run.model.constraints.owners
+    if run.flow.switched is not None or system.nv > MOST_JUDGED:
+        return crossings
+    if any(c.level != "position" for c in owners.values()):
+        return crossings
+    return [_judged(run, x) for x in crossings]
+
+
+def _judged(run: Run, crossing: Crossing) -> Crossing:
+    t, first, last = crossing.time, float(run.steps.t[0]), float(run.steps.t[-1])
+    span = AROUND_CROSSING * (last - first)
+    q, v = run.at([t, max(t - span, first), min(t + span, last)])
+    cone = tangent_cone(run.flow.dynamics, q[0], t)
+    # a mechanism that stands still is on all of its branches
+    if not len(cone.tangents) or not np.all(np.any(v[1:], axis=1)):
+        return crossing
+    before, after = (cone.taken(x)[0] for x in v[1:])
+    return dataclasses.replace(crossing, branches=len(cone.tangents), before=before, after=after)
