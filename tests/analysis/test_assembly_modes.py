@@ -77,10 +77,26 @@ def test_a_planar_platform_has_as_many_modes_as_its_polynomial_has_real_roots(pl
     assert len(found) == roots >= 2
 
 
-@pytest.mark.slow
-def test_dietmaiers_platform_has_forty_postures():
+def test_what_random_starts_did_not_see_has_a_bound_that_holds_with_its_confidence():
+    """Modes with known shares: the bound holds at least as often as it says."""
+    random, shares = np.random.default_rng(1934), np.array([0.6, 0.3, 0.07, 0.02, 0.01])
+    held = 0
+    for _ in range(400):
+        first, second = random.choice(5, (2, 40), p=shares)
+        seen = np.unique(first)
+        unseen = 1 - np.sum(shares[np.union1d(seen, second)])
+        found = zw.AssemblyModes(
+            None, seen, seen, 80, seen, tried=40, surprises=int(np.sum(~np.isin(second, seen)))
+        )
+        held += unseen <= found.unseen_bound(0.9)
+    assert held >= 0.9 * 400
+    none = zw.AssemblyModes(None, seen, seen, 80, seen, tried=40)
+    assert abs(none.unseen_bound() - (1 - 0.05 ** (1 / 40))) < 1e-12
+
+
+def dietmaier(rooted: bool) -> zw.Model:
     """Parameters of Dietmaier (1998), The Stewart-Gough platform of general geometry can have 40
-    real postures, Advances in Robot Kinematics, 7-16.
+    real postures, Advances in Robot Kinematics, 7-16; rows are squares of distances, or distances.
     """
     base = np.array([[0, 0, 0], [1.107915, 0, 0], [0.549094, 0.756063, 0]])
     base = np.vstack([base, [[0.735077, -0.223935, 0.525991], [0.514188, -0.526063, -0.368418]]])
@@ -92,9 +108,31 @@ def test_dietmaiers_platform_has_forty_postures():
 
     def phi(q, t, p):
         places = q[:3] + (rotation_matrix(q[3:]) @ plate.T).T
-        return jnp.sum((places - base) ** 2, axis=1) - legs**2
+        square = jnp.sum((places - base) ** 2, axis=1)
+        return jnp.sqrt(square) - legs if rooted else square - legs**2
 
     body = RigidBodies([Body("plate", 1.0, (1.0, 1.0, 1.0))])
-    model = zw.Model(body.system, [zw.Holonomic(phi, name="legs")], body.params, name="hexapod")
-    found = zw.assembly_modes(model, q=[0.5, 0.5, 0.5, 1, 0, 0, 0], starts=4096, spread=1.5)
-    assert len(found) == 40 and found.unseen == 0
+    return zw.Model(body.system, [zw.Holonomic(phi, name="legs")], body.params, name="hexapod")
+
+
+NEAR = np.array([0.5, 0.5, 0.5, 1, 0, 0, 0])
+
+
+@pytest.mark.slow
+def test_dietmaiers_platform_has_forty_postures_and_no_other():
+    found = zw.assembly_modes(dietmaier(False), q=NEAR, spread=1.5)
+    assert found.complete and found.solutions == len(found) == 40 and found.starts == 128
+    rooted = zw.assembly_modes(dietmaier(True), q=NEAR, spread=1.5, method="homotopy")
+    assert rooted.complete and len(rooted) == 40
+    for other in (
+        rooted,
+        zw.assembly_modes(dietmaier(False), q=NEAR, starts=4096, method="starts"),
+    ):
+        assert len(other) == 40 and other.unseen_bound() < 5e-3
+        for q in other.q:
+            off = [min(np.max(np.abs(q - x)) for x in (y, y * TURNED)) for y in found.q]
+            assert min(off) < 1e-8
+
+
+TURNED = np.array([1, 1, 1, -1, -1, -1, -1])
+"""A quaternion and its negative are one attitude."""

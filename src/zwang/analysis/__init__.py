@@ -8,7 +8,8 @@
 | `pfaffian.py` | which velocity constraints are holonomic, and what can be reached |
 | `branches.py` | `branches`, `passages`: motions through a singular configuration |
 | `assembly_modes.py` | `assembly_modes`: all configurations at given inputs |
-| `quadratic_loops.py`, `homotopy.py` | rows as quadratic equations, and all solutions of such |
+| `quadratic_loops.py`, `quadratic_postures.py` | rows as quadratic equations |
+| `homotopy.py` | all solutions of quadratic equations |
 | `driving_torque.py` | `driving_torque`: kinetostatics |
 | `workspace.py`, `workspace_fill.py` | `workspace`: reach and singularities over a grid of inputs |
 | `design.py`, `design_problem.py`, `design_targets.py` | `design`: dimensions that meet targets |

@@ -1,15 +1,20 @@
 """All configurations of a mechanism at given inputs: its assembly modes.
 
-Where rows are quadratic in coordinates, cosines and sines, as of loops in the plane, all solutions
-are followed from those of simple equations (`homotopy.py`), which finds all of them with
-probability one. Elsewhere Newton's iteration on all rows is started from many random configurations
-at once; what converges is put together, angles counted once per turn. How many starts were enough
-is estimated from what they found: the probability that one more start finds a new mode is about the
-share of starts whose mode was found only once (Good and Turing), and a mode with a share ρ of all
-starts was missed with the probability (1 − ρ)^N.
+Where rows are quadratic in coordinates, cosines and sines, as of loops in the plane, or in Study's
+parameters of one body in space, as of a platform on legs, all solutions are followed from those of
+simple equations (`homotopy.py`), which finds all of them with probability one. Elsewhere Newton's
+iteration on all rows is started from many random configurations at once; what converges is put
+together, angles counted once per turn.
+
+How many starts were enough is said by what they found. The second half of them tries what the first
+half found: of n starts that converged, k came to a mode that the first half had not seen, which
+bounds the probability of the unseen at a confidence (Clopper and Pearson). A mode with a share ρ of
+all starts was missed with the probability (1 − ρ)^N. The share of starts whose mode was found only
+once estimates what one more start would find (Good and Turing).
 
 Reference: Good (1953), The population frequencies of species and the estimation of population
-parameters, Biometrika 40, 237-264.
+parameters, Biometrika 40, 237-264; Clopper and Pearson (1934), The use of confidence or fiducial
+limits illustrated in the case of the binomial, Biometrika 26, 404-413.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.quadratic_loops import Found, all_configurations
+from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -47,6 +53,8 @@ BOXES_AT_ONCE = 512
 NEWTON_ITERATIONS, FINAL = 60, 1e-12
 """Damped steps of Newton's iteration, and the residual of rows at unit length that counts as
 zero."""
+ON_ROWS = 1e-5
+"""Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
 SAME = 1e-6
 """Distance of configurations, angles modulo whole turns, that are one."""
 SINGULAR = 1e-6
@@ -66,6 +74,8 @@ class AssemblyModes:
         method: "homotopy", which finds all modes with probability one, or "starts".
         solutions: of the homotopy, how many isolated solutions there are, complex ones included.
         failed: of the homotopy, how many paths could not be followed to their ends.
+        tried, surprises: of the second half of the starts, how many converged, and how many of
+            these came to a mode that the first half had not found.
     """
 
     model: Model
@@ -76,6 +86,8 @@ class AssemblyModes:
     method: str = "starts"
     solutions: int = 0
     failed: int = 0
+    tried: int = 0
+    surprises: int = 0
 
     @property
     def complete(self) -> bool:
@@ -91,6 +103,19 @@ class AssemblyModes:
         if self.method == "homotopy":
             return self.failed / self.starts
         return float(np.sum(self.found == 1)) / max(float(np.sum(self.found)), 1.0)
+
+    def unseen_bound(self, confidence: float = 0.95) -> float:
+        """Bound of the probability that a start which converges comes to a mode that is not in the
+        list; it holds with the given confidence, whatever the modes are.
+        """
+        level = number(confidence, "unseen_bound: confidence", above=0.0, most=1 - 1e-9)
+        if self.method == "homotopy":
+            return 0.0 if self.complete else 1.0
+        if self.surprises >= self.tried:
+            return 1.0
+        from scipy.stats import beta
+
+        return float(beta.ppf(level, self.surprises + 1, self.tried - self.surprises))
 
     def missed(self, share: float) -> float:
         """Probability that a mode which a part `share` of random starts leads to was missed."""
@@ -114,6 +139,7 @@ class AssemblyModes:
             "model": self.model.name,
             "method": self.method,
             "starts": self.starts,
+            "unseen_bound_95": self.unseen_bound(),
             "solutions": self.solutions,
             "complete": int(self.complete),
         }
@@ -143,8 +169,9 @@ class AssemblyModes:
         lines = [
             f"{self.model.name}: {len(self)} assembly modes from {self.starts} random starts, "
             f"{int(np.sum(self.found))} of which converged",
-            f"  one more start finds a new one with a probability of about {self.unseen:.1e}; a "
-            f"mode that one start in 100 leads to was missed with {self.missed(0.01):.1e}",
+            f"  with 95 % confidence one more start finds a new one with a probability below "
+            f"{self.unseen_bound():.1e};",
+            f"  a mode that one start in 100 leads to was missed with {self.missed(0.01):.1e}",
         ]
         if self.method == "homotopy":
             sure = "all with probability one" if self.complete else f"{self.failed} paths failed"
@@ -173,8 +200,8 @@ def assembly_modes(
     seed: int = 0,
     method: str = "auto",
 ) -> AssemblyModes:
-    """All configurations of a mechanism at given inputs: proven by a homotopy for loops in the
-    plane, and as far as random starts find them elsewhere.
+    """All configurations of a mechanism at given inputs: by a homotopy for loops in the plane and
+    for one body in space, and as far as random starts find them elsewhere.
 
     Args:
         model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
@@ -188,8 +215,8 @@ def assembly_modes(
             by default 1.5 times the largest distance among such coordinates of q.
         t: time [s], of a model whose constraints depend on it.
         seed: of the random starts.
-        method: "homotopy" for rows that are quadratic in coordinates, cosines and sines; "starts";
-            "auto" takes the first where it can.
+        method: "homotopy" for rows that are quadratic in coordinates, cosines and sines, or of one
+            body in space; "starts"; "auto" takes the first where it can.
 
     Returns:
         `AssemblyModes`: `.q`, and how sure it is that none is missing.
@@ -216,26 +243,31 @@ def assembly_modes(
         values = tuple((x, f.value) for x, f in held)
         # inputs are handed over apart: as exact angles they make rows linear, and paths fewer
         plain = subject.model.dynamics(params, Proximal())
-        found = all_configurations(plain, values, subject.q, t, size)
-        if found is not None:
-            return _from_homotopy(closed, dynamics, found, t)
+        for solver in (all_configurations, all_postures):
+            found = solver(plain, values, subject.q, t, size)
+            if found is not None:
+                return _from_homotopy(closed, dynamics, found, t)
         if method == "homotopy":
             raise ModelError(
-                f"{closed.name}: its rows are not quadratic in coordinates, cosines and sines, are "
-                'too many, or leave no isolated configurations; take method="starts".'
+                f"{closed.name}: its rows are not quadratic in coordinates, cosines and sines, nor "
+                "in the parameters of one body in space, are too many, or leave no isolated "
+                'configurations; take method="starts".'
             )
     begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
     ends = []
     for i in range(0, starts, BOXES_AT_ONCE):
         # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
-        at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
-        at, residual = (
-            at[: len(begin[i : i + BOXES_AT_ONCE])],
-            residual[: len(begin[i : i + BOXES_AT_ONCE])],
-        )
-        ends.append(at[residual < FINAL * 100])
-    found, times = _distinct(np.concatenate(ends), subject.model)
+        at, residual, _ = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
+        at = np.where(residual[:, None] < FINAL * 100, at, np.nan)
+        ends.append(at[: len(begin[i : i + BOXES_AT_ONCE])])
+    every = np.concatenate(ends)
+    first, second = (x[np.isfinite(x[:, 0])] for x in np.split(every, [starts // 2]))
+    known, _ = _distinct(first, subject.model)
+    found, times = _distinct(np.concatenate([first, second]), subject.model)
+    # a mode of the first half is represented by its first start in both lists
+    new = [not any(np.array_equal(x, y) for y in known) for x in found]
+    held_out = len(second), int(np.sum(times[new]))
     if not len(found):
         raise ModelError(
             f"{closed.name}: no configuration was found at these inputs from {starts} starts; it "
@@ -249,7 +281,8 @@ def assembly_modes(
             f"{closed.name}: configurations are not isolated at these inputs: give as many inputs "
             "as degrees of freedom."
         )
-    return AssemblyModes(closed, found, times, starts, np.array([x for _, x in smallest]))
+    sigma = np.array([x for _, x in smallest])
+    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out)
 
 
 def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) -> AssemblyModes:
@@ -262,10 +295,18 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     # so few shapes that other inputs compile nothing
     size = 8 * -(-len(found.q) // 8)
     filled = np.resize(found.q, (size, found.q.shape[1]))
-    at, residual = (np.asarray(x) for x in quickly(_solved)(dynamics, filled, np.float64(t)))
-    kept = residual[: len(found.q)] < FINAL * 100
-    q, times = _distinct(at[: len(found.q)][kept], closed)
-    failed = found.failed + int(np.sum(~kept))
+    solved = (np.asarray(x) for x in quickly(_solved)(dynamics, filled, np.float64(t)))
+    at, residual, before = (x[: len(found.q)] for x in solved)
+    # squares of distances vanish at places that the distances themselves exclude
+    own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
+    kept = own & (residual < FINAL * 100)
+    q, times = _distinct(at[kept], closed)
+    if not len(q):
+        raise ModelError(
+            f"{closed.name}: no configuration was found at these inputs: none of "
+            f"{found.solutions} solutions is a real one."
+        )
+    failed = found.failed + int(np.sum(own & ~kept))
     smallest = np.array([_smallest(dynamics, x, t)[1] for x in q])
     return AssemblyModes(
         closed, q, times, found.paths, smallest, "homotopy", found.solutions, failed
@@ -291,7 +332,9 @@ def _spread(model: Model, q, spread) -> float:
 
 
 def _solved(dynamics: Dynamics, begin, t):
-    """Newton's iteration from many starts, damped far from solutions; q and residual of each."""
+    """Newton's iteration from many starts, damped far from solutions; q of each, and its residuals
+    after and before.
+    """
     return jax.vmap(functools.partial(_one, dynamics), in_axes=(0, None))(begin, t)
 
 
@@ -315,9 +358,10 @@ def _one(dynamics: Dynamics, q, t):
         size = jnp.linalg.norm(dv)
         return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
 
+    before = jnp.max(jnp.abs(rows(q)[1]))
     q = jax.lax.fori_loop(0, NEWTON_ITERATIONS, step, q)
     residual = jnp.max(jnp.abs(rows(q)[1]))
-    return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf)
+    return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 
 
 def _distinct(q: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:

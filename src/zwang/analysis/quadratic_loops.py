@@ -88,7 +88,7 @@ def all_configurations(
     if point is None:
         return Found(np.zeros((0, system.nq)), 0, 0, 0)
     reduced = _substituted(quadratic, point, along)
-    square = _square(reduced, along.shape[1])
+    square = square_system(reduced, along.shape[1])
     if square is None:
         return None
     # random combinations add solutions, which all rows together sort out below
@@ -237,18 +237,34 @@ def _fitted(dynamics: Dynamics, others, rest, angle, places, t) -> np.ndarray | 
     if not np.all(np.isfinite(value)):
         return None
     products, i, j = _monomials(_z(places, angle), int(angle.sum()))
-    value = _turned_back(value, places, angle)
-    half, largest = len(places) * 3 // 4, np.max(np.abs(value), axis=0)
-    coefficient = np.linalg.lstsq(products[:half], value[:half], rcond=1e-12)[0]
-    error = np.max(np.abs(products[half:] @ coefficient - value[half:]), axis=0)
-    if np.any(error > FITTED * np.where(largest > 0, largest, 1.0)):
+    coefficient = coefficients(products, _turned_back(value, places, angle))
+    if coefficient is None:
         return None
-    # coefficients of round-off would raise the rank, and with it the number of paths
-    coefficient[np.abs(coefficient) < ZERO_COEFFICIENT * np.max(np.abs(coefficient), axis=0)] = 0.0
     forms = np.zeros((value.shape[1], nz + 1, nz + 1))
     forms[:, i, j] = coefficient.T / 2
     # half of each product on either side, so that a square gets its whole coefficient
     return forms + forms.transpose(0, 2, 1)
+
+
+def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
+    """Coefficients of rows as sums of products, shape (products, rows), from their values at random
+    places; or of their squares, Q with φ² = Q − 2 c φ, as of distances: Q vanishes where φ does.
+    None where neither is such a sum at the places that were kept to prove it.
+    """
+    half = len(products) * 3 // 4
+    found = np.zeros((products.shape[1], value.shape[1]))
+    for k, r in enumerate(value.T):
+        for basis, target in ((products, r), (np.column_stack([products, r]), r * r)):
+            sums = np.linalg.lstsq(basis[:half], target[:half], rcond=1e-12)[0]
+            error = np.max(np.abs(basis[half:] @ sums - target[half:]))
+            if error <= FITTED * np.max(np.abs(target)):
+                found[:, k] = sums[: products.shape[1]]
+                break
+        else:
+            return None
+    # coefficients of round-off would raise the rank, and with it the number of paths
+    found[np.abs(found) < ZERO_COEFFICIENT * np.max(np.abs(found), axis=0)] = 0.0
+    return found
 
 
 def _circles(angle: np.ndarray) -> np.ndarray:
@@ -314,7 +330,7 @@ def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.
     return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > 1e-10]
 
 
-def _square(forms: np.ndarray, k: int) -> np.ndarray | None:
+def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:
     """As many forms as unknowns: random combinations where there are more of them."""
     if k > MOST_EQUATIONS:
         return None

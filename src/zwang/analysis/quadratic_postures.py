@@ -1,0 +1,101 @@
+"""Constraints of one body in space as quadratic equations, from which `homotopy.py` finds all
+postures, as those of a platform on six legs.
+
+With the body's quaternion x and place r, and Study's parameters X = (x, y), y = ½ (0, r) ∘ x, all
+of |x|² R, |x|² r, |x|² R r and |x|² |r|² are quadratic forms of X where Study's condition x · y = 0
+holds. So are, times |x|², the squares of distances of its points from fixed ones, hinges and axes.
+Six such rows and the condition have at most 2⁷ common zeros in projective space; of six legs, 40 of
+them are postures and all others have x = 0. The forms are found from values of φ at random
+postures, and proven at others.
+
+Reference: Husty (1996), An algorithm for solving the direct kinematics of general Stewart-Gough
+platforms, Mech. Mach. Theory 31, 365-379.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.homotopy import solutions
+from zwang.analysis.quadratic_loops import REAL, Found, coefficients, square_system
+from zwang.analysis.subject import Quantity
+from zwang.bodies.rotation import conjugate, product
+from zwang.dynamics.equation_of_motion import Dynamics
+
+POSTURES = 160
+"""Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
+NO_ROTATION = 1e-7
+"""|x · x| beside |X|² below which a solution is none of a body: x = 0."""
+
+
+def all_postures(
+    dynamics: Dynamics,
+    inputs: tuple[tuple[Quantity, float], ...],
+    q: np.ndarray,
+    t: float,
+    spread: float,
+) -> Found | None:
+    """All postures of one body in space, or None where the model is another one, its rows are no
+    quadratic forms, or solutions are not isolated; the arguments are those of `all_configurations`.
+    """
+    random = np.random.default_rng(1891)
+    x = random.standard_normal((POSTURES, 4))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    if not _is_one_body(dynamics, x[0]):
+        return None
+    r = q[:3] + spread * random.uniform(-1, 1, (POSTURES, 3))
+    p, c = dynamics.p, dynamics.constraints
+
+    def rows(q):
+        more = [jnp.reshape(f.value(q, t, p) - value, (1,)) for f, value in inputs]
+        return jnp.concatenate([c.position_residual(q, t, p), *more])
+
+    value = np.asarray(jax.jit(jax.vmap(rows))(np.hstack([r, x])))
+    if not value.shape[1] or not np.all(np.isfinite(value)):
+        return None
+    place = product(jnp.asarray(np.pad(r, ((0, 0), (1, 0)))), jnp.asarray(x))
+    X = np.hstack([x, 0.5 / spread * np.asarray(place)])
+    i, j = np.triu_indices(8)
+    found = coefficients(X[:, i] * X[:, j], value)
+    if found is None:
+        return None
+    forms = np.zeros((value.shape[1] + 1, 8, 8))
+    forms[:-1, i, j] = found.T / 2
+    forms[-1, :4, 4:] = 0.5 * np.eye(4)  # Study's condition
+    forms = forms + forms.transpose(0, 2, 1)
+    forms /= np.max(np.abs(forms), axis=(1, 2), keepdims=True)
+    # in axes of no meaning no solution is at infinity for its first parameter
+    axes = np.linalg.qr(random.standard_normal((8, 8)))[0]
+    turned = np.einsum("ab,iac,cd->ibd", axes, forms, axes)
+    square = square_system(turned, 7)
+    if square is None:
+        return None
+    answer = solutions(square)
+    kept = []
+    for w in answer.w:
+        X = axes @ np.append(1.0, w)
+        X /= X[np.argmax(np.abs(X))]
+        off = np.max(np.abs(np.einsum("iab,a,b->i", forms, X, X)))
+        if off < 1e-7 and abs(X[:4] @ X[:4]) > NO_ROTATION * np.linalg.norm(X) ** 2:
+            kept.append(X)
+    real = np.array([X.real for X in kept if np.max(np.abs(X.imag)) < REAL]).reshape(-1, 8)
+    return Found(_postures(real, spread), len(kept), answer.paths, answer.failed)
+
+
+def _is_one_body(dynamics: Dynamics, x: np.ndarray) -> bool:
+    """Whether the coordinates are a place and a quaternion that is kept at unit length."""
+    system = dynamics.system
+    if (system.nq, system.nv) != (7, 6) or system.velocity_map is None:
+        return False
+    at = lambda size: jnp.asarray(np.append([0.3, -0.2, 0.1], size * x))
+    moved = [system.move(at(size), jnp.zeros(6), 0.0, dynamics.p) for size in (1.0, 2.0)]
+    return all(np.allclose(q, at(1.0), atol=1e-12) for q in moved)
+
+
+def _postures(X: np.ndarray, spread: float) -> np.ndarray:
+    """(r, x) of real parameters, shape (n, 7): r = 2 y ∘ x̄ / |x|²."""
+    size = np.linalg.norm(X[:, :4], axis=1, keepdims=True)
+    x, y = X[:, :4] / size, spread * X[:, 4:] / size
+    return np.hstack([2 * np.asarray(product(jnp.asarray(y), conjugate(jnp.asarray(x))))[:, 1:], x])
