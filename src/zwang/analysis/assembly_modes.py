@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
 from zwang.analysis.kinematics import Constant
+from zwang.analysis.moving_mechanism import closed as closed_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.subject import subject_of, with_inputs
@@ -76,6 +77,7 @@ class AssemblyModes:
         failed: of the homotopy, how many paths could not be followed to their ends.
         tried, surprises: of the second half of the starts, how many converged, and how many of
             these came to a mode that the first half had not found.
+        t: time [s].
     """
 
     model: Model
@@ -88,6 +90,19 @@ class AssemblyModes:
     failed: int = 0
     tried: int = 0
     surprises: int = 0
+    t: float = 0.0
+
+    def configurations(self, params: PyTree) -> Any:
+        """The modes as a function of parameters, shape (modes, nq); inside `jax.grad` and `jit`.
+        Value and first derivatives are exact at the parameters of this result, but where modes
+        meet.
+
+        Args:
+            params: as in `zw.assembly_modes`.
+        """
+        dynamics = self.model.dynamics(params, Proximal())
+        one = lambda q: closed_at(dynamics, q, jnp.asarray(self.t), 1)
+        return jax.vmap(one)(jnp.asarray(self.q))
 
     @property
     def complete(self) -> bool:
@@ -282,7 +297,7 @@ def assembly_modes(
             "as degrees of freedom."
         )
     sigma = np.array([x for _, x in smallest])
-    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out)
+    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out, t)
 
 
 def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) -> AssemblyModes:
@@ -309,7 +324,7 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     failed = found.failed + int(np.sum(own & ~kept))
     smallest = np.array([_smallest(dynamics, x, t)[1] for x in q])
     return AssemblyModes(
-        closed, q, times, found.paths, smallest, "homotopy", found.solutions, failed
+        closed, q, times, found.paths, smallest, "homotopy", found.solutions, failed, t=t
     )
 
 

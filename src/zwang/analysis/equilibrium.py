@@ -20,6 +20,7 @@ from zwang.analysis.moving_mechanism import balanced
 from zwang.analysis.symmetry import Symmetries, direction, symmetries
 from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -120,9 +121,23 @@ class Equilibrium:
         Raises:
             ModelError: for a steady motion.
         """
+        return self._balanced(params)[1]
+
+    def constraint_forces(self, params: PyTree) -> Any:
+        """Generalized forces of the constraints as a function of parameters, as `configuration`,
+        shape (constraints, nv), in the order of `constraint_force`. Of a force that is not
+        `unique` it is one that balances.
+        """
+        dynamics, q, multipliers = self._balanced(params)
+        c, t = dynamics.constraints, jnp.asarray(self.t)
+        A = c.matrix(q, jnp.zeros(dynamics.system.nv), t, dynamics.p)
+        return jnp.stack([A[s].T @ multipliers[s] for s in c.row_slices.values()])
+
+    def _balanced(self, params: PyTree) -> tuple[Dynamics, Any, Any]:
+        """The equations at other parameters, with q and λ nearby."""
         if self.steady:
             raise ModelError(
-                f"{self.model.name}: configuration(params) is that of an equilibrium at rest; "
+                f"{self.model.name}: functions of params are those of an equilibrium at rest; "
                 "this is a steady motion."
             )
         given = params
@@ -130,7 +145,7 @@ class Equilibrium:
             given = {**self.params, **params}
         dynamics = dynamics_of(self.model, given)
         at = jnp.asarray(self.q), jnp.asarray(self.multipliers), jnp.asarray(self.t)
-        return balanced(dynamics, *at)[0]
+        return dynamics, *balanced(dynamics, *at)
 
     @property
     def dataset(self) -> xr.Dataset:

@@ -14,6 +14,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, Point
+from zwang.analysis.moving_mechanism import Moving, closed, limit_input, moving
 from zwang.analysis.path import Limit, Meeting
 from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.model import Model
@@ -126,18 +127,25 @@ class Kinematics:
         Args:
             params: as in `zw.kinematics`.
         """
-        model = self.model
-        dynamics = model.dynamics(params, Proximal())
-        p, system = dynamics.p, dynamics.system
+        dynamics = self.model.dynamics(params, Proximal())
+        one = lambda q, t: closed(dynamics, q, t, 1)
+        return jax.vmap(one)(jnp.asarray(self.q), jnp.asarray(self.input))
 
-        def moved(q, t):
-            phi = model.constraints.position_residual(q, t, p)
-            A = jax.lax.stop_gradient(dynamics.constraints.matrix(q, jnp.zeros(system.nv), t, p))
-            length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
-            step = jnp.linalg.pinv(A / length[:, None], rtol=1e-9) @ (phi / length)
-            return system.move(q, -step, t, p)
+    def motion(self, params: PyTree) -> Moving:
+        """Configurations with velocities and accelerations at the `rate` as functions of
+        parameters, as `configurations`: `.q`, `.v`, `.a`.
+        """
+        dynamics = self.model.dynamics(params, Proximal())
+        found = moving(dynamics, jnp.asarray(self.q), jnp.asarray(self.input))
+        return found._replace(v=found.v * self.rate, a=found.a * self.rate**2)
 
-        return jax.vmap(moved)(jnp.asarray(self.q), jnp.asarray(self.input))
+    def limit_inputs(self, params: PyTree) -> Any:
+        """The input at each of `limits` as a function of parameters, as `configurations`.
+
+        t(p) = t* − yᵀ φ(q*, t*, p) / yᵀ ∂φ/∂t,    yᵀ A = 0
+        """
+        dynamics = self.model.dynamics(params, Proximal())
+        return jnp.stack([limit_input(dynamics, x.q, x.t) for x in self.limits])
 
     @cached_property
     def dataset(self) -> xr.Dataset:

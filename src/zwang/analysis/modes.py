@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.analysis.tables import table
 from zwang.arguments import count
@@ -83,6 +84,25 @@ class Modes:
     def frequencies(self) -> np.ndarray:
         """Of all modes [Hz]; 0 of real ones."""
         return np.array([mode.frequency for mode in self.members])
+
+    def eigenvalues(self, params: PyTree) -> Any:
+        """The eigenvalues as a function of parameters, in the order of the modes, complex; inside
+        `jax.grad` (of a real function of them) and `jit`.
+
+        Value and first derivatives are exact at the parameters of this result, the equilibrium
+        moving along; an eigenvalue that is zero stays.
+
+        Args:
+            params: as in `zw.linearize`.
+
+        Raises:
+            ModelError: for a steady or moving state, or a multiple eigenvalue.
+        """
+        from zwang.analysis.mode_sensitivity import eigenvalues_at
+
+        values = np.array([mode.eigenvalue for mode in self.members], complex)
+        shapes = np.array([mode.shape_v for mode in self.members], complex)
+        return eigenvalues_at(self.linearization, shapes, values, params)
 
     @property
     def damping(self) -> np.ndarray:

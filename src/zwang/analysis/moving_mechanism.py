@@ -20,6 +20,8 @@ from zwang.equations.state import State
 
 RANK = 1e-9
 """Singular values of the rows at unit length, relative to the largest, that count as zero."""
+LIMIT_RANK = 1e-6
+"""The same at a limit position, which is found to the root of round-off."""
 
 
 class Moving(NamedTuple):
@@ -89,6 +91,22 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
 
     q, v, a, smallest, left = jax.vmap(one)(q, t)
     return Moving(t, q, v, a, p, smallest, left)
+
+
+def limit_input(dynamics: Dynamics, q, t):
+    """The input at a limit position near q and t: a left null vector y of A there sees no change of
+    q, so that `yᵀ φ = 0` gives the first derivatives of t.
+    """
+    c, p, nv = dynamics.constraints, dynamics.p, dynamics.system.nv
+    q, t, still = jnp.asarray(q), jnp.asarray(t), jnp.zeros(nv)
+    A, length = _unit_rows(dynamics, q, t)
+    by_input = c.velocity_residual(q, still, t, p) / length
+    U, sigma, _ = jnp.linalg.svd(A, full_matrices=True)
+    # of all left null vectors the one along ∂φ/∂t: those of redundant rows are orthogonal to it
+    kept = jnp.pad(sigma > LIMIT_RANK * sigma[0], (0, U.shape[0] - len(sigma)))
+    y = U @ jnp.where(kept, 0.0, U.T @ by_input) / length
+    y, slope = jax.lax.stop_gradient((y, y @ c.velocity_residual(q, still, t, p)))
+    return t - (y @ c.position_residual(q, t, p)) / slope
 
 
 def torques(dynamics: Dynamics, m: Moving, rate):

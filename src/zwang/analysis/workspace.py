@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +14,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
-from zwang.analysis.workspace_fill import Grid, Held, filled
+from zwang.analysis.workspace_fill import Grid, Held, filled, nearby
 from zwang.arguments import count, host_only, mapping
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -31,6 +31,18 @@ COLORS = ("#d55e00", "#e69f00", "#f0e442", "#56b4e9", "#0072b2")
 """From nearly singular to isotropic."""
 MOST_PLACES = 200_000
 """Largest number of places of a grid."""
+
+
+class Moved(NamedTuple):
+    """What a workspace becomes at other parameters.
+
+    Attributes:
+        places: the point at each place of the grid that is reached, shape (k, d).
+        conditioning: there, shape (k,).
+    """
+
+    places: Any
+    conditioning: Any
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,6 +66,7 @@ class Workspace:
             (k, inputs) and (k, d): singularities of the second kind.
         lost: inputs and places where the point loses a direction, the same shapes: singularities of
             the first kind.
+        grid: the equations that the places of the grid solve.
     """
 
     model: Model
@@ -70,6 +83,21 @@ class Workspace:
     smallest: np.ndarray
     boundary: tuple[np.ndarray, np.ndarray]
     lost: tuple[np.ndarray, np.ndarray]
+    grid: Grid = dataclasses.field(repr=False)
+
+    def moved(self, params: PyTree) -> Moved:
+        """Places and conditioning at the inputs that are reached as functions of parameters; inside
+        `jax.grad` and `jit`. Values and first derivatives are exact at the parameters of this
+        result.
+
+        Args:
+            params: as in `zw.workspace`.
+        """
+        grid = dataclasses.replace(self.grid, dynamics=self.model.dynamics(params, Proximal()))
+        inputs = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
+        found = nearby(grid, self.q[self.reached], inputs[self.reached])
+        sigma = jnp.linalg.svd(found.slope, compute_uv=False)
+        return Moved(found.place, sigma[:, -1] / sigma[:, 0])
 
     @property
     def share(self) -> float:
@@ -247,6 +275,7 @@ def workspace(
         where.name,
         where.unit,
         *found,
+        grid,
     )
 
 

@@ -83,7 +83,7 @@ def _solved(grid: Grid, q, u) -> Solved:
     return jax.vmap(lambda q, u: _one(grid, q, u))(q, u)
 
 
-def _one(grid: Grid, q, u) -> Solved:
+def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
     dynamics, t = grid.dynamics, jnp.asarray(grid.t)
     c, p, system = dynamics.constraints, dynamics.p, dynamics.system
     still = jnp.zeros(system.nv)
@@ -100,13 +100,14 @@ def _one(grid: Grid, q, u) -> Solved:
 
     def step(_, q):
         A, r, _ = rows(q)
-        dv = -jnp.linalg.pinv(A, rtol=RANK) @ r
-        size = jnp.linalg.norm(dv)
+        # held: with r = 0 the step has the exact first derivatives by parameters nevertheless
+        dv = -jax.lax.stop_gradient(jnp.linalg.pinv(A, rtol=RANK)) @ r
+        size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
         return system.move(
             q, dv * jnp.minimum(1.0, LONGEST_GRID_STEP / jnp.maximum(size, 1e-300)), t, p
         )
 
-    q = jax.lax.fori_loop(0, GRID_NEWTON, step, q)
+    q = step(0, q) if steps == 1 else jax.lax.fori_loop(0, steps, step, q)
     A, r, length = rows(q)
     k = len(grid.held)
     # velocities per unit of each input: A v = the unit vectors of the last rows
@@ -115,6 +116,11 @@ def _one(grid: Grid, q, u) -> Solved:
     slope = jax.jacfwd(place)(still) @ v
     residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(r)), jnp.inf)
     return Solved(q, residual, A, place(still), slope)
+
+
+def nearby(grid: Grid, q, u) -> Solved:
+    """`Solved` near configurations that are known, by one step, which carries first derivatives."""
+    return jax.vmap(lambda q, u: _one(grid, q, u, 1))(jnp.asarray(q), jnp.asarray(u))
 
 
 def _at(grid: Grid, q: np.ndarray, u: np.ndarray) -> Solved:
