@@ -33,6 +33,25 @@ def test_a_matrix_that_is_not_positive_definite_spoils_itself_only():
     assert not np.isfinite(inverse_factor(M[1])).all()
 
 
+@pytest.mark.parametrize("kind", ["dense", "blocks"])
+def test_a_singular_mass_is_noticed_whatever_its_last_pivot(kind):
+    """Rotation in quaternion components, M = 4 EᵀE: its last pivot is round-off over the pivots
+    before it, up to 1e-9, and positive in three of five cases.
+    """
+    positive = jax.jit(lambda M: factor_mass(M[None] if kind == "blocks" else M).is_positive())
+    random, factored = np.random.default_rng(1), 0
+    for _ in range(20):
+        w, x, y, z = e = random.standard_normal(4) * 10.0 ** random.uniform(-4, 0, 4)
+        E = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]) / np.linalg.norm(e)
+        M = 4 * E.T @ np.diag(random.uniform(0.1, 1.0, 3)) @ E
+        factored += bool(np.all(np.isfinite(np.asarray(jax.jit(inverse_factor)(jnp.asarray(M))))))
+        assert not positive(jnp.asarray(M))
+        # regular with as little as 1e-12 beside what it has
+        scale = np.diag(10.0 ** random.uniform(-3, 3, 4))
+        assert positive(jnp.asarray(scale @ (M + 1e-12 * np.eye(4)) @ scale))
+    assert factored >= 5
+
+
 def test_derivatives_of_one_and_of_many_are_central_differences():
     """Differences of order two with a step of 1e-5."""
     M, w = matrices(5), jnp.asarray(np.random.default_rng(0).standard_normal((3, 5, 5)))

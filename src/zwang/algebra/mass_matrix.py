@@ -127,7 +127,7 @@ class DenseMass(AbstractMass):
         return self.matrix
 
     def is_positive(self):
-        return self.factor.is_positive()
+        return self.factor.is_positive(self.diag())
 
 
 class BlockDiagonalMass(AbstractMass):
@@ -170,7 +170,8 @@ class BlockDiagonalMass(AbstractMass):
         return jax.scipy.linalg.block_diag(*self.blocks)
 
     def is_positive(self):
-        return jnp.all(jax.vmap(Cholesky.is_positive)(self.factors))
+        diagonals = jnp.einsum("bii->bi", self.blocks)
+        return jnp.all(jax.vmap(Cholesky.is_positive)(self.factors, diagonals))
 
 
 def factor_mass(M: Array) -> AbstractMass:
