@@ -29,6 +29,7 @@ from zwang.analysis.redundancy import (
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.display import present
+from zwang.dynamics.consistency import LATER
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift.metric import dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -325,8 +326,7 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     ]
     for q in [s.q, *nearby]:
         here = at(q).phi
-        # two times without a simple ratio, lest a periodic constraint agree with itself
-        for later in (0.37, 0.74):
+        for later in LATER:
             moving[c.position_rows] |= differ(here, at(q, t=s.t + later).phi)
     rows = [
         np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)

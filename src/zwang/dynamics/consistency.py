@@ -25,6 +25,9 @@ DENSE_ROWS = 400
 TANGENT_DIRECTIONS = 40
 """Up to this many directions of motion the second-order form of a row that vanishes is evaluated
 on all their pairs."""
+LATER = (0.37, 0.37 * 5**0.5)
+"""Times from now [s] at which a dependence on time is looked for: in no ratio of whole numbers to
+each other, so that no period fits into both."""
 SECOND_ORDER = 1e-9
 """Eigenvalues of a second-order form below this part of the row's Hessian are zero."""
 
@@ -136,7 +139,7 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
     random = np.random.default_rng(1788)
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
-    for later in (0.0, 0.37, 0.74):
+    for later in (0.0, *LATER):
         dq = 0.1 * on_device(random.standard_normal(dynamics.system.nv))
         q = dynamics.system.move(state.q, dq, state.t + later, dynamics.p)
         for near in (state.q, q):
