@@ -13,6 +13,8 @@ def test_the_extent_of_a_motion_is_where_it_is_and_how_far_it_goes():
     assert extent_of(np, 1.0, 2.0, 4.0, 9.0, 3.0) == 1.0 + 6.0 + 18.0
     assert extent_of(np, 0.0, 0.0, 0.0, 9.0, 3.0) == 9.0
     assert extent_of(np, 1e-3, 0.0, 0.0, 9.0, 3.0) == 1e-3
+    assert extent_of(np, 1e-10, 0.0, 0.0, 1e3, 3.0) == 1e3
+    assert extent_of(np, 1e-10, 0.0, 0.0, 10.0, 3.0) == 1e-10
     assert size_of(np, np.array([-3.0, 2.0]), 2.0) == 6.0
     assert size_of(np, np.zeros(0), 2.0) == 0.0
 
@@ -30,6 +32,16 @@ def test_scales_are_the_median_curvature_and_lengths_nearby():
     nearby = np.array([4.0, 2.0, 0.0]) / 1.5
     expected = np.hypot([2.0, 2.0, 5.0], nearby)
     np.testing.assert_allclose(found.row_length, expected)
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e-7, 1e7])
+def test_a_curvature_of_any_size_is_one(size):
+    """Rows shorter than one, and one that is straight."""
+    curved = np.tile([0.5 * size, 0.0], (8, 1)) * np.sqrt(2)
+    found = scales_of(np, np.array([0.5, 0.5]), curved, 7.0)
+    assert found.curvature == pytest.approx(size, rel=1e-12)
+    assert found.inverse_length == pytest.approx(size, rel=1e-12)
+    np.testing.assert_allclose(found.row_length, [np.hypot(0.5, 0.5), 0.5])
 
 
 def test_linear_rows_are_measured_against_the_extent():

@@ -1,4 +1,4 @@
-"""python -m tests.mutation --count 300 --seed 1 [--only kernel] [--seconds 60]"""
+"""python -m tests.mutation --count 300 --seed 1 [--only kernel] [--seconds 60] [--jobs 8]"""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def main() -> int:
         "--only", choices=sorted(GROUPS), nargs="*", help="groups; all unless given"
     )
     parser.add_argument("--seconds", type=float, default=60.0, help="time of one mutant")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     asked = parser.parse_args()
     groups = {name: GROUPS[name] for name in asked.only or GROUPS}
     for group in groups.values():
@@ -47,21 +48,21 @@ def main() -> int:
             importlib.import_module(f"zwang.{module}")
     total = collections.Counter()
     for name, group in groups.items():
-        begun = time.monotonic()
-        if run(group, None, None, asked.seconds) != SURVIVED:
+        start = time.monotonic()
+        unchanged = [("", None)]
+        if next(fates(group, unchanged, asked.seconds, 1))[2] != SURVIVED:
             print(
                 f"{name}: without a mutant the tests fail, or take longer than --seconds",
                 flush=True,
             )
             return 2
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         drawn, of = sample(group, asked.count // len(groups), f"{asked.seed} {name}")
         found = collections.Counter()
         print(f"{name}: {len(drawn)} of {of} mutants, the tests take {took:.1f} s", flush=True)
-        for module, mutant in drawn:
-            source = path_of(module).read_text()
-            equivalent = why_equivalent(module, mutant, source) is not None
-            fate = EQUIVALENT if equivalent else run(group, module, mutant, asked.seconds)
+        tried = [x for x in drawn if why_equivalent(*x, path_of(x[0]).read_text()) is None]
+        found[EQUIVALENT] = len(drawn) - len(tried)
+        for module, mutant, fate in fates(group, tried, asked.seconds, asked.jobs):
             found[fate] += 1
             if fate == SURVIVED:
                 print(f"  {module}:{mutant.line} {mutant.kind}: {mutant.what}", flush=True)
@@ -99,8 +100,33 @@ def path_of(module: str) -> Path:
     return SOURCE.joinpath(*module.split(".")).with_suffix(".py")
 
 
-def run(group: Group, module: str | None, mutant: Mutant | None, seconds: float) -> str:
-    """Run the tests of a group on a mutant, in a process of its own."""
+def fates(group: Group, drawn: list, seconds: float, jobs: int):
+    """What becomes of mutants: (module, mutant, fate) as they end, `jobs` of them at a time.
+
+    A module without a mutant stands for the program as it is.
+    """
+    waiting, running = drawn[::-1], {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            module, mutant = waiting.pop()
+            running[begun(group, module, mutant)] = module, mutant, time.monotonic() + seconds
+        for child, (module, mutant, end) in list(running.items()):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                fate = SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
+            elif time.monotonic() > end:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                fate = LATE
+            else:
+                continue
+            del running[child]
+            yield module, mutant, fate
+        time.sleep(0.02)
+
+
+def begun(group: Group, module: str, mutant: Mutant | None) -> int:
+    """Begin the tests of a group on a mutant, in a process of its own, whose number is returned."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -112,20 +138,12 @@ def run(group: Group, module: str | None, mutant: Mutant | None, seconds: float)
             code = in_child(group, module, mutant)
         finally:
             os._exit(code)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return LATE
+    return child
 
 
-def in_child(group: Group, module: str | None, mutant: Mutant | None) -> int:
+def in_child(group: Group, module: str, mutant: Mutant | None) -> int:
     """Change one module, and run the tests up to the first that fails."""
-    if module is not None and mutant is not None:
+    if mutant is not None:
         put_in(f"zwang.{module}", mutated(path_of(module).read_text(), mutant))
     os.chdir(ROOT)
     return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *group.tests]))

@@ -37,7 +37,14 @@ GROUPS = {
     ),
     "start": Group(
         ("dynamics.placement", "dynamics.initial_conditions"),
-        ("tests/dynamics/test_scales.py", "tests/dynamics/test_initial_conditions.py"),
+        (
+            "tests/dynamics/test_scales.py",
+            "tests/dynamics/test_placement.py",
+            "tests/dynamics/test_start_judged.py",
+        ),
     ),
-    "checks": Group(("arguments", "text"), ("tests/test_argument_kinds.py",)),
+    "sparse": Group(("algebra.operator.sparse",), ("tests/algebra/test_sparse_operator.py",)),
+    "consistency": Group(("dynamics.consistency",), ("tests/dynamics/test_verdict.py",)),
+    "check": Group(("analysis.check",), ("tests/analysis/test_diagnosis.py",)),
+    "arguments": Group(("arguments", "text"), ("tests/test_argument_kinds.py",)),
 }
