@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.fuzz.starts import random_rods, two_rods
 
 H, V, A = zw.Holonomic, zw.Nonholonomic, zw.AccelerationConstraint
 
@@ -27,32 +28,7 @@ def pulled(nv):
     return plane(nv, lambda q, v, t, p: jnp.full(nv, -9.81))
 
 
-# --- unloaded starts ------------------------------------------------------------------------------
-
-
-def two_rods():
-    """Three points on two rods in the plane, under gravity; masses and lengths are parameters."""
-    weight = jnp.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
-    system = zw.System(
-        6,
-        mass_matrix=lambda q, t, p: jnp.repeat(p["m"], 2),
-        force=lambda q, v, t, p: -9.81 * jnp.repeat(p["m"], 2) * weight,
-    )
-
-    def lengths(q, t, p):
-        ends = jnp.stack([q[2:4] - q[:2], q[4:] - q[2:4]])
-        return jnp.sum(ends**2, axis=1) - p["L"] ** 2
-
-    return zw.Model(system, [H(lengths, name="rods")], {"m": np.ones(3), "L": np.ones(2)})
-
-
-def random_rods(random):
-    length, mass = random.uniform(0.3, 2.0, 2), random.uniform(0.2, 5.0, 3)
-    angle = random.uniform(-np.pi, np.pi, 2)
-    points = np.cumsum(
-        [random.normal(size=2), *(length * [np.cos(angle), np.sin(angle)]).T], axis=0
-    )
-    return points.ravel(), {"m": mass, "L": length}
+# --- unloaded starts: those of tests/fuzz/starts.py, and these ------------------------------------
 
 
 def test_random_rods_that_fall_from_rest_are_no_contradiction():
@@ -63,41 +39,6 @@ def test_random_rods_that_fall_from_rest_are_no_contradiction():
         m = zw.motion(model, q, np.zeros(6), params=p)
         assert np.allclose(m.acceleration, [0, -9.81] * 3, atol=1e-9)
         zw.consistent_state(model, q, params=p)
-
-
-def test_a_run_starts_without_load():
-    model, random = two_rods(), np.random.default_rng(1)
-    for _ in range(10):
-        q, p = random_rods(random)
-        run = zw.simulate(model, q, np.zeros(6), duration=0.1, samples=2, params=p)
-        assert run.result is zw.Result.SUCCESS
-
-
-@pytest.mark.slow
-def test_two_thousand_unloaded_starts_are_taken():
-    """Rods at rest, turning evenly, and with a massless node between springs."""
-    model, random = two_rods(), np.random.default_rng(2)
-    system = zw.System(
-        3,
-        mass_matrix=lambda q, t, p: jnp.array([1.0, 0.0, 1.0]),
-        force=lambda q, v, t, p: p["k"] * jnp.array([q[1] - q[0] - 1.0, 0.0, q[1] - q[2] + 1.0]),
-    )
-    node = zw.Model(
-        system, [H(lambda q, t, p: q[1] - 0.5 * (q[0] + q[2]), name="node")], {"k": 1.0}
-    )
-    for _ in range(1000):
-        q, p = random_rods(random)
-        spin = random.normal()
-        centre = np.tile(q.reshape(3, 2).mean(axis=0), 3)
-        turning = spin * np.stack([-(q - centre)[1::2], (q - centre)[::2]], axis=1).ravel()
-        zw.motion(model, q, turning if random.random() < 0.5 else np.zeros(6), params=p)
-        where = random.normal()
-        zw.motion(
-            node,
-            [where, where + 1.0, where + 2.0],
-            [0.0, 0.0, 0.0],
-            params={"k": random.uniform(1.0, 1e4)},
-        )
 
 
 # --- contradictions -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.fuzz import arguments, formulas, models, robot_files, runner, toml_files
+from tests.fuzz import arguments, formulas, models, robot_files, runner, starts, toml_files
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 
@@ -23,6 +23,20 @@ def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):
         pytest.importorskip("mujoco")
     wrong = runner.failures(kind, case, count, 0, 60.0, seeds=None)
     assert not wrong, "\n".join(f"{kind} {seed}: {what}" for seed, what in wrong.items())
+
+
+@pytest.mark.parametrize("kind", starts.KINDS)
+def test_a_start_without_load_is_taken(kind):
+    wrong = runner.failures("starts", starts.case_of(kind, motion=False), 4, 0, 60.0, seeds=None)
+    assert not wrong, wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", starts.KINDS)
+def test_two_thousand_starts_without_load_are_taken(kind):
+    count = -(-2000 // len(starts.KINDS))
+    wrong = runner.failures("starts", starts.case_of(kind), count, 0, 120.0, seeds=None)
+    assert not wrong, f"{len(wrong)} of {count}: {dict(list(wrong.items())[:5])}"
 
 
 def test_a_name_without_end_is_not_repeated_in_full():
