@@ -21,6 +21,7 @@ TITLES = {
     "chrono": "Project Chrono: joint tests against ADAMS",
     "ivp": "Test Set for IVP Solvers",
     "exact": "Closed forms",
+    "analyses": "Analyses",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},
 }
 OPEN = 12

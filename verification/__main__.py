@@ -8,7 +8,13 @@ from verification.line import keep
 from zwang.cli.startup import start_jax
 from zwang.papers.index import PAPERS
 
-SUITES = {"chrono": "chrono", "exact": "own", "ivp": "ivp", **dict.fromkeys(PAPERS, "own")}
+SUITES = {
+    "chrono": "chrono",
+    "exact": "own",
+    "ivp": "ivp",
+    "analyses": "analyses",
+    **dict.fromkeys(PAPERS, "own"),
+}
 NEED_DATA = ("chrono",)
 
 

@@ -32,6 +32,10 @@ CLOSE = 1e-10
 
 @pytest.fixture(scope="module")
 def bicycle(tmp_path_factory):
+    return benchmark_bicycle(tmp_path_factory.mktemp("bicycle"))
+
+
+def benchmark_bicycle(folder: Path):
     """The gallery's bicycle with the products of inertia of the benchmark (z is up here), at 1 m/s
     straight ahead; the front wheel rolls by two joints, so that three rows are redundant.
     """
@@ -46,7 +50,7 @@ def bicycle(tmp_path_factory):
     ):
         assert old in text
         text = text.replace(old, new)
-    path = tmp_path_factory.mktemp("bicycle") / "bicycle.toml"
+    path = folder / "bicycle.toml"
     path.write_text(text)
     made = read(path, speed=1.0, lean=0.0)
     return made.model, np.asarray(made.start_state.q), np.asarray(made.start_state.v)
