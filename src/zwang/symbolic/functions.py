@@ -23,7 +23,8 @@ class Names:
         q: coordinates, symbols or dynamic symbols.
         v: velocities; by default the derivatives of dynamic symbols, and `x_dot` of a symbol
             `x`.
-        params: value of each parameter, by symbol or by name.
+        params: value of each parameter, by symbol or by name; a function of time counts as one,
+            as an input that is held.
 
     Attributes:
         q, v: plain symbols that stand for them.
@@ -40,7 +41,7 @@ class Names:
         self._rates = rates
         self.q = [sp.Symbol(f"_q{i}", real=True) for i in range(len(self._given))]
         self.v = [sp.Symbol(f"_v{i}", real=True) for i in range(len(self._speeds))]
-        self.params = {str(k): value for k, value in (params or {}).items()}
+        self.params = {_name(k): value for k, value in (params or {}).items()}
 
     @property
     def coordinates(self) -> list[str]:
@@ -59,10 +60,15 @@ class Names:
     def replaced(self, expression):
         """An expression in plain symbols: first speeds, which may be derivatives of coordinates."""
         both = [*zip(self._speeds, self.v, strict=True), *zip(self._given, self.q, strict=True)]
-        plain = lambda e: sp.sympify(e).doit().subs(both)
+        named = lambda e: e.replace(self._is_input, lambda x: sp.Symbol(_name(x)))
+        plain = lambda e: named(sp.sympify(e).doit().subs(both))
         if isinstance(expression, (sp.MatrixBase, list, tuple)):
             return sp.Matrix(expression).applyfunc(plain)
         return plain(expression)
+
+    def _is_input(self, x) -> bool:
+        """Whether a part of an expression is a function of time whose value is a parameter."""
+        return _is_dynamic(x) and x.args == (self._t,) and _name(x) in self.params
 
     def function(self, expression, what: str, *, with_v: bool) -> Callable:
         """`(q, v, t, p)` or `(q, t, p)` → array of an expression, compiled by JAX.
@@ -74,7 +80,7 @@ class Names:
         if left := plain.atoms(sp.Derivative, sp.core.function.AppliedUndef):
             raise ModelError(
                 f"{what} contains {_listed(left)}, which is no coordinate, velocity or time; "
-                "name it among q or v, or put a formula in its place."
+                "name it among q or v, give its value in params, or put a formula in its place."
             )
         allowed = {*self.q, self._t, *(self.v if with_v else ())}
         parameters = sorted(plain.free_symbols - allowed, key=str)

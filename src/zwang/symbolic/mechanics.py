@@ -26,15 +26,17 @@ def from_mechanics(method, params: Mapping | None = None, *, name: str = "model"
 
     Bodies and loads are taken for all speeds as if they were independent; what was declared as
     dependent becomes constraints, so that their forces are results and no speed has to be chosen
-    as dependent.
+    as dependent. Auxiliary speeds, which bring out such forces there, are zero.
 
     Args:
         method: one of them; its equations are formed if they are not yet.
-        params: value of each parameter, by symbol or by name.
+        params: value of each parameter, by symbol or by name. A function of time that is neither
+            coordinate nor speed (`F = dynamicsymbols("F")`, a force from outside) is one, too: it
+            is an input of `zw.linearize` and `zw.Plant` by its name.
         name: name of the model.
 
     Raises:
-        ModelError: for another object, auxiliary speeds, or a symbol without a value.
+        ModelError: for another object, or a symbol without a value.
 
     Reference: Kane and Levinson (1985), Dynamics: Theory and Applications.
 
@@ -53,44 +55,47 @@ def from_mechanics(method, params: Mapping | None = None, *, name: str = "model"
     )
 
 
-def _free(frame, q, u, rates, bodies, loads):
+def _free(frame, q, u, auxiliary, rates, bodies, loads):
     """M, F and q̇ of bodies whose speeds are all independent, by Kane's method."""
     # all speeds count as independent: the constraints are enforced here, not eliminated there
-    kane = KanesMethod(frame, q_ind=list(q), u_ind=list(u), kd_eqs=list(rates))
+    kane = KanesMethod(
+        frame, q_ind=list(q), u_ind=list(u), kd_eqs=list(rates), u_auxiliary=auxiliary or None
+    )
     kane.kanes_equations(list(bodies), list(loads) if loads else [])
     found = kane.kindiffdict()
-    t = dynamicsymbols._t
-    return kane.mass_matrix, kane.forcing, [found[x.diff(t)] for x in q]
+    t, still = dynamicsymbols._t, _still(auxiliary)
+    at_rest = lambda e: e.subs(still)
+    M, F = kane.mass_matrix.applyfunc(at_rest), kane.forcing.applyfunc(at_rest)
+    return M, F, [at_rest(found[x.diff(t)]) for x in q]
+
+
+def _still(auxiliary) -> list[tuple]:
+    """What makes auxiliary speeds zero, their rates first."""
+    return [(u.diff(dynamicsymbols._t), 0) for u in auxiliary] + [(u, 0) for u in auxiliary]
 
 
 def _from_kane(kane: KanesMethod, params, name: str) -> Model:
-    # auxiliary speeds would enter as velocities that nothing moves
-    if getattr(kane, "_uaux", None):
-        raise ModelError(
-            "from_mechanics: auxiliary speeds bring out forces of constraints, which zw.motion "
-            "returns without them; leave u_auxiliary= out."
-        )
-    q, u = list(kane.q), list(kane.u)
+    q, u, auxiliary = list(kane.q), list(kane.u), list(kane._uaux or [])
     t = dynamicsymbols._t
     rates = [q_i.diff(t) - kane.kindiffdict()[q_i.diff(t)] for q_i in q]
     frame = kane._inertial
-    M, F, rate = _free(frame, q, u, rates, kane.bodies, kane.loads)
+    M, F, rate = _free(frame, q, u, auxiliary, rates, kane.bodies, kane.loads)
     phi = list(kane._f_h) if kane._f_h is not None else []
     # k u + f of all speeds; the rates of φ among them are redundant, which does no harm
     psi = list(kane._k_nh * sp.Matrix(u) + kane._f_nh) if kane._f_nh else []
+    psi = [e.subs(_still(auxiliary)) for e in psi]
     return _model(q, u, params, M, F, rate, phi, psi, name)
 
 
 def _from_system(system: MechanicsSystem, params, name: str) -> Model:
-    q, u = list(system.q), list(system.u)
-    if len(system.u_aux):
-        raise ModelError("from_mechanics: leave auxiliary speeds out of the System.")
+    q, u, auxiliary = list(system.q), list(system.u), list(system.u_aux)
     loads = [*system.loads]
     for actuator in system.actuators:
         loads.extend(actuator.to_loads())
     rates = list(system.kdes)
-    M, F, rate = _free(system.frame, q, u, rates, system.bodies, loads)
+    M, F, rate = _free(system.frame, q, u, auxiliary, rates, system.bodies, loads)
     phi, psi = list(system.holonomic_constraints), list(system.nonholonomic_constraints)
+    psi = [sp.sympify(e).subs(_still(auxiliary)) for e in psi]
     return _model(q, u, params, M, F, rate, phi, psi, name)
 
 
