@@ -8,8 +8,12 @@ import pytest
 
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
+from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.distinct import attitudes, distinct
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import rotation_matrix
+from zwang.gallery.mechanisms import FOLDER
+from zwang.mechanism import read
 
 
 def test_a_four_bar_has_its_two_modes():
@@ -75,6 +79,32 @@ def test_a_planar_platform_has_as_many_modes_as_its_polynomial_has_real_roots(pl
     roots = int(np.sum(value[1:] * value[:-1] < 0))
     found = zw.assembly_modes(platform, q=[5.0, 12.0, 0.5], starts=512, spread=20.0)
     assert len(found) == roots >= 2
+
+
+def test_an_attitude_is_counted_once_and_mirrored_places_twice():
+    """Two free bodies: signs of each quaternion are no modes of their own, signs of places are."""
+    two = RigidBodies([Body(name, 1.0, (1.0, 1.0, 1.0)) for name in "ab"])
+    pin = lambda q, t, p: two.point(q, "a", (1.0, 0.0, 0.0))
+    model = zw.Model(two.system, [zw.Holonomic(pin, name="pin")], two.params)
+    dynamics = model.dynamics(None, Proximal())
+    own = attitudes(dynamics, 0.0)
+    assert [list(x) for x in own] == [[3, 4, 5, 6], [10, 11, 12, 13]]
+    q = np.array([0.5, -0.2, 0.1, 0.5, 0.5, 0.5, 0.5, 0.3, 0.2, 0.1, 0.8, 0.0, 0.6, 0.0])
+    many = np.repeat(q[None], 5, axis=0)
+    many[1, 3:7] *= -1  # the same
+    many[2, 10:] *= -1  # the same
+    many[3, 1] *= -1  # another place
+    many[4, 3] *= -1  # another attitude
+    found, times = distinct(many, np.zeros(14, bool), own)
+    assert len(found) == 3 and list(times) == [3, 1, 1]
+
+
+@pytest.mark.slow
+def test_a_bennett_linkage_has_one_mode_at_each_input():
+    """Its crank fixes the other angles (Bennett 1903); three bodies have eight choices of signs."""
+    found = zw.assembly_modes(read(FOLDER / "bennett.toml"), {"A": 2.0})
+    assert found.method == "starts" and found.unseen_bound() < 0.05
+    assert len(found) == 1
 
 
 def test_what_random_starts_did_not_see_has_a_bound_that_holds_with_its_confidence():

@@ -8,6 +8,7 @@
 | `pfaffian.py` | which velocity constraints are holonomic, and what can be reached |
 | `branches.py` | `branches`, `passages`: motions through a singular configuration |
 | `assembly_modes.py` | `assembly_modes`: all configurations at given inputs |
+| `distinct.py` | which of many configurations are the same |
 | `quadratic_loops.py`, `quadratic_postures.py` | rows as quadratic equations |
 | `homotopy.py` | all solutions of quadratic equations |
 | `driving_torque.py` | `driving_torque`: kinetostatics |

@@ -4,7 +4,8 @@ Where rows are quadratic in coordinates, cosines and sines, as of loops in the p
 parameters of one body in space, as of a platform on legs, all solutions are followed from those of
 simple equations (`homotopy.py`), which finds all of them with probability one. Elsewhere Newton's
 iteration on all rows is started from many random configurations at once; what converges is put
-together, angles counted once per turn.
+together, angles counted once per turn. Solutions of a mechanism's rows in which the axis of a hinge
+points the other way are left out.
 
 How many starts were enough is said by what they found. The second half of them tries what the first
 half found: of n starts that converged, k came to a mode that the first half had not seen, which
@@ -30,6 +31,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
+from zwang.analysis.distinct import attitudes, distinct, same_senses
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
@@ -56,8 +58,6 @@ NEWTON_ITERATIONS, FINAL = 60, 1e-12
 zero."""
 ON_ROWS = 1e-5
 """Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
-SAME = 1e-6
-"""Distance of configurations, angles modulo whole turns, that are one."""
 SINGULAR = 1e-6
 """Smallest singular value at which a mode is one where modes meet."""
 
@@ -261,6 +261,9 @@ def assembly_modes(
         for solver in (all_configurations, all_postures):
             found = solver(plain, values, subject.q, t, size)
             if found is not None:
+                if subject.mechanism is not None:
+                    own = same_senses(subject.mechanism, dynamics.p, subject.q, found.q)
+                    found = found._replace(q=found.q[own])
                 return _from_homotopy(closed, dynamics, found, t)
         if method == "homotopy":
             raise ModelError(
@@ -277,9 +280,11 @@ def assembly_modes(
         at = np.where(residual[:, None] < FINAL * 100, at, np.nan)
         ends.append(at[: len(begin[i : i + BOXES_AT_ONCE])])
     every = np.concatenate(ends)
+    if subject.mechanism is not None:
+        every[~same_senses(subject.mechanism, dynamics.p, subject.q, every)] = np.nan
     first, second = (x[np.isfinite(x[:, 0])] for x in np.split(every, [starts // 2]))
-    known, _ = _distinct(first, subject.model)
-    found, times = _distinct(np.concatenate([first, second]), subject.model)
+    known, _ = _distinct(dynamics, first, t)
+    found, times = _distinct(dynamics, np.concatenate([first, second]), t)
     # a mode of the first half is represented by its first start in both lists
     new = [not any(np.array_equal(x, y) for y in known) for x in found]
     held_out = len(second), int(np.sum(times[new]))
@@ -304,8 +309,8 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     """The real solutions, put onto the rows themselves to round-off."""
     if not len(found.q):
         raise ModelError(
-            f"{closed.name}: no configuration was found at these inputs: all {found.solutions} "
-            f"solutions are complex ({found.paths} paths of a homotopy, {found.failed} failed)."
+            f"{closed.name}: no configuration was found at these inputs: none of {found.solutions} "
+            f"solutions is a real one ({found.paths} paths of a homotopy, {found.failed} failed)."
         )
     # so few shapes that other inputs compile nothing
     size = 8 * -(-len(found.q) // 8)
@@ -315,7 +320,7 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     # squares of distances vanish at places that the distances themselves exclude
     own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
     kept = own & (residual < FINAL * 100)
-    q, times = _distinct(at[kept], closed)
+    q, times = _distinct(dynamics, at[kept], t)
     if not len(q):
         raise ModelError(
             f"{closed.name}: no configuration was found at these inputs: none of "
@@ -379,34 +384,10 @@ def _one(dynamics: Dynamics, q, t):
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 
 
-def _distinct(q: np.ndarray, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations that differ, angles modulo whole turns and quaternions up to their sign, and
-    how often each was found, the most frequent first.
-    """
-    angle = np.array([u == "rad" for u in model.system.units])
-    kept: list[np.ndarray] = []
-    times: list[int] = []
-    for x in q:
-        x = np.where(angle, x - 2 * np.pi * np.round(x / (2 * np.pi)), x)
-        same = -1
-        if kept:
-            apart = np.abs(np.array(kept) - x)
-            mirrored = np.abs(np.array(kept) + x)
-            turned = np.abs(apart - 2 * np.pi * np.round(apart / (2 * np.pi)))
-            apart = np.where(angle, turned, apart)
-            if model.system.nq != model.system.nv:
-                # a quaternion and its negative are one attitude
-                apart = np.minimum(apart, np.where(np.abs(x) <= 1 + 1e-9, mirrored, np.inf))
-            near = np.flatnonzero(np.max(apart, axis=1) < SAME * (1 + np.max(np.abs(x))))
-            same = int(near[0]) if len(near) else -1
-        if same < 0:
-            kept.append(x)
-            times.append(1)
-        else:
-            times[same] += 1
-    order = np.argsort(-np.array(times, int), kind="stable")
-    found = np.array(kept).reshape(-1, model.system.nq)
-    return found[order], np.array(times, int)[order]
+def _distinct(dynamics: Dynamics, q: np.ndarray, t) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations that differ, and how often each was found."""
+    angle = np.array([u == "rad" for u in dynamics.system.units], bool)
+    return distinct(q, angle, attitudes(dynamics, t))
 
 
 def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:

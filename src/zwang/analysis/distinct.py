@@ -1,0 +1,107 @@
+"""Which of many configurations are the same, and which are those of a mechanism as it is assembled:
+angles count modulo whole turns, a quaternion and its negative are one attitude, and the axes of a
+joint point the same way.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from zwang.analysis.local_equations import velocity_map
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.relative_pose import relative_poses
+
+SAME = 1e-6
+"""Distance of configurations, relative to their size, that are one."""
+ALIKE = 1e-9
+"""Difference of rows, relative to their size, that counts as none."""
+
+
+def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
+    """Indices of the entries of each quaternion: four coordinates of one length whose signs the
+    rows do not see.
+    """
+    system, p = dynamics.system, dynamics.p
+    if system.velocity_map is None:
+        return []
+    random = np.random.default_rng(1843)
+    still, t = jnp.zeros(system.nv), jnp.asarray(t, float)
+    q = system.move(jnp.asarray(random.standard_normal(system.nq)), still, t, p)
+    N = np.asarray(velocity_map(system, q, t, p))
+    # where no velocity leads: along each quaternion itself, and along nothing else
+    normal = np.eye(system.nq) - N @ np.linalg.pinv(N)
+    count, label = connected_components(csr_array(np.abs(normal) > ALIKE), directed=False)
+    rows = lambda q: np.asarray(dynamics.constraints.position_residual(jnp.asarray(q), t, p))
+    here, found = rows(q), []
+    for i in range(count):
+        own = np.flatnonzero(label == i)
+        turned = np.asarray(q).copy()
+        turned[own] *= -1
+        off = np.max(np.abs(rows(turned) - here), initial=0.0)
+        if len(own) == 4 and off <= ALIKE * (1 + np.max(np.abs(here), initial=0.0)):
+            found.append(own)
+    return found
+
+
+def same_senses(mechanism: Mechanism, p, start: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Which configurations have the axes of all joints pointing the same way as at a start: the
+    rows of a hinge are met with a pin put in from the other side, too. Shape (n,).
+    """
+    joints = mechanism.compiled.joints
+    ends, axes = [], []
+    for name in joints.joints if mechanism.d == 3 else ():
+        equations = joints.kind(name).equations(3)
+        held = {2: (2,), 3: (0, 1, 2)}.get(equations.units.count("rad") if equations else 0, ())
+        ends += [(x.a, x.b) for x in joints.ends[name] if held]
+        axes += [np.isin(np.arange(3), held) for _ in joints.ends[name] if held]
+    if not ends:
+        return np.ones(len(q), bool)
+    a, b = np.array(ends).T
+
+    def cosines(q):
+        """Between each axis of a joint's first point and the same one of its second."""
+        return jnp.diagonal(relative_poses(joints.frames(q, p), a, b).rotation, axis1=1, axis2=2)
+
+    found = np.asarray(jax.jit(jax.vmap(cosines))(np.vstack([start, q])))
+    return np.all((found[1:] * found[0] > 0) | ~np.array(axes), axis=(1, 2))
+
+
+def distinct(
+    q: np.ndarray, angle: np.ndarray, quaternions: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations that differ, and how often each was found, the most frequent first.
+
+    Args:
+        q: shape (n, nq).
+        angle: which coordinates are angles, shape (nq,).
+        quaternions: entries of each attitude.
+    """
+    kept: list[np.ndarray] = []
+    times: list[int] = []
+    for x in q:
+        x = np.where(angle, x - 2 * np.pi * np.round(x / (2 * np.pi)), x)
+        same = -1
+        if kept:
+            others = np.array(kept)
+            apart = np.abs(others - x)
+            turned = np.abs(apart - 2 * np.pi * np.round(apart / (2 * np.pi)))
+            apart = np.where(angle, turned, apart)
+            for own in quaternions:
+                as_given, mirrored = apart[:, own], np.abs(others[:, own] + x[own])
+                nearer = np.max(mirrored, axis=1) < np.max(as_given, axis=1)
+                apart[:, own] = np.where(nearer[:, None], mirrored, as_given)
+            near = np.flatnonzero(np.max(apart, axis=1) < SAME * (1 + np.max(np.abs(x))))
+            same = int(near[0]) if len(near) else -1
+        if same < 0:
+            kept.append(x)
+            times.append(1)
+        else:
+            times[same] += 1
+    order = np.argsort(-np.array(times, int), kind="stable")
+    found = np.array(kept).reshape(-1, q.shape[-1])
+    return found[order], np.array(times, int)[order]
