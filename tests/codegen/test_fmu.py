@@ -1,5 +1,8 @@
 """Functional mock-up units, validated and run by FMPy, which shares nothing with them."""
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -67,6 +70,26 @@ def test_a_unit_replays_a_run(name, tmp_path):
     own = example.run(times=found["time"], rtol=1e-10)
     for i, name in enumerate(example.model.system.coordinates):
         np.testing.assert_allclose(found[f"q.{name}"], own.q[:, i], atol=1e-8)
+
+
+CHECKER = shutil.which("fmuCheck.linux64")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHECKER is None, reason="no FMU Compliance Checker (fmuCheck.linux64)")
+@pytest.mark.parametrize("kind", ["me", "cs"])
+@pytest.mark.parametrize("name", ["3rrr", "cart-pole-track"])
+def test_the_checker_of_the_standard_has_nothing_to_say(name, kind, tmp_path):
+    """The tool of the FMI cross-check, for FMI 2.0."""
+    example = zw.gallery.load(name)
+    path = zw.fmu(example.model, example.q0, example.v0).write(tmp_path)
+    words = [str(CHECKER), "-k", kind, "-l", "3", "-s", "0.2", "-h", "0.001", "-o", "out.csv"]
+    said = subprocess.run(
+        [*words, str(path)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    summary = (said.stdout + said.stderr).split("FMU check summary")[1]
+    assert "0 warning(s) and error(s)" in summary
+    assert "0 Warning(s)" in summary and "0 Error(s)" in summary
 
 
 def mass_on_springs(name, second):
