@@ -319,16 +319,6 @@ def test_wrong_models_are_refused():
         diagnosed({"x": rows_of([[1, 0]])}, 2, M=away)
 
 
-def test_an_asymmetric_mass_is_looked_for_near_the_state_and_far_from_it():
-    """Three states at the distance of the coordinates' own size."""
-    places = [np.asarray(s.q) for s in check_module._nearby(None, InNumPy(1, {}).state([0.0], [0]))]
-    large = check_module._nearby(None, InNumPy(1, {}).state([1e6], [0.0]))
-    assert len(places) == 3 and all(1e-2 < abs(q[0]) < 10 for q in places)
-    one = check_module._nearby(None, InNumPy(1, {}).state([1.0], [0.0]))
-    assert all(abs(float(s.q[0]) - 1.0) > 1e-2 for s in one)
-    assert all(1e4 < abs(float(s.q[0]) - 1e6) < 1e7 for s in large)
-
-
 def test_the_control_of_a_servo_is_reported_beside_the_passive_model(monkeypatch):
     model = InNumPy(2, {"x": rows_of([[1, 0]])})
     assert check(model, [0.0, 0.0]).control is None

@@ -38,7 +38,7 @@ def _in_numpy(monkeypatch):
 
 def checked(model: InNumPy, q, v=REST, tolerance=1e-6, **changes):
     dynamics = model.dynamics(**changes)
-    return checked_start(model, dynamics, model.state(q, v), tolerance, None)
+    return checked_start(model, dynamics, model.state(q, v), tolerance, None, 1.0)
 
 
 def refused(model: InNumPy, q, v=REST, **how) -> str:
@@ -325,6 +325,19 @@ def test_a_singular_mass_is_augmented_once():
     regular = InNumPy(2, {"row": line(0.0, 1.0)})
     dynamics = regular.dynamics()
     assert with_mass(regular, dynamics, regular.state(REST, REST)) is dynamics
+
+
+def test_an_asymmetric_mass_is_looked_for_elsewhere_and_later():
+    """Three states at the distance of the coordinates' own size, within the span of the run."""
+    around = lambda q: initial_conditions._elsewhere(InNumPy(1, {}).state([q], [0.0], 2.0), 10.0)
+    for q in (0.0, 1.0):
+        assert len(around(q)) == 3 and all(1e-2 < abs(float(s.q[0]) - q) < 10 for s in around(q))
+    assert all(1e4 < abs(float(s.q[0]) - 1e6) < 1e7 for s in around(1e6))
+    assert [float(s.t) for s in around(0.0)] == pytest.approx([2.0, 5.7, 10.3])
+    later = lambda q, t: np.array([[2.0, 0.1 * t], [0.0, 2.0]])
+    assert "not symmetric at q" in refused(InNumPy(2, {}, later), REST)
+    far = lambda q, t: np.array([[2.0, np.nan if np.any(q) else 0.0], [0.0, 2.0]])
+    assert checked(InNumPy(2, {}, far), REST).placement.converged
 
 
 # --- words ----------------------------------------------------------------------------------------

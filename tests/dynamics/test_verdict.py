@@ -196,6 +196,31 @@ def test_a_form_of_one_sign_is_a_squared_constraint_or_an_isolated_point(H, says
     assert says is None or says in found[0]
 
 
+@pytest.mark.parametrize(
+    ("psi", "says"),
+    [
+        (lambda v: v[1] ** 2, SQUARED),
+        (lambda v: v @ v, ISOLATED),
+        (lambda v: -(v @ v), ISOLATED),
+        (lambda v: v[0] * v[1], None),
+        (lambda v: v[0] ** 2 - v[1] ** 2, None),
+        (lambda v: 0.0, None),
+    ],
+)
+def test_a_row_of_velocities_is_judged_by_what_it_says_around_the_velocity(psi, says):
+    start = np.array([3.0, -2.0])
+    blind = Rows(
+        "velocity",
+        1,
+        A=lambda q, v, t: np.zeros((1, 2)),
+        residual=lambda q, v, t: np.array([psi(v - start)]),
+    )
+    model = InNumPy(2, {"slide": form(np.diag([0.0, 0.0])), "x": blind})
+    found = vanishing(model, v=start)
+    assert list(found) == ([] if says is None else [1])
+    assert says is None or says in found[1]
+
+
 def test_only_motions_that_the_other_rows_allow_count():
     """q₀² + q₁² − 4 q₂² where q₂ = q₁: the form is q₀² − 3 q₁²; where q₂ = 0 it is of one sign."""
     cone = form(np.diag([2.0, 2.0, -8.0]))

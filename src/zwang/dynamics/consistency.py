@@ -112,8 +112,9 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
 
     A row with A = 0 cannot act. That is harmless where φ stays zero along every motion that the
     other rows allow, to second order `wᵀHw = 0` for tangent w; at a point where branches cross, the
-    form is indefinite and the motion leaves it. A form of one sign is that of a squared constraint
-    or of an isolated point, whose force would have to be infinite.
+    form is indefinite and the motion leaves it. Of a row of velocities it is that of ψ around v. A
+    form of one sign is that of a squared constraint or of an isolated point, whose force would have
+    to be infinite.
     """
     c = dynamics.constraints
     metric, A = metric_of(dynamics, at.M, at.A), rows_of(at.A)
@@ -170,13 +171,19 @@ def _of_one_sign(
     if not 0 < count <= TANGENT_DIRECTIONS:
         return {}
 
-    def form(w):
-        b = lambda v: np.asarray(evaluate(dynamics, State(state.q, on_device(v), state.t)).b)[rows]
-        return -(0.5 * (b(w) + b(-w)) - still)
+    moves = np.isin(rows, dynamics.constraints.position_rows)
+    place = np.searchsorted(dynamics.constraints.velocity_rows, rows)
 
-    still = np.asarray(
-        evaluate(dynamics, State(state.q, on_device(np.zeros(len(tangent))), state.t)).b
-    )[rows]
+    def values(w):
+        """−wᵀHw and more that is not even in w, of b for φ and of ψ itself around v."""
+        at = lambda v: evaluate(dynamics, State(state.q, on_device(v), state.t))
+        b = np.asarray(at(w).b)[rows]
+        return b if np.all(moves) else np.where(moves, b, -np.asarray(at(state.v + w).psi)[place])
+
+    def form(w):
+        return -(0.5 * (values(w) + values(-w)) - still)
+
+    still = values(np.zeros(len(tangent)))
     single = np.stack([form(w) for w in tangent.T])
     H = np.zeros((count, count, len(rows)))
     for i in range(count):

@@ -21,7 +21,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing
 from zwang.dynamics.placement import CONVERGED, Placement, measure, place
 from zwang.equations.constraint import AbstractConstraint, Constraints
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
 
 START_TOLERANCE = 1e-6
@@ -177,6 +177,8 @@ def checked_start(
     start = begin(dynamics, state, span)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
+    if np.ndim(start.at.M) > 1 and not isinstance(start.at.A, SparseMatrix):
+        refuse_asymmetric_elsewhere(model, dynamics, state, span)
     refuse_vanishing(model, dynamics, start.there, start.placement.state)
     before, speed = start.placement.violation_before, start.placement.velocity_violation_before
     if max(before, speed) > tolerance:
@@ -292,6 +294,28 @@ def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
         f"{names[1]!r} is {blocks[b, i, j]:.6g}, that of {names[1]!r} and {names[0]!r} "
         f"{blocks[b, j, i]:.6g}; give both the same value, for example (M + M.T) / 2."
     )
+
+
+def refuse_asymmetric_elsewhere(
+    model: Model, dynamics: Dynamics, state: State, span: float = 1.0
+) -> None:
+    """Raise if M is not symmetric at random states near and far, or later: it may look so at one
+    special state.
+    """
+    for s in _elsewhere(state, span):
+        M = np.asarray(evaluate(dynamics, s).M)
+        # far away a mass may well be beyond its range, where no run will come
+        if np.all(np.isfinite(M)):
+            where = f"at q = {np.array2string(np.asarray(s.q), threshold=6)}, t = {float(s.t):g} s"
+            refuse_asymmetric_mass(model, M, where)
+
+
+def _elsewhere(s: State, span: float) -> list[State]:
+    """Three random states around s within a span of time [s], always the same ones."""
+    random, q = np.random.default_rng(1788), np.asarray(s.q)
+    moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
+    times = (s.t, s.t + 0.37 * span, s.t + 0.83 * span)
+    return [host_state(x, s.v, t) for x, t in zip(moved, times, strict=True)]
 
 
 def _is_positive(blocks: np.ndarray) -> bool:

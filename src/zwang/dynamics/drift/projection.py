@@ -92,12 +92,14 @@ class Projection(AbstractDrift):
             size = dynamics.violation(phi)
             dv = moving.correct(psi)
             # what damping near a rank drop leaves, and the square of the move
-            slip = xp.linalg.norm(moving.scale * (psi - moving.A @ dv))
+            # a row that is absent, which no correction reaches, counts by the longest one's length
+            unit = moving.units()
+            slip = xp.linalg.norm(unit * (psi - moving.A @ dv))
             square = before * xp.linalg.norm(moving.scale * psi)
             speed = xp.sqrt(xp.abs(state.v @ moving.mass.apply(state.v)))
             tangent = slip + square <= VELOCITY_ROUND_OFF * speed
             # beside the velocities that ψ is made of, those of its drives included
-            imposed = xp.linalg.norm(moving.scale * (psi - moving.A @ moved.v))
+            imposed = xp.linalg.norm(unit * (psi - moving.A @ moved.v))
             beside = xp.maximum(speed + imposed, slip)
             slip = slip / xp.where(slip > 0, beside, 1.0)
 
