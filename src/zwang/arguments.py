@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers as numeric
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import jax
@@ -221,10 +221,12 @@ def items(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str)
 
 
 def listed(value: Any, name: str, expected: str) -> tuple:
-    """Any iterable as a tuple, read once, except a text and a dictionary."""
+    """Any iterable as a tuple, read once, except a text, a dictionary, and a set, which has no
+    order.
+    """
     if type(value) in (list, tuple):
         return tuple(value)
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
         refuse(name, value, expected)
     return tuple(value)
 

@@ -12,6 +12,9 @@ from jaxtyping import Array, Float
 from zwang.arguments import count, function, label, labels, optional_function, text, texts
 from zwang.errors import ModelError
 
+MOST_COORDINATES = 1_000_000
+"""Coordinates of one system; a model is evaluated once with all of them when it is built."""
+
 
 class Names(tuple):
     """Names as one thing: a compiled function that is called compares what it was compiled for with
@@ -117,8 +120,8 @@ class System(eqx.Module):
         )
         self.controller_states = count(controller_states, "System: controller_states", least=0)
         # variables of first order have velocities and no coordinates (`zw.HigherOrder`)
-        self.nq = count(nq, "System: nq", least=1 if nv is None else 0)
-        self.nv = self.nq if nv is None else count(nv, "System: nv", least=1)
+        self.nq = count(nq, "System: nq", least=1 if nv is None else 0, most=MOST_COORDINATES)
+        self.nv = self.nq if nv is None else count(nv, "System: nv", least=1, most=MOST_COORDINATES)
         self.mass_matrix = function(mass_matrix, "System: mass_matrix", "(q, t, p) → M")
         self.force = function(force, "System: force", "(q, v, t, p) → F")
         self.energy_unit = text(energy_unit, "System: energy_unit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
@@ -75,6 +76,13 @@ def reason(error: OSError) -> str:
     """What the system says, in lower case."""
     text = error.strerror or type(error).__name__
     return text[:1].lower() + text[1:]
+
+
+def file_name(value: Any, name: str) -> Path:
+    """A path from an argument, a text or a path already."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ModelError(f"{name} is {value!r:.60}, expected the name of a file.")
+    return Path(value)
 
 
 def shown_path(path: Path | str) -> str:

@@ -35,7 +35,9 @@ def load(name: str, **settings) -> Example:
     Example:
         >>> run = load("n-four-bar", N=3).run()
     """
-    from zwang.arrays import require_float64  # the list of models imports nothing slow
+    # the list of models imports nothing slow
+    from zwang.arguments import count, label, number
+    from zwang.arrays import require_float64
 
     require_float64()
     if name not in ENTRIES:
@@ -46,6 +48,9 @@ def load(name: str, **settings) -> Example:
             raise ModelError(
                 f"{name} has no setting {setting!r}{did_you_mean(setting, entry.settings)}"
             )
+        kind = type(entry.settings[setting].default)
+        if check := {int: count, float: number, str: label}.get(kind):
+            settings[setting] = check(settings[setting], f"{name}: {setting}")
     defaults = {key: setting.default for key, setting in entry.settings.items()}
     built = {**defaults, **settings}
     module = importlib.import_module(entry.module)

@@ -159,6 +159,7 @@ class Engine:
 
 def execution_of(asked: Execution | None) -> Execution:
     """Where the steps of a run are taken: as `ZWANG_EXECUTION` says, or as asked for."""
+    options = "auto", "host", "compiled"
+    chosen = choice("auto" if asked is None else asked, "execution", options)
     named = os.environ.get(VARIABLE)
-    what = "execution" if named is None else VARIABLE
-    return choice(named or asked or "auto", what, ("auto", "host", "compiled"))
+    return choice(named, VARIABLE, options) if named else chosen

@@ -10,8 +10,8 @@ from zwang.arguments import count, number, real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 
-LONGEST_RUN = 1e100
-"""Longest duration [s]: the square of what moves so long is still a number."""
+LONGEST_RUN, SHORTEST_RUN = 1e100, 1e-100
+"""Longest and shortest duration [s]: the square of either is still a number."""
 MOST_SAMPLES = 100_000_000
 """Sample times of one run; their states alone would fill the memory beyond it."""
 RESOLVED = 1e-10
@@ -48,6 +48,11 @@ def run_times(duration, times, samples, t0: float) -> np.ndarray:
 def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
     """The instants, if time in float64 can tell steps between them apart."""
     farthest, duration = float(np.max(np.abs(instants))), float(instants[-1] - t0)
+    if duration < SHORTEST_RUN:
+        raise ModelError(
+            f"the run lasts {duration:g} s, expected at least {SHORTEST_RUN:g} s, whose square "
+            "float64 can hold; count time in a smaller unit."
+        )
     if not duration > RESOLVED * farthest or np.any(np.diff(instants) <= 0):
         raise ModelError(
             f"t0 is {t0:g} s and the run ends at {instants[-1]:g} s: time cannot be resolved there "
@@ -70,7 +75,7 @@ def checked_times(times) -> Any:
         raise ModelError(
             f"times must be finite and increasing; got {np.array2string(times, threshold=6)}."
         )
-    return times
+    return _resolved(float(times[0]), times) if is_concrete(times) else times
 
 
 def step_grid(times, step) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zwang.errors import ModelError
-from zwang.files.reading import shown_path
+from zwang.files.reading import file_name, shown_path
 from zwang.simulation.results.formats import FORMATS as FORMATS
 from zwang.simulation.results.formats import csv_text as csv_text
 from zwang.simulation.results.formats import format_of
@@ -36,7 +36,7 @@ def save(
         ModelError: for another ending, or a folder that does not exist.
         OutputError: if the file cannot be written; an earlier one is unchanged.
     """
-    path = Path(path)
+    path = file_name(path, "save: path")
     found = format_of(path, {ending: FORMATS[ending] for ending in formats}, "save")
     if not path.parent.is_dir():
         raise ModelError(
