@@ -25,9 +25,13 @@ MATHJAX_SHA256 := a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cb
 VIEWER := src/zwang/output/viewer
 THREE_VERSION := 0.187.0
 ESBUILD_VERSION := 0.28.2
+# uPlot as its author publishes it, for the figures of a report; committed for the same reason.
+REPORT := src/zwang/output/report
+UPLOT_VERSION := 1.6.32
+UPLOT_SHA256 := 4b8a8191e425658e3ea8c8c1314b0fc679c861ee3a1af2b20c7b16ba50b5133d
 
 .PHONY: help setup debian-packages run test test-slow test-robots fuzz mutation audit check bench
-.PHONY: bench-all docs wheel pictures three clean
+.PHONY: bench-all docs wheel pictures three charts clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -138,6 +142,15 @@ three: ## bundle three.js anew after a change of its version or of three.entry.j
 		--legal-comments=none --log-level=warning --outfile=three.js; \
 	cp three.js $(CURDIR)/$(VIEWER)/three.js; \
 	cp node_modules/three/LICENSE $(CURDIR)/$(VIEWER)/three.LICENSE
+
+charts: ## fetch uPlot anew after a change of its version
+	@fetching=$$(mktemp -d); trap 'rm -rf "$$fetching"' EXIT; cd "$$fetching"; \
+	npm pack --silent uplot@$(UPLOT_VERSION); \
+	echo "$(UPLOT_SHA256)  uplot-$(UPLOT_VERSION).tgz" | sha256sum --check --quiet; \
+	tar xzf uplot-$(UPLOT_VERSION).tgz; cd package; \
+	cp dist/uPlot.iife.min.js $(CURDIR)/$(REPORT)/uplot.js; \
+	cp dist/uPlot.min.css $(CURDIR)/$(REPORT)/uplot.css; \
+	cp LICENSE $(CURDIR)/$(REPORT)/uplot.LICENSE
 
 clean: ## remove builds, caches and results, but not .venv
 	rm -rf build dist docs/_build docs/gallery docs/joints.md docs/jupyter_execute results

@@ -20,6 +20,8 @@ FOLDERS = ("src", "tests", "benchmarks", "docs", "examples", ".ci")
 BUILT = {"_build", "jupyter_execute", "mathjax", "__pycache__"}
 WIDE = {
     "src/zwang/output/viewer/three.js": "a bundle that esbuild writes",
+    "src/zwang/output/report/uplot.js": "the program of uPlot as published",
+    "src/zwang/output/report/uplot.css": "the style sheet of uPlot as published",
     "docs/performance.md": "tables of measured values, written by `python -m benchmarks page`",
     "tests/hostile/catalogue_arguments.py": "a table, one case a row",
     "tests/hostile/catalogue_calls.py": "a table, one case a row",

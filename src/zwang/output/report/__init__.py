@@ -7,6 +7,8 @@
 | `joints.py` | forces and torques of a mechanism's joints in their own axes |
 | `svg.py` | figures as inline SVG in the page's colors, light and dark |
 | `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
+| `interactive.py`, `charts.js` | the same pictures as numbers, drawn by uPlot in the browser |
+| `uplot.js` | uPlot as published; from `make charts` |
 | `page.py` | everything put into `page.html` |
 | `html.py` | templates with `skeleton.html` and `page.css`, which every page shares |
 """

@@ -253,8 +253,8 @@ def rank(run: Run) -> Chart:
         t = np.insert(t, at, [c.time] * 3)
         values = np.insert(values, at, [c.rank_before, c.rank, c.rank_after])
     # a rank holds until the next sample, so that the curve has steps and no slopes
-    stairs = Curve(np.repeat(t, 2)[1:], np.repeat(values, 2)[:-1])
-    all_rows = Curve(t[[0, -1]], rows, color=MUTED, width=0.8, dash=(4.0, 2.4))
+    stairs = Curve(np.repeat(t, 2)[1:], np.repeat(values, 2)[:-1], "rank")
+    all_rows = Curve(t[[0, -1]], rows, "rows", color=MUTED, width=0.8, dash=(4.0, 2.4))
     panels = [
         Panel(
             [stairs, all_rows],

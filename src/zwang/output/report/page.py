@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from zwang.files import make_folder, write_text
+from zwang.output.report import interactive
 from zwang.output.report.figures import Chart, charts, exact_error, phase
 from zwang.output.report.html import HERE, render
 from zwang.output.report.joints import joint_forces
@@ -41,7 +42,7 @@ class Card:
 class Section:
     """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the
     complete one; `own` ones are the model's, and stand side by side unless they are `wide`; their
-    curves are in the file `curves`.
+    curves are in the file `curves`; `chart` are the attributes by which `charts.js` finds it.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Section:
     own: bool
     wide: bool
     curves: str | None
+    chart: Markup
 
 
 def write_report(
@@ -99,6 +101,7 @@ def write_report(
     transmitted = [joint_forces(run, reactions(run))] if reactions is not None else []
     every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
     sections = [_section(chart, path.parent / "data") for chart in every]
+    live = {c.key: c.figure for c in every if interactive.is_interactive(c.figure)}
     text = render(
         HERE / "page.html",
         summary=summary,
@@ -114,6 +117,9 @@ def write_report(
         results=results,
         view=view,
         derivation=None if derivation is None else _formulas(derivation),
+        numbers=interactive.data(live),
+        program=interactive.program() if live else None,
+        chart_css=interactive.style(),
     )
     write_text(path, text)
     return complaints
@@ -247,9 +253,10 @@ def _section(chart: Chart, folder: Path) -> Section:
             if save_curves(chart.figure, folder / f"{name}.csv")
             else None
         )
-    return Section(
-        chart.key, chart.title, chart.caption, svg, tables, own=own, wide=wide, curves=curves
-    )
+    found = Markup("")
+    if interactive.is_interactive(chart.figure):
+        found = Markup(' data-chart="{}" data-title="{}"').format(chart.key, chart.title)
+    return Section(chart.key, chart.title, chart.caption, svg, tables, own, wide, curves, found)
 
 
 def _attributes(run: Run) -> dict[str, str]:
