@@ -156,7 +156,7 @@ class BoundProgram:
         leaves, tree = jax.tree_util.tree_flatten(((*fixed, *given), {}))
         arrays = [x for x in leaves if eqx.is_array(x)]
         # moved once: converting fixed arrays at each call costs more than the call
-        self._fixed = [jax.device_put(x) for x in arrays[: len(arrays) - len(given)]]
+        self._fixed = jax.device_put(arrays[: len(arrays) - len(given)])
         cached, plain = cache.current(), is_plain()
         # the context is a private name of JAX, which plain compilation does without
         context = None if plain else trace_context()

@@ -16,11 +16,12 @@ MOST = 256
 
 
 class Recent(Generic[V]):
-    """At most `MOST` values by key; the one that was used longest ago gives way."""
+    """At most `most` values by key; the one that was used longest ago gives way."""
 
     _all: weakref.WeakSet = weakref.WeakSet()
 
-    def __init__(self):
+    def __init__(self, most: int = MOST):
+        self._most = most
         self._kept: dict = {}
         # programs are asked for by threads that compile behind and by parts of a study
         self._lock = threading.Lock()
@@ -43,7 +44,7 @@ class Recent(Generic[V]):
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = value
-            while len(self._kept) > MOST:
+            while len(self._kept) > self._most:
                 del self._kept[next(iter(self._kept))]
 
     def __len__(self) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.compile import BoundProgram, ProgramSize, program_size
+from zwang.compile.recent import Recent
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.equations.constraint import Constraints
@@ -30,6 +31,9 @@ STAGES = 13
 compiles another program."""
 ONE = np.float64(1.0)
 """A count, or True, as a number: numbers of one type go to a compiled program in one array."""
+
+
+PROJECTION = Projection()
 
 
 class ModelEvaluation(NamedTuple):
@@ -218,6 +222,9 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
     return dataclasses.replace(dynamics, scales=unit)
 
 
+_BOUND: Recent[tuple[Dynamics, AbstractDrift, BoundEvaluation]] = Recent(most=8)
+
+
 def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -> ModelEvaluation:
     """A model's functions at one state, on the host.
 
@@ -232,8 +239,20 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
         more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
         phi, psi, A, b = (np.concatenate(x) for x in zip(known[:4], more, strict=True))
         return known._replace(phi=phi, psi=psi, A=A, b=b)
-    bound = BoundEvaluation(dynamics, Projection() if drift is None else drift)
+    bound = _bound(dynamics, PROJECTION if drift is None else drift)
     return bound.at(float(t), np.concatenate([q, v]))
+
+
+def _bound(dynamics: Dynamics, drift: AbstractDrift) -> BoundEvaluation:
+    """The compiled evaluation of a motion; a start asks for it two dozen times, and to bind its
+    numbers takes ten times as long as a call.
+    """
+    key = id(dynamics), id(drift)
+    known = _BOUND.get(key)
+    if known is None or known[0] is not dynamics or known[1] is not drift:
+        known = dynamics, drift, BoundEvaluation(dynamics, drift)
+        _BOUND.put(key, known)
+    return known[2]
 
 
 def _rows(constraints: Constraints, p, q, v, t):
