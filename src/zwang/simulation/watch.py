@@ -233,7 +233,8 @@ def why_ended(model: Model, code: int, end: State, params=None) -> str:
     if not result.is_failure:
         return result.sentence if result is Result.SUCCESS else when + result.sentence
     detail, y = "", np.concatenate([np.asarray(end.q), np.asarray(end.v)])
-    if result in NAMED and np.all(np.isfinite(y)):
+    # steps that shrink without end before such a row may use up their number first
+    if result in {*NAMED, Result.TOO_MANY_STEPS} and np.all(np.isfinite(y)):
         dynamics = model.dynamics(params)
         state = host_state(np.asarray(end.q), np.asarray(end.v), float(end.t))
         gone = vanishing_rows(dynamics, evaluate(dynamics, state), state)
@@ -241,6 +242,8 @@ def why_ended(model: Model, code: int, end: State, params=None) -> str:
             return when + "; ".join(
                 f"constraint {row_name(model, row)}: {why}" for row, why in gone.items()
             )
+        if result is Result.TOO_MANY_STEPS:
+            return when + result.sentence
         scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
         flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))
         result, detail = blocked(model, flow, float(end.t), y, 0.0)
