@@ -19,6 +19,7 @@ SUITE = "Test Set for IVP Solvers"
 ALLOWED = 1e-6
 """Of each quantity, relative to its largest published value."""
 RTOL = 1e-12
+COMMAND = "python -m verification ivp"
 SQUEEZER_START = (
     np.array([14222.4439199541138705911625887, -10666.8329399655854029433719415, 0, 0, 0, 0, 0]),
     np.array([98.5668703962410896057654982170, -6.12268834425566265503114393122, 0, 0, 0, 0]),
@@ -118,7 +119,7 @@ def lines(suite: str) -> list[Line]:
     made = compared("Andrews' squeezing mechanism", squeezer, 0.03, SQUEEZER_END, SQUEEZER_WHY)
     made += compared("car axis", car_axis(), 3.0, CAR_END, "")
     return made + [
-        Line(SUITE, case, "end state", "", "", math.nan, math.nan, NOT_MODELED, why, "")
+        Line(SUITE, case, "end state", "", "", math.nan, math.nan, NOT_MODELED, why, COMMAND)
         for case, why in LEFT_OUT.items()
     ]
 
@@ -150,7 +151,7 @@ def compared(case, given, end: float, published: dict[str, list[float]], why: st
                 ALLOWED,
                 judged(apart, ALLOWED),
                 why,
-                "python -m verification ivp",
+                COMMAND,
             )
         )
     return made

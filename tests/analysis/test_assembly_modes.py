@@ -25,6 +25,7 @@ def test_a_four_bar_has_its_two_modes():
     assert "2 assembly modes" in str(found) and found.missed(0.1) < 1e-10
 
 
+@pytest.mark.slow
 def test_an_input_out_of_reach_and_too_few_inputs_are_said():
     lengths, q = np.array([2.0, 1.5, 2.0, 3.0]), closed_form([2.0, 1.5, 2.0, 3.0], 0.3, 1)
     with pytest.raises(zw.ModelError, match="no configuration was found"):

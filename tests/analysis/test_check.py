@@ -41,6 +41,7 @@ def test_a_knife_edge_reaches_all_places_with_two_velocities():
     assert kinds(found) == ["linear nonholonomic"] and "3 dimensions by 2 directions" in str(found)
 
 
+@pytest.mark.slow
 def test_a_form_with_an_integrating_factor_is_holonomic_and_its_integral_is_found():
     psi = lambda q, v, t, p: jnp.exp(q[0] + q[2]) * (q[1] * v[0] + q[0] * v[1] + v[2])
     found = checked(3, [0.3, 0.2, 0.5], {"factor": psi})

@@ -45,6 +45,7 @@ def test_a_function_that_a_linkage_has_is_found_again(found, wanted):
     assert found.same_branch and found.clearance > 0.02
 
 
+@pytest.mark.slow
 def test_a_design_prints_plots_and_saves(found, tmp_path):
     import xarray as xr
 

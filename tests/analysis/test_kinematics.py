@@ -219,6 +219,7 @@ def test_wrong_input_is_one_sentence(turn):
         zw.kinematics(four_bar(), {"crank": lambda t: t, "rocker": float(q[2])}, (0.3, 1), q=q)
 
 
+@pytest.mark.slow
 def test_an_enclosure_holds_every_value_of_a_function():
     def f(x):
         rows = [jnp.sin(3 * x[0]) * x[1], jnp.arctan2(x[1], x[0] - 1), x @ x / (2 + x[1] ** 3)]

@@ -122,6 +122,7 @@ def test_velocities_over_an_input_move_as_differences_do():
     np.testing.assert_allclose(slope, differences(rocker_rate, LENGTHS, 1e-3), atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_workspace_moves_as_its_closed_form():
     def tip(q, t, p):
         a, b = q[0], q[0] + q[1]

@@ -160,6 +160,7 @@ def test_other_masses_and_inertias_compile_nothing_and_change_the_motion(tumblin
     assert np.max(np.abs(other.q - run.q)) > 0.1
 
 
+@pytest.mark.slow
 def test_motion_is_differentiable_in_mass_and_inertia():
     """d(angular acceleration)/d(inertia) by autodiff against a central difference, step 1e-6."""
     bodies = RigidBodies([Body("a", 1.0, (1.0, 2.0, 2.5))], gravity=(0.0, 0.0, 0.0))

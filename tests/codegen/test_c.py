@@ -85,6 +85,7 @@ def test_a_force_can_be_applied(pendulum):
     assert example.model.params["mass"] == 1.0
 
 
+@pytest.mark.slow
 def test_redundant_rows_need_nothing_more():
     example = zw.gallery.load("pendulum")
     rod = example.model.constraints.members[0]

@@ -82,6 +82,7 @@ def test_a_compiler_that_is_none_is_refused(monkeypatch):
         zw.program(jnp.sin)(1.0)
 
 
+@pytest.mark.slow
 def test_often_goes_on_working_and_says_what_replaced_it():
     for call in (
         lambda often: zw.program(jnp.sin, often=often),

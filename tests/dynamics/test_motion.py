@@ -161,6 +161,7 @@ def test_the_form_of_the_mass_matrix_does_not_matter(form):
     assert np.allclose(m.acceleration, a + np.linalg.solve(dense, force), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_motion_is_differentiable_and_batched_in_state_and_parameters():
     """Against central differences with step 1e-6: 1e-8."""
     model = pendulum()

@@ -61,6 +61,7 @@ def test_runs_without_stabilization_drift_as_the_start_says(case):
     np.testing.assert_allclose(free.u, by_time(values["Qc_unstab"])[1], atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_runs_with_the_stabilization_of_the_paper(case):
     """α = 0.5, β = 200 in eq. (52): the errors swing at √199.9375 rad/s and decay as exp(−t/4)."""

@@ -33,6 +33,7 @@ def newton_euler(slope):
     return rate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.0, 3.0])
 def test_the_ball_follows_its_closed_form_and_newton_and_euler(slope):
     member, reached = example("turntable", slope=slope), run("turntable", slope=slope)

@@ -90,6 +90,7 @@ def test_the_mass_matrix_of_modules_stays_as_sparse_as_they_are():
     )
 
 
+@pytest.mark.slow
 def test_the_factors_of_the_modules_give_the_acceleration_of_the_flat_model():
     """Small factors by `vmap` and one of the joints."""
     member = example("3rrr")

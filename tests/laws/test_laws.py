@@ -1,6 +1,6 @@
 """Laws of mechanics hold for random models; what fails is named by family and seed.
 
-Eight models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another
+Six models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another
 number.
 """
 
@@ -28,7 +28,7 @@ from tests.laws.random_models import (
 )
 from zwang.dynamics.formulation import ALL_FORMULATIONS
 
-FEW = int(os.environ.get("ZWANG_LAWS", "8"))
+FEW = int(os.environ.get("ZWANG_LAWS", "6"))
 counts = pytest.mark.parametrize("count", [FEW, pytest.param(1000, marks=pytest.mark.slow)])
 MEMBERS = (
     zw.CompleteOrthogonal,
@@ -248,6 +248,7 @@ def test_sparse_and_dense_give_the_same_motion(count):
     holds(law, cases(count, "rope"), 1e-8)
 
 
+@pytest.mark.slow
 @counts
 def test_joint_angles_and_pins_give_the_same_motion(count):
     """The chain in absolute angles by Lagrange's equations, which know no constraint."""

@@ -68,6 +68,7 @@ def test_its_derivative_is_the_sampled_linearization(plant):
     np.testing.assert_allclose(linear.project @ into[:, 0], both[:n, n], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_states_and_parameters_side_by_side(plant):
     starts = jax.tree_util.tree_map(lambda x: jnp.stack([x] * 3), plant.start)
     u = jnp.array([[0.0], [1.0], [-1.0]])

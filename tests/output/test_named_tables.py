@@ -50,6 +50,7 @@ def test_a_traced_motion_prints_its_shapes(pendulum):
     assert "force of rod" in str(again)  # names pass through jit
 
 
+@pytest.mark.slow
 def test_motions_of_a_batch_say_how_many(pendulum):
     many = jax.vmap(lambda v: zw.motion(pendulum, jnp.array([1.0, 0.0]), v))(jnp.ones((3, 2)))
     assert "3 instants" in str(many)

@@ -69,6 +69,7 @@ def test_limited_control_leaves_the_least_residual_and_then_changes_least(solve,
         )  # the second term trades 1e-10 of residual for some of the change
 
 
+@pytest.mark.slow
 def test_control_inside_its_limits_is_the_unlimited_one(solve):
     q, v, _ = EXACT[1.0]
     free = zw.control(robots(), object_servo(), q, v, 1.0).u

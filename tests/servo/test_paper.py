@@ -121,6 +121,7 @@ def test_torques_along_the_lift_have_the_ranges_of_the_reference_and_the_hinge_h
     ]
 
 
+@pytest.mark.slow
 def test_choices_among_controls_move_the_same_and_minimize_what_they_say():
     q, v, _ = EXACT[1.0]
     weights, wish = (
@@ -167,6 +168,7 @@ def test_two_masses_with_error_dynamics_follow_the_reference():
     np.testing.assert_allclose(delta, 0.3 * (1 + 5 * t) * np.exp(-5 * t), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_control_works_inside_vmap_and_has_the_right_derivatives_in_gain_and_parameter():
     model, q, v = two_masses(), np.array([0.1, 2.0]), np.array([0.2, -0.1])
 
@@ -185,6 +187,7 @@ def test_control_works_inside_vmap_and_has_the_right_derivatives_in_gain_and_par
     )
 
 
+@pytest.mark.slow
 def test_control_knows_the_stabilization_of_the_hinges_it_relies_on():
     """Off its hinge the passive system accelerates back to it; the servo rows are met
     nevertheless.

@@ -112,6 +112,7 @@ def test_dataset(some, tmp_path):
         assert list(read.coordinate.values) == ["x", "y"]
 
 
+@pytest.mark.slow
 def test_members_with_parameters_of_their_own():
     lengths = np.array([0.5, 1.0])
     many = zw.batch(

@@ -65,6 +65,7 @@ def test_truth_within_uncertainty(clean):
     )  # 984 observations: ± 0.045
 
 
+@pytest.mark.slow
 def test_noise_is_estimated(clean):
     fit = found(clean, 3)
     assert all(0.007 < size < 0.013 for size in fit.noise.values())
@@ -216,6 +217,7 @@ def test_a_single_parameter_without_effect_is_named(frictionless, noise):
         zw.fit(model, TIMES, observed, ("mass",), q0=START[0], v0=START[1], noise=noise)
 
 
+@pytest.mark.slow
 def test_a_parameter_whose_effect_is_far_below_the_given_noise_has_no_effect(frictionless):
     model, q = frictionless
     with pytest.raises(zw.ModelError, match="'oil.friction' has no effect .* or noise"):

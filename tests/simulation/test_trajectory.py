@@ -52,6 +52,7 @@ def test_same_as_simulate():
     assert np.max(here.violation) < 1e-14
 
 
+@pytest.mark.slow
 def test_an_implicit_method_gives_the_same_motion():
     implicit, explicit = (
         jax.jit(lambda f=flown(**o): f(1.0, 1.0)) for o in ({"integrator": zw.Kvaerno5()}, {})
@@ -68,6 +69,7 @@ def test_an_implicit_method_is_differentiated_through_its_newton_iteration():
     assert np.max(np.abs(slope - expected)) < 1e-6 * np.max(np.abs(expected))
 
 
+@pytest.mark.slow
 def test_fixed_steps():
     reference = zw.trajectory(pendulum(), *START, TIMES, rtol=1e-12)
     error = []

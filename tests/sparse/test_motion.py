@@ -73,6 +73,7 @@ def test_sparse_equals_dense(name):
     assert_equal(*both(model, q, v))
 
 
+@pytest.mark.slow
 def test_rows_that_touch_no_other_row():
     """Each is eliminated by itself; nothing is left to the dense rest."""
     N = 40
@@ -89,6 +90,7 @@ def test_rows_that_touch_no_other_row():
     assert_equal(*both(model, q, 0 * q))
 
 
+@pytest.mark.slow
 def test_one_kernel_gives_the_same(compiled):
     """The sparse path as a part of one kernel, and operation by operation."""
     model, q, v = bars("ladder", 12)
@@ -101,6 +103,7 @@ def test_one_kernel_gives_the_same(compiled):
     )
 
 
+@pytest.mark.slow
 def test_sparse_equals_dense_at_a_singular_configuration():
     """All bars of twenty four-bar loops collinear: 122 rows of rank 102."""
     example = gallery.load("n-four-bar", N=20)

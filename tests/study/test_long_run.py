@@ -118,6 +118,7 @@ def growing_steps(long):
     return Steps.joined([growing.GrowingRun(long.folder).rows()])
 
 
+@pytest.mark.slow
 def test_switches_impacts_and_their_records_go_on(tmp_path):
     """A bob whose rope goes slack and taut again, with plastic impacts."""
     rope = zw.Switch("rope", on=ROPE.on, off=ROPE.off, initially=True)

@@ -74,6 +74,7 @@ def test_the_control_of_the_servo_paper_comes_out_as_printed(spring):
     assert sp.simplify(spring.control[0] + (1 + m1 / m2) * k * (x2 - x1 - l)) == 0
 
 
+@pytest.mark.slow
 def test_the_driven_spiral_of_the_review_comes_out_as_printed():
     """Eq. (57) with both constraints, whose residuals at velocity level stand in eq. (59)."""
     found = derived("log-spiral")

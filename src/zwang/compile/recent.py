@@ -16,11 +16,11 @@ MOST = 256
 
 
 class Recent(Generic[V]):
-    """At most `most` values by key; the one that was used longest ago gives way."""
+    """At most `most` values by key, else `MOST`; the one that was used longest ago gives way."""
 
     _all: weakref.WeakSet = weakref.WeakSet()
 
-    def __init__(self, most: int = MOST):
+    def __init__(self, most: int | None = None):
         self._most = most
         self._kept: dict = {}
         # programs are asked for by threads that compile behind and by parts of a study
@@ -44,7 +44,7 @@ class Recent(Generic[V]):
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = value
-            while len(self._kept) > self._most:
+            while len(self._kept) > (self._most or MOST):
                 del self._kept[next(iter(self._kept))]
 
     def __len__(self) -> int:

@@ -48,16 +48,16 @@ def run_times(duration, times, samples, t0: float) -> np.ndarray:
 def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
     """The instants, if time in float64 can tell steps between them apart."""
     farthest, duration = float(np.max(np.abs(instants))), float(instants[-1] - t0)
-    if duration < SHORTEST_RUN:
-        raise ModelError(
-            f"the run lasts {duration:g} s, expected at least {SHORTEST_RUN:g} s, whose square "
-            "float64 can hold; count time in a smaller unit."
-        )
     if not duration > RESOLVED * farthest or np.any(np.diff(instants) <= 0):
         raise ModelError(
             f"t0 is {t0:g} s and the run ends at {instants[-1]:g} s: time cannot be resolved there "
             "in float64, expected a duration or interval of samples above "
             f"{RESOLVED * farthest:.1g} s; count time from an instant nearer to the start."
+        )
+    if duration < SHORTEST_RUN:
+        raise ModelError(
+            f"the run lasts {duration:g} s, expected at least {SHORTEST_RUN:g} s, whose square "
+            "float64 can hold; count time in a smaller unit."
         )
     return instants
 

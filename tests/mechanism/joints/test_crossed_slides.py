@@ -40,6 +40,7 @@ def accelerations(m: Mechanism) -> np.ndarray:
     return np.asarray(zw.motion(m.model, s.q, s.v).acceleration).reshape(-1, 3)
 
 
+@pytest.mark.slow
 def test_it_transmits_rotation_and_nothing_else():
     m = coupling()
     s = m.start_state

@@ -102,6 +102,7 @@ def test_rows_that_nearly_repeat_each_other_are_warned_of_with_the_accuracy_that
     assert "rtol asks for 1e-08" in inaccurate
 
 
+@pytest.mark.slow
 def test_the_round_off_of_a_vanishing_acceleration_is_not_warned_of():
     edge = zw.Nonholonomic(lambda q, v, t, p: v[0] * jnp.sin(q[2]) - v[1] * jnp.cos(q[2]))
     system = zw.System(3, lambda q, t, p: np.ones(3), lambda q, v, t, p: np.zeros(3))
