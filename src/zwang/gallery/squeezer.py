@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arithmetic import on_host, xp
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.equations.lagrangian import Lagrangian
@@ -61,16 +62,16 @@ NAMES = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
 
 def along(angle, x: float, y: float = 0.0):
     """The vector (x, y) turned by an angle."""
-    c, s = jnp.cos(angle), jnp.sin(angle)
-    return jnp.stack([x * c - y * s, x * s + y * c])
+    c, s = xp.cos(angle), xp.sin(angle)
+    return xp.stack([x * c - y * s, x * s + y * c])
 
 
 def joints(q):
     """Places of F, E, D, H and G."""
     beta, theta, gamma, _, delta, _, epsilon = q
     F = along(beta, CRANK)
-    D = jnp.array(B) + along(gamma, 0.02, -0.018)
-    H, G = jnp.array(A) + along(delta, UPPER_ARM), jnp.array(A) + along(epsilon, 0, -LOWER_ARM)
+    D = xp.asarray(B) + along(gamma, 0.02, -0.018)
+    H, G = xp.asarray(A) + along(delta, UPPER_ARM), xp.asarray(A) + along(epsilon, 0, -LOWER_ARM)
     return F, F - along(beta + theta, LINK), D, H, G
 
 
@@ -149,7 +150,8 @@ def build(*, torque, stiffness) -> Example:
 def _places(q):
     """Places of all points of the scene, shape (n, 9, 2)."""
     fixed = np.array([(0.0, 0.0), A, B, C])
-    moving = np.asarray(jax.vmap(lambda q: jnp.stack(joints(q)))(jnp.asarray(q)))
+    with on_host():  # a picture must not wait for a compiler
+        moving = np.stack([joints(np.asarray(x)) for x in q])
     return np.concatenate([np.broadcast_to(fixed, (len(q), 4, 2)), moving], axis=1)
 
 
