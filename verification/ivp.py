@@ -1,4 +1,4 @@
-"""The mechanical problems of the Test Set for IVP Solvers, beside its reference solutions.
+"""The mechanical problems of the Test Set for IVP Solvers, compared with its reference solutions.
 
 Facts from: Mazzia and Magherini (2008), Test Set for Initial Value Problem Solvers, release 2.4,
 University of Bari: `andrews` (t = 0.03 s, computed by PSIDE) and `caraxis` (t = 3, by GAMD in

@@ -123,6 +123,6 @@ def test_a_run_through_singular_configurations_keeps_its_branch():
     found = zw.passages(run)
     assert found and not any(x.changed for x in found)
     # the run says the same by itself
-    told = [(c.branches, c.before, c.after) for c in run.crossings]
-    assert told == [(len(x.branches), x.before, x.after) for x in found]
+    reported = [(c.branches, c.before, c.after) for c in run.crossings]
+    assert reported == [(len(x.branches), x.before, x.after) for x in found]
     assert not run.warnings and "on branch" in str(run.crossings[0])

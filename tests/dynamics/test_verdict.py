@@ -230,7 +230,7 @@ def test_only_motions_that_the_other_rows_allow_count():
     assert list(found) == [0] and ISOLATED in found[0]
     found = vanishing(InNumPy(3, {"floor": line(0.0, 0.0, 5.0), "x": cone}))
     assert list(found) == [1] and ISOLATED in found[1]
-    # q₀² alone, where q₀ is held: nothing is asked of what is left
+    # another row holds q₀, so that q₀² alone restricts nothing further
     held = form(np.diag([2.0, 0.0, 0.0]))
     assert vanishing(InNumPy(3, {"x": held, "wall": line(1.0, 0.0, 0.0)})) == {}
 

@@ -27,7 +27,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 POSTURES = 160
 """Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
 NO_ROTATION = 1e-7
-"""|x · x| beside |X|² below which a solution is none of a body: x = 0."""
+"""A solution with |x · x| below this part of |X|² has x = 0, which is no rotation."""
 
 
 def all_postures(

@@ -33,9 +33,6 @@ ONE = np.float64(1.0)
 """A count, or True, as a number: numbers of one type go to a compiled program in one array."""
 
 
-PROJECTION = Projection()
-
-
 class ModelEvaluation(NamedTuple):
     """A model's functions at one state, as they are.
 
@@ -222,7 +219,10 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
     return dataclasses.replace(dynamics, scales=unit)
 
 
+PROJECTION = Projection()
+"""One object, so that evaluations without a drift of their own are known by it."""
 _BOUND: Recent[tuple[Dynamics, AbstractDrift, BoundEvaluation]] = Recent(most=8)
+"""By the identities of the motion and its drift, which are kept so that these stay theirs."""
 
 
 def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -> ModelEvaluation:

@@ -109,7 +109,7 @@ def test_a_figure_zooms_tells_its_values_and_hides_a_curve_by_pointer_and_by_key
     over = figure.locator(".u-over").first.bounding_box()
     at = lambda share: (over["x"] + share * over["width"], over["y"] + 40)
 
-    # pointer: what stands under it, also of curves without a point there
+    # the legend shows the values under the pointer, also of curves with no sample there
     opened.mouse.move(*at(0.6))
     assert values(figure) == ["6", "6", "56", "5", "2", "6", "0.000001"]
     opened.mouse.move(*at(0.2))
@@ -118,7 +118,7 @@ def test_a_figure_zooms_tells_its_values_and_hides_a_curve_by_pointer_and_by_key
     opened.mouse.up()
     low, high = shown_range(figure)
     assert abs(low - 2.0) < 0.1 and abs(high - 5.0) < 0.1
-    # both panels zoom, and what goes up follows
+    # both panels zoom, and their vertical axes adapt
     assert opened.evaluate("zwangCharts.map((u) => u.scales.x.max)") == [high, high]
     assert opened.evaluate("zwangCharts[0].scales.y.max") < 50
     figure.get_by_text("Whole range").click()
