@@ -11,11 +11,11 @@ import hashlib
 import importlib.metadata
 import platform
 import sys
-import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from zwang.by_identity import ByIdentity
 from zwang.errors import ModelError
 from zwang.files import read_bytes
 
@@ -56,26 +56,20 @@ class Source:
         return f"{self.kind} {self.name}"
 
 
-_SOURCES: dict[int, tuple[weakref.ref, Source]] = {}
+_SOURCES: ByIdentity[Source] = ByIdentity()
 
 
 def remember(thing: Any, source: Source | None) -> None:
     """Note where an object comes from, for as long as it lives."""
-    if source is None:
-        return
-    # by address, as models are compared entry by entry and have no hash
-    key = id(thing)
-    _SOURCES[key] = weakref.ref(thing, lambda _: _SOURCES.pop(key, None)), source
+    if source is not None:
+        _SOURCES.keep(thing, source)
 
 
 def source_of(thing: Any) -> Source | None:
     """Where an object comes from: what was remembered, or the variable of a module that holds
     it.
     """
-    found = _SOURCES.get(id(thing))
-    if found is not None and found[0]() is thing:
-        return found[1]
-    return _variable_that_holds(thing)
+    return _SOURCES.get(thing) or _variable_that_holds(thing)
 
 
 def file_digest(path: Path | str) -> str:

@@ -18,11 +18,13 @@ from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.arguments import flag, instance, items, label, number, strategy
 from zwang.arrays import (
     as_parameters,
+    is_concrete,
     merged_parameters,
     on_device,
     require_float64,
     vector,
 )
+from zwang.by_identity import ByIdentity
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -33,6 +35,8 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.tracing import outcome, returned
+
+_DYNAMICS: ByIdentity[Dynamics] = ByIdentity()
 
 
 class AbstractParameterLayout:
@@ -129,6 +133,10 @@ class Model(eqx.Module):
         """The model's equation of motion with given parameters and methods, and what an implicit
         integrator needs to know of it.
         """
+        # asked for at every instant that a caller looks at, and a fifth of the time of one
+        plain = params is pseudoinverse is formulation is None and not implicit
+        if plain and (known := _DYNAMICS.get(self)) is not None:
+            return known
         strategy(
             pseudoinverse,
             (AbstractPseudoinverse, Sparse),
@@ -149,7 +157,7 @@ class Model(eqx.Module):
                 method.suited(self.constraints.m),
                 self._structure(formulation, implicit),
             )
-        return Dynamics(
+        found = Dynamics(
             self.system,
             self.constraints,
             p,
@@ -160,6 +168,8 @@ class Model(eqx.Module):
             self.servo,
             structure,
         )
+        # what is traced belongs to one program
+        return _DYNAMICS.keep(self, found) if plain and is_concrete(p) else found
 
     def _default(self, formulation) -> AbstractPseudoinverse:
         """`Sparse` where it pays and nothing else needs A as an array."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import equinox as eqx
@@ -18,7 +19,6 @@ from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
-from zwang.dynamics.drift.metric import rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -130,10 +130,13 @@ def motion(
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         raise_on_failure(answer, model)
-        size = abs(rows_of(answer.matrix)) @ np.ones(model.system.nv)
+        A = answer.matrix
+        size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
         if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
             refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
-    return dataclasses.replace(answer, labels=labels_of(model.name, model.system))
+    named = copy.copy(answer)  # a constructor's checks take longer than all that is above
+    object.__setattr__(named, "labels", labels_of(model.name, model.system))
+    return named
 
 
 def augmented(model: Model, dynamics: Dynamics) -> Dynamics:

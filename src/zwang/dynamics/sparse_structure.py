@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -18,6 +17,7 @@ from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.elimination.pattern import MOST_COLORS, detect
 from zwang.algebra.operator.sparse import SparseWeighted, inverse_roots, row_lengths, weighed
 from zwang.algebra.sparsity_pattern import colors
+from zwang.by_identity import ByIdentity
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
@@ -97,21 +97,15 @@ class _Entries(NamedTuple):
     layout: Layout
 
 
-_FOUND: dict[int, tuple[weakref.ref, Sparsity]] = {}
-"""What is known of constraints that are alive, by identity: to compare them by content would cost
-as much as to look again."""
+_FOUND: ByIdentity[Sparsity] = ByIdentity()
 
 
 def sparsity_of(model: Any) -> Sparsity:
     """The sparsity of a `zw.Model`, which is found once for its constraints."""
     constraints = model.constraints
-    # an identity may be given anew once its owner is gone, so that the owner is compared as well
-    known = _FOUND.get(key := id(constraints))
-    if known is None or known[0]() is not constraints:
-        # bound here, as names of a module are gone when Python ends
-        forget = weakref.ref(constraints, lambda _, found=_FOUND: found.pop(key, None))
-        known = _FOUND[key] = forget, Sparsity(model.system, constraints, model.parameters())
-    return known[1]
+    if (known := _FOUND.get(constraints)) is None:
+        known = _FOUND.keep(constraints, Sparsity(model.system, constraints, model.parameters()))
+    return known
 
 
 class Sparsity:

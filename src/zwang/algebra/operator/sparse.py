@@ -14,6 +14,7 @@ parameter changes is.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -111,16 +112,9 @@ class SparseWeighted(eqx.Module):
 
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
         """`A⊕ r` and multipliers, solved to the round-off of r's `terms`, with their quality."""
-        C, fixed = self.C, jax.lax.stop_gradient
-        precondition = lambda y: self.sweeps.precondition(y)
-        r = self.scale * r
-        # the iteration is held fixed: differentiating through conjugate gradients would cost a
-        # derivative of every step and lose accuracy where they stagnate
-        found = certified_gradients(fixed(C), fixed(r), fixed(self.scale * terms), precondition)
-        multipliers, x = _solve(self.sweeps, C, r)  # carries the derivative
-        x = x + fixed(found.solution - x)
-        multipliers = _project(self.sweeps, C, multipliers + fixed(found.multipliers - multipliers))
-        return in_units(Certified(x, multipliers, found.quality, found.iterations), self)
+        found = _certified(self.sweeps, self.C, self.scale * r, self.scale * terms)
+        multipliers = _project(self.sweeps, self.C, found.multipliers)
+        return in_units(eqx.tree_at(lambda x: x.multipliers, found, multipliers), self)
 
     def least_singular_value(self) -> Float[Array, ""]:
         """Smallest singular value of the rows at unit length that is not a redundancy."""
@@ -260,13 +254,35 @@ def _solve_jvp(primals, tangents):
     sweeps, C, r = primals
     _, dC, dr = tangents
     x, y = _solve(sweeps, C, r)
-    forcing = jnp.zeros_like(r) if dr is None else dr
+    return (x, y), _solve_change(sweeps, C, x, dC, dr)
+
+
+def _solve_change(sweeps: _Sweeps, C: SparseMatrix, x: Array, dC, dr) -> tuple[Array, Array]:
+    """Changes of `λ = (C Cᵀ)⁺ r`, which is x, and of `Cᵀλ` with C and r."""
+    forcing = jnp.zeros_like(x) if dr is None else dr
     data = None if dC is None else dC.data
     if data is not None:
         forcing = forcing - _gram_change(C, data, x)
     dx = _between(sweeps, C, forcing)
     dy = C.T @ dx
-    return (x, y), (dx, dy if data is None else dy + _with(C, data).T @ x)
+    return dx, dy if data is None else dy + _with(C, data).T @ x
+
+
+@eqx.filter_custom_jvp
+def _certified(sweeps: _Sweeps, C: SparseMatrix, r: Array, terms: Array) -> Certified:
+    """`_solve` by conjugate gradients, whose derivative is that of the linear system: one of every
+    step would cost more and lose accuracy where they stagnate.
+    """
+    return certified_gradients(C, r, terms, sweeps.precondition)
+
+
+@_certified.def_jvp
+def _certified_jvp(primals, tangents):
+    sweeps, C, r, _ = primals
+    _, dC, dr, _ = tangents
+    found = _certified(*primals)
+    dx, dy = _solve_change(sweeps, C, found.multipliers, dC, dr)
+    return found, Certified(dy, dx, jnp.zeros_like(found.quality), cast(Any, None))
 
 
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:

@@ -29,9 +29,11 @@ SOLVED_ROUND_OFF = 16 * 2.220446049250313e-16
 a few tens of terms."""
 GRADIENT_ITERATIONS = 12
 """Most iterations; rows at an angle of 1e-8, at the edge of what float64 can tell, take eight."""
-POWER_ITERATIONS = 4
+POWER_ITERATIONS = 3
 """Inverse iterations for the smallest singular value, each of which multiplies its share by the
-square of what it is smaller than the next; a factor of two is close enough for an estimate."""
+square of what it is smaller than the next; a factor of two is close enough for an estimate. Of 30
+matrices, random, chains and with nearly parallel rows, the worst is 1.19 times too large after
+three and 1.84 times after two."""
 NULL_DIRECTION = 1e-10
 """A direction of multipliers that C shortens to this is in the null space: singular values below
 it count as zero."""
@@ -140,7 +142,6 @@ def least_singular_value(C: Any, precondition: Callable) -> Float[Array, ""]:
         precondition: `y ↦ (C Cᵀ + μ I)⁻¹ y`.
     """
     x = jnp.sin(1.0 + jnp.arange(C.shape[1], dtype=float))  # any direction that is not special
-    x = C.T @ precondition(C @ x)  # in the row space
 
     def iterate(_, x):
         y = C.T @ precondition(precondition(C @ x))
