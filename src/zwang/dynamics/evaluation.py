@@ -144,6 +144,7 @@ class BoundEvaluation:
         # one signature for starts, stages and samples, so that one compiled program serves them all
         example = (zero, np.zeros(n), zero, *self._single, zero, zero)
         self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
+        self._known: Recent[ModelEvaluation] = Recent(most=4)
 
     @property
     def key(self) -> Any:
@@ -167,8 +168,14 @@ class BoundEvaluation:
         return self._call(np.float64(t), y, zero, *self._single, ONE, zero)
 
     def at(self, t: Any, y: Any) -> ModelEvaluation:
-        """The model's functions at one state."""
-        return self.untreated(t, y).last
+        """The model's functions at one state; a start is measured, placed and judged at the same
+        two or three states.
+        """
+        key = float(t), y.tobytes()
+        if (known := self._known.get(key)) is None:
+            known = self.untreated(t, y).last
+            self._known.put(key, known)
+        return known
 
 
 @dataclasses.dataclass(frozen=True)

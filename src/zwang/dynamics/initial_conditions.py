@@ -73,9 +73,7 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
     """
     at = evaluate(dynamics, state)
     scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
-    placement = place(
-        eqx.tree_at(lambda d: d.scales, dynamics, scales, is_leaf=lambda x: x is None), state
-    )
+    placement = place(dynamics, state, scales)
     there = evaluate(dynamics, placement.state)
     off = max(placement.violation_after, placement.velocity_violation_after)
     verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))

@@ -81,9 +81,11 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     def b(w):
         return np.asarray(evaluate(dynamics, State(s.q, w, s.t)).b)
 
-    # what is even in w is quadratic: constant and linear parts of b drop out
-    still = b(np.zeros(dynamics.system.nv))
-    curved = np.stack([0.5 * (b(w) + b(-w)) - still for w in directions])
+    # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
+    # linear part along one random direction, there is none along the others
+    still, along = b(np.zeros(dynamics.system.nv)), b(directions[0])
+    even = np.array_equal(along, b(-directions[0]))
+    curved = np.stack([(b(w) if even else 0.5 * (b(w) + b(-w))) - still for w in directions])
     q, unit = np.asarray(s.q), metric.typical
     place = metric.speed(q) if len(q) == len(s.v) else size_of(np, q, unit)
     free = metric.solve(np.asarray(here.F))
@@ -127,15 +129,16 @@ def scales_of(xp, length, curved, extent) -> Scales:
     return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))
 
 
-def place(dynamics: Dynamics, state: State) -> Placement:
-    """Move a state onto its constraints, least in the mass metric.
+def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Placement:
+    """Move a state onto its constraints, least in the mass metric; violations are measured by
+    `scales`, or those of the dynamics.
 
     Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall, until round-off
     stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
     """
-    assert dynamics.scales is not None
-    length = np.asarray(dynamics.scales.row_length)
-    inverse_length = float(dynamics.scales.inverse_length)
+    scales = dynamics.scales if scales is None else scales
+    assert scales is not None
+    length, inverse_length = np.asarray(scales.row_length), float(scales.inverse_length)
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
     unit = np.where(length > 0, length, 1.0)
 
@@ -146,14 +149,13 @@ def place(dynamics: Dynamics, state: State) -> Placement:
         return inverse_length * distance(at)
 
     def slip(at: ModelEvaluation, v) -> float:
+        residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
+        if not residual > 0:
+            return 0.0
         still = evaluate(dynamics, host_state(q, np.zeros(len(state.v)), state.t))
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
-        residual = float(np.linalg.norm(np.asarray(at.psi) / unit[moving]))
-        return (
-            residual / max(metric_of(dynamics, at.M, at.A).speed(np.asarray(v)) + imposed, 1e-300)
-            if residual > 0
-            else 0.0
-        )
+        speed = metric_of(dynamics, at.M, at.A).speed(np.asarray(v))
+        return residual / max(speed + imposed, 1e-300)
 
     q: Any = state.q
     v: Any = state.v
