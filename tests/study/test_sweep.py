@@ -279,13 +279,13 @@ def test_a_study_has_parts_enough_for_many_workers_and_not_too_many_files(free, 
 
 
 def test_parts_side_by_side_give_the_digits_of_parts_one_after_another(study, model, monkeypatch):
-    """64 cases in two parts run one after another; with one part for each core, side by side."""
+    """64 cases in two parts, whose chunks run on one core or in turn on three."""
     from zwang.study import engine
 
-    monkeypatch.setattr(engine, "PARTS_OF_A_CORE", 0)
-    monkeypatch.setattr(engine.os, "cpu_count", lambda: 2)
-    found = zw.sweep(model, OVER, hanging, outputs=OUTPUTS, **SPAN)
-    assert found.table.equals(study.table)
+    for cores in (1, 3):
+        monkeypatch.setattr(engine.os, "cpu_count", lambda cores=cores: cores)
+        found = zw.sweep(model, OVER, hanging, outputs=OUTPUTS, **SPAN)
+        assert found.table.equals(study.table)
 
 
 def test_what_goes_along_with_every_part_does_not_grow_with_the_study(free):

@@ -127,8 +127,20 @@ class Program:
         made._members = _Members((q0, v0, params), axes, sizes.pop())
         return made
 
-    def __call__(self, progress: Callable[[float], None] | None = None) -> Batch:
-        """All members, chunk by chunk; `progress` is called with the fraction done."""
+    def __call__(
+        self,
+        progress: Callable[[float], None] | None = None,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> Batch:
+        """All members, chunk by chunk; `progress` is called with the fraction done. Chunks run in
+        threads of their own, or in those of a `pool` that other batches share.
+        """
+        if pool is None:
+            with ThreadPoolExecutor(self._workers) as own:
+                return self._run(progress, own)
+        return self._run(progress, pool)
+
+    def _run(self, progress: Callable[[float], None] | None, pool: ThreadPoolExecutor) -> Batch:
         chunks: list[Trajectory] = []
         starts = range(0, self._members.number, self._size)
 
@@ -137,15 +149,14 @@ class Program:
             return jax.tree_util.tree_map(np.asarray, found)
 
         # the program runs outside Python's lock
-        with ThreadPoolExecutor(self._workers) as pool:
-            try:
-                for first, chunk in zip(starts, pool.map(part, starts), strict=True):
-                    chunks.append(chunk)
-                    if progress is not None:
-                        progress(min(1.0, (first + self._size) / self._members.number))
-            except KeyboardInterrupt:
-                pool.shutdown(wait=True, cancel_futures=True)  # what has not begun does not
-                raise self._interrupted(chunks) from None
+        try:
+            for first, chunk in zip(starts, pool.map(part, starts), strict=True):
+                chunks.append(chunk)
+                if progress is not None:
+                    progress(min(1.0, (first + self._size) / self._members.number))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=True, cancel_futures=True)  # what has not begun does not
+            raise self._interrupted(chunks) from None
         return self._joined(chunks, self._members.number)
 
     def _interrupted(self, chunks: list[Trajectory]) -> SimulationError:

@@ -30,21 +30,15 @@ WORKER_ATTEMPTS = 5
 """Workers that may die of a part before the study is given up."""
 PARTS_AHEAD = 4
 """Parts in the hands of the scheduler for each thread of a worker: it keeps memory flat."""
-PARTS_OF_A_CORE = 4
-"""Parts for each core, at least, for which parts run side by side: with fewer, some cores would
-have nothing to do at the end.
-"""
 
 
 def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], None, None]:
-    """Parts side by side on one core each where there are enough of them, or one after another on
-    all cores.
-    """
+    """Parts side by side, their chunks in turn on all cores."""
     cores = os.cpu_count() or 1
     # a simulation by itself is Python, which runs on one core at a time
-    if plan.is_one_by_one or len(parts) < PARTS_OF_A_CORE * cores:
+    if plan.is_one_by_one:
         for part in parts:
-            yield part, plan.share(part, plan.values_of(part)).compute(cores)
+            yield part, plan.share(part, plan.values_of(part)).compute()
         return
     stopped = threading.Event()
 
@@ -53,11 +47,12 @@ def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], 
             raise _Stopped
 
     def compute(part: int) -> tuple[int, Part]:
-        return part, plan.share(part, plan.values_of(part)).compute(1, go_on)
+        return part, plan.share(part, plan.values_of(part)).compute(go_on, chunks)
 
     waiting = iter(parts)
-    with ThreadPoolExecutor(cores) as pool:
-        # one more than cores, so that none waits while a finished part is written
+    # chunks of all parts take turns on the cores, in order, so that no core waits at the end for
+    # a whole part of another one; a part's own thread only puts its cases together
+    with ThreadPoolExecutor(cores) as chunks, ThreadPoolExecutor(cores + 1) as pool:
         ahead = {pool.submit(compute, part) for part in islice(waiting, cores + 1)}
         try:
             while ahead:
@@ -68,6 +63,7 @@ def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], 
         finally:
             # Ctrl-C and a full disk need not wait for the parts that are being computed
             stopped.set()
+            chunks.shutdown(wait=False, cancel_futures=True)
             pool.shutdown(cancel_futures=True)
 
 
@@ -142,7 +138,7 @@ def compute_part(
             jax.config.update(name, value)
         _PLANS.clear()
         _PLANS[payload] = cloudpickle.loads(payload)
-    return part, _PLANS[payload].share(part, values).compute(1)
+    return part, _PLANS[payload].share(part, values).compute()
 
 
 _PLANS: dict[bytes, Plan] = {}

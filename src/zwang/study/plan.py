@@ -11,6 +11,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -137,17 +138,24 @@ class Plan:
         vars(found)["program_digest"] = self.program_digest
         return found
 
-    def compute(self, cores: int = 1, progress: Callable[[float], None] | None = None) -> Part:
-        """All cases that this study holds; `progress` is called between chunks of them, and may end
-        the work by an exception.
+    def compute(
+        self,
+        progress: Callable[[float], None] | None = None,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> Part:
+        """All cases that this study holds; `progress` is called between chunks of them, which may
+        run in the threads of a `pool`, and may end the work by an exception.
         """
         cases = np.arange(self.first, self.first + self.cases)
         if self.is_one_by_one:
             return self._one_by_one(cases)
-        return self._together(cases, cores, progress)
+        return self._together(cases, progress, pool)
 
     def _together(
-        self, cases: np.ndarray, cores: int, progress: Callable[[float], None] | None
+        self,
+        cases: np.ndarray,
+        progress: Callable[[float], None] | None,
+        pool: ThreadPoolExecutor | None,
     ) -> Part:
         starts, sentences = self._starts(cases)
         made = np.flatnonzero([x is not None for x in starts])
@@ -161,8 +169,8 @@ class Plan:
         params = {n: np.stack([np.asarray(x[n]) for x in further]) for n in further[0]}
         params |= {n: x[rows] for n, x in self.values.items() if n not in self.inputs}
         # all parts have one shape, so that this compiles once
-        program = _program(self, np.stack(q0), np.stack(v0), params, cores)
-        batch = program.with_members(np.stack(q0), np.stack(v0), params)(progress)
+        program = _program(self, np.stack(q0), np.stack(v0), params)
+        batch = program.with_members(np.stack(q0), np.stack(v0), params)(progress, pool)
         return self._part(cases, batch, made, sentences)
 
     def _starts(self, cases: np.ndarray) -> tuple[list, dict[int, str]]:
@@ -324,12 +332,10 @@ _COMPILING = threading.Lock()
 """Held while a program is compiled, which parts side by side must not do twice."""
 
 
-def _program(plan: Plan, q0, v0, params, cores: int):
+def _program(plan: Plan, q0, v0, params):
     """The program of a study, compiled once in a process."""
-    # at least a chunk for each core: the size of chunks decides the last digits
-    cores = max(1, min(cores, plan.size // CHUNK_OF_MEMBERS))
     shapes = tuple((n, np.shape(x)[1:]) for n, x in params.items())
-    key = plan.program_digest, cores, shapes
+    key = plan.program_digest, shapes
     with _COMPILING:
         if key not in _PROGRAMS:
             _PROGRAMS.clear()  # studies follow one another; the last one's is of no more use
@@ -340,7 +346,7 @@ def _program(plan: Plan, q0, v0, params, cores: int):
                 plan.times,
                 params=params,
                 chunk=CHUNK_OF_MEMBERS,
-                cores=cores,
+                cores=1,  # or the size of chunks, which decides the last digits, would depend on it
                 **plan.options,
             )
         return _PROGRAMS[key]
