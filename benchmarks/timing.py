@@ -4,7 +4,6 @@ things compared.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 
@@ -54,7 +53,7 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
         d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 
         def again(_, a):  # each depends on the one before, so that none is left out
-            moved = dataclasses.replace(state, q=state.q + 1e-30 * a)
+            moved = state._replace(q=state.q + 1e-30 * a)
             return d.acceleration(d.equation_at(moved))
 
         return jax.lax.fori_loop(0, count, again, jax.numpy.zeros_like(state.v))

@@ -41,3 +41,13 @@ def test_what_runs_nothing_of_zwang_is_never_slower():
 def test_a_part_that_fails_is_no_result(tmp_path):
     with pytest.raises(RuntimeError, match="small of .* failed"):
         compare.measured(tmp_path, "small")
+
+
+def test_accelerations_are_timed_in_one_loop():
+    """A state is a tuple; as an argument of the wrong kind it once failed here alone."""
+    import zwang as zw
+    from benchmarks.timing import accelerations
+
+    example = zw.gallery.load("pendulum")
+    state = example.model.state(example.q0, example.v0)
+    assert accelerations(example.model.dynamics(), state)(3) > 0
