@@ -8,7 +8,6 @@ same once more, and what is compiled beside the evaluation of the model alone.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.startup import parts
+from benchmarks.timing import environment
 
 MODELS = (
     "pendulum",
@@ -98,18 +98,18 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     first, again, compiling, alone = [], [], [], []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "ZWANG_CACHE": f"{folder}/cache", "COLUMNS": "200"}
+            given = environment(ZWANG_CACHE=f"{folder}/cache")
             file = FILES / f"{name}.py"
             model = str(file) if file.is_file() else name
             command = [sys.executable, "-m", "zwang", "run", model, "--out", f"{folder}/out"]
             for times in (first, again):
                 start = time.perf_counter()
-                said = _output(command, environment)
+                said = _output(command, given)
                 times.append(time.perf_counter() - start)
                 if times is first:
                     compiling.append(parts(said)["compilation"])
             evaluation = [sys.executable, "-c", EVALUATION, model]
-            alone.append(float(_output(evaluation, environment)))
+            alone.append(float(_output(evaluation, given)))
     found = {
         "first": float(np.median(first)),
         "again": float(np.median(again)),
@@ -121,10 +121,8 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     return found
 
 
-def _output(command: list[str], environment: dict[str, str]) -> str:
-    return subprocess.run(
-        command, check=True, env=environment, capture_output=True, text=True
-    ).stdout
+def _output(command: list[str], given: dict[str, str]) -> str:
+    return subprocess.run(command, check=True, env=given, capture_output=True, text=True).stdout
 
 
 if __name__ == "__main__":

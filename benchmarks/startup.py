@@ -4,7 +4,6 @@ all of it, part by part.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -13,20 +12,22 @@ import time
 
 import numpy as np
 
+from benchmarks.timing import environment
+
 IMPORT = "import zwang as zw; zw.Model, zw.simulate, zw.motion"
 REPEATS = 3
 
 
 def run() -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "ZWANG_CACHE": f"{folder}/cache", "COLUMNS": "200"}
+        given = environment(ZWANG_CACHE=f"{folder}/cache")
         python = [sys.executable, "-m", "zwang"]
         job = [*python, "run", "five-bar", "--duration", "20", "--out", f"{folder}/out"]
 
         def measured(command, **more) -> tuple[float, str]:
             start = time.perf_counter()
             ended = subprocess.run(
-                command, check=True, env=environment | more, capture_output=True, text=True
+                command, check=True, env=given | more, capture_output=True, text=True
             )
             return time.perf_counter() - start, ended.stdout
 

@@ -4,6 +4,7 @@ things compared.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,14 @@ import numpy as np
 
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a process that is timed as a whole: it keeps the bytecode of modules, as
+    Python does by default, whatever the process that times it was told.
+    """
+    kept = {name: x for name, x in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "COLUMNS": "200", **more}
 
 
 def looped(function: Callable, x: jax.Array, count: int) -> Callable[[], float]:
