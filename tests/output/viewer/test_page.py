@@ -55,6 +55,12 @@ def time_of(page):
     return float(page.locator("#time").text_content().split()[2])
 
 
+def test_the_licence_of_the_library_stands_in_every_page(written):
+    text = written.read_text(encoding="utf-8")
+    licence = text.index("Permission is hereby granted")
+    assert text.index("three.js authors") < licence < text.index("var THREE")
+
+
 def test_it_plays_and_pauses(opened):
     before = pixels(opened)
     assert np.ptp(before) > 50  # something is drawn

@@ -37,9 +37,9 @@ def write_view(
 
 def view_text(run: Run, scene: Scene, *, description: str = "", report: str | None = None) -> str:
     """The text of the page that plays a run; arguments as in `write_view`."""
-    files = {
-        name: Markup((HERE / file).read_text(encoding="utf-8")) for name, file in FILES.items()
-    }
+    files = {name: _text(file) for name, file in FILES.items()}
+    # the licence of a library asks to stand in every copy
+    files["three"] = Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + files["three"]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -61,3 +61,7 @@ def view_text(run: Run, scene: Scene, *, description: str = "", report: str | No
 
 
 FILES = {"css": "view.css", "three": "three.js", "program": "view.js"}
+
+
+def _text(file: str) -> Markup:
+    return Markup((HERE / file).read_text(encoding="utf-8"))
