@@ -45,8 +45,9 @@ def test_a_part_that_fails_is_no_result(tmp_path):
 
 def test_accelerations_are_timed_in_one_loop():
     """A state is a tuple; as an argument of the wrong kind it once failed here alone."""
-    import zwang as zw
     from benchmarks.timing import accelerations
+
+    import zwang as zw
 
     example = zw.gallery.load("pendulum")
     state = example.model.state(example.q0, example.v0)
