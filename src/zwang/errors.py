@@ -77,6 +77,7 @@ class Result(enum.IntEnum):
     OFF_CONSTRAINTS = 14
     OUTSIDE_STRUCTURE = 15
     VANISHING = 16
+    OUT_OF_RANGE = 17
 
     @property
     def sentence(self) -> str:
@@ -134,8 +135,13 @@ _SENTENCES = {
         "a constraint depends on a velocity that it did not depend on where its sparsity was "
         "looked for (a condition in its function?): give pseudoinverse=zw.Proximal()"
     ),
+    Result.OUT_OF_RANGE: (
+        "masses or gradients of constraints are too large or too small to compute with: choose "
+        "other units, or multiply the constraints by a factor"
+    ),
     Result.VANISHING: (
-        "the gradient of a constraint vanishes at the start while its second derivative has one "
-        "sign, so that no finite force can hold it: state the relation itself instead of its square"
+        "the gradient of a constraint vanishes while it asks for something, so that no finite "
+        "force can hold it: state the relation itself instead of its square, or end the motion "
+        "before with a zw.Stop"
     ),
 }

@@ -103,7 +103,7 @@ def test_many_rows_are_corrected_once_more(rows):
 
 
 def test_a_certified_acceleration_says_how_right_it_is(weighted):
-    found = certified_acceleration(jnp.asarray(FREE), weighted, jnp.asarray(B), 0.0)
+    found = certified_acceleration(jnp.asarray(M @ FREE), weighted, jnp.asarray(B), 0.0)
     np.testing.assert_allclose(found.acceleration, EXPECTED, rtol=1e-12)
     np.testing.assert_allclose(
         A.T @ found.multipliers, M @ (np.asarray(found.acceleration) - FREE), atol=1e-10
@@ -113,7 +113,7 @@ def test_a_certified_acceleration_says_how_right_it_is(weighted):
     # a relative error does not depend on units, nor does a residual relative to its terms
     for size in (1e-8, 1e8):
         scaled = certified_acceleration(
-            jnp.asarray(size * FREE), weighted, jnp.asarray(size * B), 0.0
+            jnp.asarray(size * M @ FREE), weighted, jnp.asarray(size * B), 0.0
         )
         assert float(scaled.accuracy) == pytest.approx(float(found.accuracy), rel=0.9)
         np.testing.assert_allclose(scaled.acceleration, size * EXPECTED, rtol=1e-12)
@@ -122,11 +122,11 @@ def test_a_certified_acceleration_says_how_right_it_is(weighted):
 def test_contradictory_rows_leave_a_residual_beside_their_terms(weighted):
     """The fourth row is three times the first, and asks for 1 more than it."""
     wrong = B + np.array([0, 0, 0, 1.0])
-    found = certified_acceleration(jnp.asarray(FREE), weighted, jnp.asarray(wrong), 0.0)
+    found = certified_acceleration(jnp.asarray(M @ FREE), weighted, jnp.asarray(wrong), 0.0)
     miss = np.abs(A @ found.acceleration - wrong)
     terms = np.abs(wrong) + np.abs(A) @ (np.abs(FREE) + np.abs(found.acceleration))
     assert float(found.residual) == pytest.approx(np.max(miss / terms), rel=1e-6)
-    eased = certified_acceleration(jnp.asarray(FREE), weighted, jnp.asarray(wrong), 9 * terms)
+    eased = certified_acceleration(jnp.asarray(M @ FREE), weighted, jnp.asarray(wrong), 9 * terms)
     assert float(eased.residual) == pytest.approx(np.max(miss / terms) / 10, rel=1e-6)
     assert float(found.accuracy) > 1e-3
 

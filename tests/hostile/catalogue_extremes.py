@@ -4,6 +4,7 @@ range, and what begins later.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -44,10 +45,160 @@ def checked_kind(folder: Path) -> str:
     return zw.check(zw.Model(system, [drive]), [0.0, 0.0], [0.2 * np.pi, 0.0]).constraints[0].kind
 
 
+HILBERT = 1 / (np.arange(9)[:, None] + np.arange(9) + 1.0)
+
+
+@functools.cache
+def hilbert() -> zw.Model:
+    """Nine masses by Hilbert's matrix, whose condition is 5e11."""
+    load = np.random.default_rng(9).standard_normal(9)
+    system = zw.System(
+        9, lambda q, t, p: jnp.asarray(HILBERT), lambda q, v, t, p: jnp.asarray(load)
+    )
+    return zw.Model(system, name="hilbert")
+
+
+def hilbert_run(folder: Path) -> str:
+    options = {"duration": 0.01, "samples": 2, "execution": "host"}
+    return " ".join(zw.simulate(hilbert(), np.zeros(9), np.zeros(9), **options).warnings)
+
+
+def rod_times(factor: float, mass: float = 1.0):
+    """A weight on a rod of 1 m whose equation is multiplied by a factor."""
+    system = zw.System(
+        2, lambda q, t, p: mass * jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81])
+    )
+    return zw.Model(system, [H(lambda q, t, p: factor * (q @ q - 1), name="rod")])
+
+
+def sizes(do, model):
+    """A function of a folder that lets `do` work on a model at (0.6, 0.8) at rest."""
+    return lambda folder: str(do(model(), [0.6, 0.8], [0.0, 0.0]))
+
+
+def run_of(model, q, v):
+    return zw.simulate(model, q, v, duration=0.1, samples=2, execution="host").result.sentence
+
+
+TINY = lambda: zw.Model(
+    zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81])),
+    [
+        H(lambda q, t, p: 1e-20 * (q[1] - 0.8), name="tiny"),
+        H(lambda q, t, p: q[0] - 0.6, name="one"),
+    ],
+)
+SHRINKING = H(lambda q, t, p: q @ q - (1 - t) ** 2, name="rod")
+
+
+@functools.cache
+def massless() -> zw.Model:
+    """The first coordinate has no mass, which nobody has said."""
+    return rod_times_with(lambda q, t, p: jnp.array([0.0, 1.0]))
+
+
+def rod_times_with(mass) -> zw.Model:
+    system = zw.System(2, mass, lambda q, v, t, p: jnp.array([0.0, -9.81]), coordinates=("x", "y"))
+    return zw.Model(system, [H(lambda q, t, p: q @ q - 1, name="rod")])
+
+
+@functools.cache
+def shrinking() -> zw.Model:
+    return zw.Model(
+        zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2)), [SHRINKING]
+    )
+
+
 SLOW = N(lambda q, v, t, p: jnp.maximum(-v[1] - 1.0, 0.0) ** 3, name="slow")
 TILTED = lambda q, t, p: jnp.array([[2.0, t], [0.0, 2.0]])
 
+SCALES = (
+    Case(
+        "a mass matrix of condition 5e11, run", 4, "accurate to .*mass matrix is ill-c", hilbert_run
+    ),
+    Case(
+        "a mass matrix of condition 5e11, checked",
+        4,
+        "accuracy of v̇ .*condition of the mass matrix 2e\\+11",
+        lambda folder: str(zw.check(hilbert(), np.zeros(9))),
+    ),
+    Case(
+        "a mass matrix of condition 5e11, one acceleration",
+        4,
+        "accurate to .*e-0[56] only",
+        lambda folder: str(zw.motion(hilbert(), np.zeros(9), np.zeros(9))),
+    ),
+    *(
+        Case(f"{name}, {way}", 4, says, sizes(do, model))
+        for name, model, says in (
+            ("rows times 1e200", lambda: rod_times(1e200), "'rod'.*size 2.8e\\+200"),
+            ("rows times 1e-200", lambda: rod_times(1e-200), "'rod'.*size 2.8e-200"),
+            ("masses of 1e300 kg", lambda: rod_times(1.0, 1e300), "mass of velocity.*1.0e\\+300"),
+            ("masses of 1e-200 kg", lambda: rod_times(1.0, 1e-200), "mass of velocity.*1.0e-200"),
+        )
+        for way, do in (("run", run_of), ("checked", zw.check))
+    ),
+    Case(
+        "a row of 1e-20 beside one of 1",
+        4,
+        "'tiny'.*round-off.*factor such as 1e\\+20",
+        sizes(run_of, TINY),
+    ),
+    Case(
+        "rows times 1e200, one acceleration",
+        4,
+        "'rod'.*size",
+        sizes(zw.motion, lambda: rod_times(1e200)),
+    ),
+    Case(
+        "a state put on rows times 1e200",
+        4,
+        "'rod'.*size",
+        lambda folder: zw.consistent_state(rod_times(1e200), [0.6, 0.9]),
+    ),
+    Case(
+        "a weight of 1e200 N",
+        4,
+        "the force along velocity .* is 1.0e\\+200",
+        lambda folder: zw.simulate(
+            zw.Model(zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: 1e200 + q)),
+            [0.0],
+            [0.0],
+            duration=1.0,
+        ),
+    ),
+    Case(
+        "a place 1e200 m away",
+        4,
+        "coordinate 'q0' is 1.0e\\+200",
+        simulated(q=(1e200, 0.0)),
+    ),
+    # of compiled motions, which cannot raise
+    Case(
+        "a trajectory without mass",
+        5,
+        "velocity 'x' has no mass there",
+        lambda folder: zw.trajectory(massless(), [0.6, 0.8], V, [0.0, 1.0]).reason(massless()),
+    ),
+    # a row that vanishes along the way, with ever shorter steps
+    Case(
+        "a rod that shrinks to a point",
+        1,
+        "gradient of a constraint vanishes.*'rod'",
+        lambda folder: zw.simulate(
+            shrinking(), [1.0, 0.0], [-1.0, 0.003], duration=2.0, rtol=1e-4, execution="host"
+        ),
+    ),
+    Case(
+        "a rod that shrinks to a point, as a trajectory",
+        1,
+        "gradient of a constraint vanishes.*'rod'",
+        lambda folder: zw.trajectory(
+            shrinking(), [1.0, 0.0], [-1.0, 0.3], [0.0, 2.0], max_steps=400
+        ).reason(shrinking()),
+    ),
+)
 CASES = (
+    *SCALES,
     # rows of velocities without a gradient
     Case(
         "a squared velocity",

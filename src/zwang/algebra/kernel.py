@@ -25,8 +25,13 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra import judgement
 from zwang.algebra.cholesky import SMALL
-from zwang.algebra.judgement import relative_residual, units_of
-from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.judgement import (
+    relative_error,
+    relative_residual,
+    round_off_force,
+    units_of,
+)
+from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
 
@@ -180,8 +185,9 @@ class CertifiedAcceleration(eqx.Module):
         acceleration: v̇, shape (nv,).
         multipliers: λ, shape (m,), of least norm in rows of unit length.
         residual: largest entry of `|A v̇ − b|` beside its terms (`zwang.algebra.judgement`).
-        accuracy: estimate of the relative error of v̇ in the mass metric: what is left of the
-            residual, or its round-off, over the smallest singular value.
+        accuracy: estimate of the relative error of v̇, the larger of two: what is left of the
+            residual, or its round-off, over the smallest singular value, in the mass metric; and
+            what the round-off of `M v̇ = F + Aᵀλ` accelerates, in the metric of M's diagonal.
     """
 
     acceleration: Float[Array, " nv"]
@@ -191,7 +197,7 @@ class CertifiedAcceleration(eqx.Module):
 
 
 def certified_acceleration(
-    free: Float[Array, " nv"],
+    force: Float[Array, " nv"],
     weighted,
     b: Float[Array, " m"],
     centripetal: Float[Array, " m"] | float,
@@ -202,12 +208,12 @@ def certified_acceleration(
     leaves the round-off of a.
 
     Args:
-        free: a = M⁻¹F, shape (nv,).
+        force: F, shape (nv,).
         weighted: A⊕ (`WeightedPseudoinverse` or its sparse twin).
         b: right-hand side, shape (m,).
         centripetal: size of the terms inside b, shape (m,), where they are known.
     """
-    A, terms = weighted.A, jnp.abs(b) + centripetal
+    A, terms, free = weighted.A, jnp.abs(b) + centripetal, weighted.mass.solve(force)
     first = weighted.certified(b - A @ free, terms + abs(A) @ jnp.abs(free))
     acceleration = free + first.solution
     second = weighted.certified(b - A @ acceleration, terms + abs(A) @ jnp.abs(acceleration))
@@ -219,10 +225,28 @@ def certified_acceleration(
     )
     noise = SOLVED_ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
     error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
-    size = jnp.sqrt(jnp.abs(acceleration @ weighted.mass.apply(acceleration)))
+    size = lambda w: jnp.sqrt(jnp.abs(w @ weighted.mass.apply(w)))
     sigma = weighted.least_singular_value()
     reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
-    accuracy = jnp.where(reach > 0, reach / jnp.maximum(size, reach), 0.0)
+    accuracy = relative_error(jnp, reach, size(acceleration), size(free))
+    multipliers = first.multipliers + second.multipliers
+    # an estimate that nobody differentiates, and a norm has no derivative at zero
+    by_mass = jax.lax.stop_gradient(mass_error(force, weighted, free, acceleration, multipliers))
     return CertifiedAcceleration(
-        acceleration, first.multipliers + second.multipliers, residual, accuracy
+        acceleration, multipliers, residual, jnp.maximum(accuracy, by_mass)
     )
+
+
+def mass_error(force, weighted, free, acceleration, multipliers) -> Float[Array, ""] | float:
+    """Estimate of the relative error that the condition of M leaves in v̇ along the tangent, in the
+    metric of M's diagonal; nothing of a diagonal M, whose entries are divided one by one.
+    """
+    mass, A = weighted.mass, weighted.A
+    if isinstance(mass, DiagonalMass):
+        return 0.0
+    left = force - mass.apply(acceleration) + A.T @ multipliers
+    terms = jnp.abs(force) + mass.magnitude(acceleration) + abs(A).T @ jnp.abs(multipliers)
+    apart = weighted.tangent(mass.solve(round_off_force(jnp, left, terms)))
+    root = jnp.sqrt(jnp.abs(mass.diag()))
+    size = lambda w: jnp.linalg.norm(root * w)
+    return relative_error(jnp, size(apart), size(acceleration), size(free))

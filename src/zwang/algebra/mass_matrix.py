@@ -27,6 +27,10 @@ class AbstractMass(eqx.Module):
         """`M x`."""
 
     @abc.abstractmethod
+    def magnitude(self, x: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`|M| |x|`: the size of what is summed in `M x`."""
+
+    @abc.abstractmethod
     def solve(self, f: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`M⁻¹ f`."""
 
@@ -72,6 +76,9 @@ class DiagonalMass(AbstractMass):
     def apply(self, x):
         return self.diagonal * x
 
+    def magnitude(self, x):
+        return jnp.abs(self.diagonal * x)
+
     def solve(self, f):
         return f / self.diagonal
 
@@ -107,6 +114,9 @@ class DenseMass(AbstractMass):
 
     def apply(self, x):
         return self.matrix @ x
+
+    def magnitude(self, x):
+        return jnp.abs(self.matrix) @ jnp.abs(x)
 
     def solve(self, f):
         return self.factor.solve(f)
@@ -149,6 +159,10 @@ class BlockDiagonalMass(AbstractMass):
 
     def apply(self, x):
         return jnp.einsum("bij,bj->bi", self.blocks, x.reshape(self.blocks.shape[:2])).ravel()
+
+    def magnitude(self, x):
+        parts = jnp.abs(x.reshape(self.blocks.shape[:2]))
+        return jnp.einsum("bij,bj->bi", jnp.abs(self.blocks), parts).ravel()
 
     def solve(self, f):
         return self._each(Cholesky.solve, f)

@@ -31,7 +31,7 @@ from zwang.compile import program
 from zwang.display import present
 from zwang.dynamics.consistency import LATER
 from zwang.dynamics.control_law import AbstractControlLaw, Control
-from zwang.dynamics.drift.metric import dense_mass, metric_of
+from zwang.dynamics.drift.metric import condition_of_mass, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import (
@@ -48,6 +48,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.mechanism.mechanism import Mechanism
+from zwang.simulation.results.host_samples import Metric, Samples, motion_at
 
 INTEGRABLE = "holonomic, given by velocities"
 """Kind of a velocity constraint that can be integrated, after "scleronomic" or "rheonomic"."""
@@ -92,6 +93,8 @@ class Diagnosis:
         independent: velocities that may be chosen freely, one choice among several.
         position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ =
             b`.
+        accuracy: estimate of the relative error of v̇, as in `zw.Motion`.
+        mass_condition: condition of M at unit diagonal; infinite if M is singular.
         singular_mass: whether M is singular here.
         consistent: whether state and constraints agree.
         actuators: names of the actuators; empty without control.
@@ -120,6 +123,8 @@ class Diagnosis:
     position_violation: float
     velocity_violation: float
     residual: float
+    accuracy: float
+    mass_condition: float
     singular_mass: bool
     consistent: bool
     actuators: tuple[str, ...] = ()
@@ -253,6 +258,8 @@ def _diagnose(
         violation,
         speed,
         residual,
+        _accuracy(dynamics, start),
+        np.inf if dynamics.singular_mass else condition_of_mass(start.at.M),
         dynamics.singular_mass,
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent,
         levels=level_reports(model, C, _rank_of),
@@ -263,6 +270,27 @@ def _diagnose(
         integrals={name: x for name, x in integrals.items() if x is not None},
         suggestions=() if mechanism is None else suggestions(mechanism, C, c.row_slices, rank),
     )
+
+
+def _accuracy(dynamics: Dynamics, start: Start) -> float:
+    """Estimate of the relative error of v̇ where the start was placed."""
+    c, at, state = dynamics.constraints, start.there, start.placement.state
+    # M + AᵀDA where M is singular; the AᵀDb beside F is a constraint force like any other
+    M = metric_of(dynamics, at.M, at.A).M if dynamics.singular_mass else np.asarray(at.M)
+    given = at.phi, at.psi, at.A, at.b, M, at.F, at.actuator_force
+    samples = Samples(*(np.asarray(x)[None] for x in given), rate=None)
+    phi, psi = np.zeros((1, c.m)), np.zeros((1, c.m))
+    phi[:, c.position_rows], psi[:, c.velocity_rows] = at.phi, at.psi
+    found = motion_at(
+        dataclasses.replace(dynamics.passive, scales=start.scales),
+        samples,
+        Metric(M[None]),
+        np.asarray(state.q)[None],
+        np.asarray(state.v)[None],
+        phi,
+        psi,
+    )
+    return float(found.accuracy[0])
 
 
 def _rank_of(C: np.ndarray) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
@@ -69,6 +70,11 @@ def lines(d: Diagnosis):
         f"{d.velocity_violation:.1e} (relative)"
     )
     yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
+    if d.accuracy > NOTABLE_ERROR:
+        yield (
+            f"  accuracy of v̇        {d.accuracy:.1e} (relative), condition of the mass matrix "
+            f"{d.mass_condition:.0e}"
+        )
     yield f"  verdict              {_verdict(d)}"
     if d.constraints:
         yield ""

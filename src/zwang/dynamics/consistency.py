@@ -15,6 +15,7 @@ from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.dynamics.number_range import factor_of
 from zwang.equations.state import State
 
 NEARLY_PARALLEL = 1e-3
@@ -126,6 +127,9 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
     if not moving or not np.all(np.isfinite(length)):
         return {}
     found = {i: why for i in moving if (why := _depends_on_nothing(dynamics, state, int(i)))}
+    found |= {
+        i: why for i in moving if i not in found and (why := _short(dynamics, state, A, int(i)))
+    }
     second = [i for i in moving if i not in found]
     found |= _of_one_sign(dynamics, state, metric, A, length, second) if second else {}
     return {int(i): why for i, why in sorted(found.items())}
@@ -156,6 +160,18 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
                     "between coordinates is a zw.Holonomic"
                 )
     return None
+
+
+def _short(dynamics: Dynamics, state: State, A, row: int) -> str | None:
+    """Why a row that is there, but far shorter than others, is taken for their round-off."""
+    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else A[row]
+    factor = factor_of(dynamics, state, row, gradient)
+    if factor is None:
+        return None
+    return (
+        f"its gradient ({np.max(np.abs(gradient)):.1e}) is lost in the round-off of longer rows; "
+        f"multiply it by a factor such as {factor:.0e}"
+    )
 
 
 def _of_one_sign(

@@ -19,6 +19,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing
+from zwang.dynamics.number_range import refuse_range
 from zwang.dynamics.placement import CONVERGED, Placement, measure, place
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
@@ -70,8 +71,12 @@ class Start:
 def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
     """Measure the scales where they are not known, place the state on its constraints, and judge
     whether these have a common acceleration there. Scales are measured with every row switched on.
+
+    Raises:
+        ModelError: for masses or rows out of range (`refuse_range`).
     """
     at = evaluate(dynamics, state)
+    refuse_range(dynamics, at, state)
     scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
     placement = place(dynamics, state, scales)
     there = evaluate(dynamics, placement.state)
@@ -235,17 +240,14 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     refuse_asymmetric_mass(model, M, "at the start")
     if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
         return
-    M = dense_mass(M)
-    # at unit diagonal, or kilograms beside small kg·m² would look singular
-    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    value, vector = np.linalg.eigh(M / np.outer(scale, scale))
-    if value[0] > 1e-14 * value[-1]:
+    if not (found := massless(model, M)):
         return
-    if value[0] < -1e-10 * max(abs(value[-1]), 1e-300):
+    direction, negative, scale = found
+    if negative:
         raise ModelError(
-            f"{model.name}: the mass matrix is not positive: along "
-            f"{_direction(model, vector[:, 0])} it is negative."
+            f"{model.name}: the mass matrix is not positive: along {direction} it is negative."
         )
+    M = dense_mass(M)
     # a direction without mass may stand where a constraint holds it: [M; A] then has full rank
     A = np.asarray(start.at.A.todense() if isinstance(start.at.A, SparseMatrix) else start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
@@ -256,6 +258,20 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
             f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that "
             "holds it, so its acceleration is undefined; give it mass or constrain it."
         )
+
+
+def massless(model: Model, M: np.ndarray) -> tuple[str, bool, np.ndarray] | None:
+    """The direction in words along which a mass matrix is least, whether it is negative there, and
+    what M was scaled by; None if M is positive definite.
+    """
+    M = dense_mass(M)
+    # at unit diagonal, or kilograms beside small kg·m² would look singular
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    value, vector = np.linalg.eigh(M / np.outer(scale, scale))
+    if value[0] > 1e-14 * value[-1]:
+        return None
+    negative = value[0] < -1e-10 * max(abs(value[-1]), 1e-300)
+    return _direction(model, vector[:, 0]), bool(negative), scale
 
 
 def with_mass(model: Model, dynamics: Dynamics, state: State) -> Dynamics:

@@ -25,6 +25,7 @@ from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
+from zwang.dynamics.number_range import out_of_range, refuse_range, row_sizes
 from zwang.dynamics.placement import measure
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.equations.state import State
@@ -53,7 +54,9 @@ class Motion(eqx.Module):
         residual: largest entry of `|A v̇ − b|` beside the terms that it is made of
             (`zwang.algebra.judgement`).
         accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
-            of it, over the smallest singular value of the rows at unit length.
+            of it, over the smallest singular value of the rows at unit length; or the acceleration
+            that the round-off of `M v̇ = F + Aᵀλ` stands for, where that is larger. In an
+            equilibrium of forces it is relative to the free acceleration.
         result: a `Result` code.
         labels: names and units, by which it prints itself; None where it was not asked for by
             `zw.motion`.
@@ -129,11 +132,14 @@ def motion(
         if Result(int(answer.result)) is Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
-        raise_on_failure(answer, model)
+        if Result(int(answer.result)) is Result.OUT_OF_RANGE:
+            refuse_range(dynamics, evaluate(dynamics, state), state)
         A = answer.matrix
         size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
+        # before a contradiction, which such a row shows as
         if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
             refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
+        raise_on_failure(answer, model)
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
     object.__setattr__(named, "labels", labels_of(model.name, model.system))
     return named
@@ -175,7 +181,7 @@ def motion_of(
     eq = dataclasses.replace(eq, force=eq.force + applied)
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
     centripetal = centripetal_terms(weighted, state.v, judged_by)
-    found = certified_acceleration(free, weighted, eq.b, centripetal)
+    found = certified_acceleration(eq.force, weighted, eq.b, centripetal)
     nonideal = dynamics.nonideal_forces(eq, found.multipliers)
     # a nonideal force moves the system along the tangent; what it does across, ideal forces take
     impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
@@ -197,6 +203,9 @@ def motion_of(
     positive = mass.is_positive()
     result = jnp.where(positive, result, Result.SINGULAR_MASS)
     result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
+    diagonal = mass.diag()
+    beyond = out_of_range(jnp, row_sizes(jnp, A, diagonal), diagonal)
+    result = jnp.where(beyond, Result.OUT_OF_RANGE, result)
     return Motion(
         acceleration=acceleration,
         free_acceleration=free,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.errors import Result
 from zwang.simulation.results.units import force_unit
 
@@ -98,7 +99,7 @@ def motion_table(motion: Any) -> NamedTable:
         rows.append((names[i], *cells))
     note = (
         f"rank {int(motion.rank)} of {np.size(motion.multipliers)} rows, relative residual "
-        f"{float(motion.residual):.1e}{_outcome(motion.result)}"
+        f"{float(motion.residual):.1e}{_accuracy(motion)}{_outcome(motion.result)}"
     )
     return NamedTable(f"{title}: motion" if title else "motion", ("velocity", *columns), rows, note)
 
@@ -203,6 +204,12 @@ def robot_tables(robot: Any) -> list[NamedTable]:
     if robot.actuators:
         tables.append(NamedTable("", ("actuator",), [(name,) for name in robot.actuators]))
     return tables
+
+
+def _accuracy(motion: Any) -> str:
+    """How many digits an acceleration has, where they are fewer than a run asks for by default."""
+    found = float(motion.accuracy)
+    return f", accurate to {found:.1e} only" if found > NOTABLE_ERROR else ""
 
 
 def _outcome(code: Any) -> str:

@@ -166,6 +166,18 @@ def dense_mass(M: np.ndarray) -> np.ndarray:
     return full.reshape(nb * k, nb * k)
 
 
+def condition_of_mass(M) -> float:
+    """Condition of a mass matrix at unit diagonal, which no choice of units changes: the largest of
+    its blocks.
+    """
+    blocks = mass_blocks(np.asarray(M))
+    scale = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
+    if not np.all(np.isfinite(blocks)) or not np.all(scale > 0):
+        return np.inf
+    sigma = np.linalg.svd(blocks / (scale[:, :, None] * scale[:, None, :]), compute_uv=False)
+    return float(np.max(sigma[:, 0] / np.maximum(sigma[:, -1], 1e-300)))
+
+
 def _values(x) -> np.ndarray:
     """The numbers of an array, dense or sparse."""
     return x.data if hasattr(x, "tocsr") else np.asarray(x)

@@ -18,7 +18,9 @@ from zwang.algebra.judgement import (
     CONSISTENT,
     OFF_MANIFOLD,
     UNCERTAIN,
+    relative_error,
     relative_residual,
+    round_off_force,
     row_scale,
     units_of,
 )
@@ -31,7 +33,7 @@ from zwang.dynamics.motion import Motion
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.simulation.results.observe import AT_REST, Observation
+from zwang.simulation.results.observe import Observation
 
 LEAST_SIGMA = 1e-5
 """Singular values count as at least this where the accuracy of an acceleration is estimated, as
@@ -54,7 +56,7 @@ class Samples:
 
     Attributes:
         phi, psi, A, b, M, F, actuator_force: as in `ModelEvaluation`.
-        rate: v̇ as a stage of the run computes it.
+        rate: v̇ as a stage of the run computes it; None where there is no run.
     """
 
     phi: np.ndarray
@@ -64,7 +66,7 @@ class Samples:
     M: np.ndarray
     F: np.ndarray
     actuator_force: np.ndarray
-    rate: np.ndarray
+    rate: np.ndarray | None
 
     @classmethod
     def of(cls, flow: HostVectorField, t, q, v, applied) -> Samples:
@@ -124,6 +126,17 @@ class Metric:
         """`M x`."""
         return self.M * x if self.root.ndim == 2 else self._blocks(self.M, x)
 
+    def magnitude(self, x: np.ndarray) -> np.ndarray:
+        """`|M| |x|`."""
+        M, x = np.abs(self.M), np.abs(x)
+        return M * x if self.root.ndim == 2 else self._blocks(M, x)
+
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of M at every sample, shape (k, nv)."""
+        if self.root.ndim == 2:
+            return self.M
+        return np.einsum("kbii->kbi", self.M).reshape(len(self.M), -1)
+
     def solve(self, f: np.ndarray) -> np.ndarray:
         """`M⁻¹ f`."""
         if self.root.ndim == 2:
@@ -147,7 +160,7 @@ def observe_on_host(
         metric = Metric(at.M)
         phi, psi = np.zeros((len(t), c.m)), np.zeros((len(t), c.m))
         phi[:, c.position_rows], psi[:, c.velocity_rows] = at.phi, at.psi
-        motion = _motion(dynamics, at, metric, q, v, phi, psi)
+        motion = motion_at(dynamics, at, metric, q, v, phi, psi)
         energies = BoundProgram(_energies, (dynamics.passive,), (q[0], v[0], np.float64(t[0])))
         found = [energies(q[i], v[i], np.float64(t[i])) for i in range(len(t))]
         kinetic, potential, drift = (np.array([float(x[i]) for x in found]) for i in range(3))
@@ -202,7 +215,7 @@ def _energies(dynamics: Dynamics, q, v, t):
     return (*system.energy(q, v, t, p), drift)
 
 
-def _motion(
+def motion_at(
     dynamics: Dynamics, at: Samples, metric: Metric, q: np.ndarray, v: np.ndarray, phi, psi
 ) -> Motion:
     """The motion at every sample, on the constraints, solved to round-off."""
@@ -241,6 +254,13 @@ def _motion(
     noise = np.abs(b) + centripetal + product(np.abs(A), np.abs(acceleration))
     error = np.linalg.norm(np.maximum(np.abs(unit * left), SOLVED_ROUND_OFF * unit * noise), axis=1)
     accuracy = _accuracy(error, np.where(kept, sigma, np.inf), metric, free, acceleration, at.rate)
+    ideal = np.einsum("kmn,km->kn", A, multipliers)
+    if metric.root.ndim > 2:
+        apart = _carried_by_mass(at, metric, acceleration, multipliers)
+        apart -= solved(product(A, apart))[0]
+        root = np.sqrt(np.abs(metric.diagonal()))
+        sizes = (np.linalg.norm(root * x, axis=1) for x in (apart, acceleration, free))
+        accuracy = np.maximum(accuracy, relative_error(np, *sizes))
     slip = np.linalg.norm(unit * psi, axis=1)
     violation = np.maximum(
         float(scales.inverse_length) * np.linalg.norm(unit * phi, axis=1),
@@ -250,7 +270,6 @@ def _motion(
     result = np.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
     result = np.where(np.all(np.isfinite(acceleration), axis=1), result, Result.NON_FINITE)
     result = np.where(metric.positive, result, Result.SINGULAR_MASS)
-    ideal = np.einsum("kmn,km->kn", A, multipliers)
     longest = np.max(np.where(scale > 0, 1.0, 0.0), axis=1, initial=0.0)[:, None]
     method: Any = dynamics.pseudoinverse  # `has_host`: a `Proximal`
     above = sigma > method.rank_threshold * longest
@@ -278,13 +297,26 @@ def _motion(
     return Motion(**found)
 
 
+def _carried_by_mass(
+    at: Samples, metric: Metric, acceleration: np.ndarray, multipliers: np.ndarray
+) -> np.ndarray:
+    """What the round-off of `M v̇ = F + Aᵀλ` accelerates, shape (k, nv), as in
+    `zwang.algebra.kernel.mass_error`.
+    """
+    force, A = at.F + at.actuator_force, at.A
+    left = force - metric.apply(acceleration) + np.einsum("kmn,km->kn", A, multipliers)
+    terms = np.einsum("kmn,km->kn", np.abs(A), np.abs(multipliers))
+    terms += np.abs(force) + metric.magnitude(acceleration)
+    return metric.solve(round_off_force(np, left, terms))
+
+
 def _accuracy(
     error: np.ndarray,
     sigma: np.ndarray,
     metric: Metric,
     free: np.ndarray,
     acceleration: np.ndarray,
-    rate: np.ndarray,
+    rate: np.ndarray | None,
 ) -> np.ndarray:
     """Relative error of v̇ at every sample: that of `A v̇ = b` over the smallest singular value, or
     how far v̇ is from the one that the run has used.
@@ -293,19 +325,17 @@ def _accuracy(
         error: norm of the residual of `A v̇ = b`, or of its round-off, shape (k,).
         sigma: singular values, inf for those that are zero, shape (k, ·).
         metric: the mass metric.
-        free, acceleration, rate: a, v̇, and v̇ as a stage of the run computes it, shapes (k, nv).
+        free, acceleration, rate: a, v̇, and v̇ as a stage of the run computes it, shapes (k, nv);
+            None where there is no run.
     """
     least = np.min(sigma, axis=1, initial=np.inf)
     least = np.maximum(np.where(np.isfinite(least), least, 1.0), LEAST_SIGMA)
     size, free_size = metric.size(acceleration), metric.size(free)
-    accuracy = _over(error / least, size)
-    if not sigma.shape[1]:
+    accuracy = relative_error(np, error / least, size, free_size)
+    if rate is None or not sigma.shape[1]:
         return accuracy
     apart = metric.size(rate - acceleration)
-    # at rest v̇ is a small difference of large accelerations, beside which it has to be judged
-    rest = size < AT_REST * free_size
-    own = accuracy * np.where(rest, size / np.where(rest, free_size, 1.0), 1.0)
-    return np.maximum(own, np.where(rest, _over(apart, free_size), _over(apart, size)))
+    return np.maximum(accuracy, relative_error(np, apart, size, free_size))
 
 
 def _over(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.algebra.judgement import relative_error
 from zwang.algebra.kernel import row_scale
 from zwang.compile import program
 from zwang.compile.blocks import MOST_ON_HOST, in_blocks
@@ -24,8 +25,6 @@ from zwang.errors import ModelError, Result
 
 HOST_BLOCK = 2048
 """Samples that are evaluated on the host at once."""
-AT_REST = 1e-6
-"""An acceleration below this part of the free one is that of an equilibrium."""
 
 
 class Observation(eqx.Module):
@@ -111,15 +110,10 @@ def with_accuracy_of_stages(
     eq = dataclasses.replace(eq, force=eq.force + actuators)
     size = lambda w: jnp.sqrt(jnp.abs(w @ eq.mass.apply(w)))
     apart = size(dynamics.acceleration(eq) - motion.acceleration)
-    relative = jnp.where(apart > 0, apart / jnp.maximum(size(motion.acceleration), apart), 0.0)
-    # a mechanism in equilibrium has no acceleration to be relative to: the free one then serves
-    beside = jnp.where(apart > 0, apart / jnp.maximum(size(motion.free_acceleration), apart), 0.0)
-    rest = size(motion.acceleration) < AT_REST * size(motion.free_acceleration)
-    own = motion.accuracy * jnp.where(
-        rest, size(motion.acceleration) / jnp.where(rest, size(motion.free_acceleration), 1.0), 1.0
+    of_stages = relative_error(
+        jnp, apart, size(motion.acceleration), size(motion.free_acceleration)
     )
-    accuracy = jnp.maximum(own, jnp.where(rest, beside, relative))
-    return dataclasses.replace(motion, accuracy=accuracy)
+    return dataclasses.replace(motion, accuracy=jnp.maximum(motion.accuracy, of_stages))
 
 
 @program

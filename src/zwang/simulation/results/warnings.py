@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.algebra.judgement import AT_REST, SUMMED
+from zwang.dynamics.drift.metric import condition_of_mass
 from zwang.errors import Result
 from zwang.simulation.results.energy import energy_of
-from zwang.simulation.results.observe import AT_REST
 from zwang.simulation.results.variables import Variables
 
 if TYPE_CHECKING:
@@ -100,10 +101,19 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
         return
     worst = int(np.nanargmax(accuracy))
     t = float(data["time"].values[worst])
+    condition = condition_of_mass(
+        run.model.system.mass_matrix(run.q[worst], run.t[worst], run.flow.dynamics.p)
+    )
+    cause = (
+        f"the mass matrix is ill-conditioned ({condition:.1e}): choose coordinates of which none "
+        "moves nearly the same masses as others"
+        if SUMMED * condition > asked
+        else "the constraints are ill-conditioned: remove rows that nearly repeat others"
+    )
     yield (
-        f"accelerations are accurate to {accuracy[worst]:.1e} only (ill-conditioned constraints: "
-        f"{beyond.sum()} of {len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for "
-        f"{asked:.0e}: remove rows that nearly repeat others, or expect no more than this."
+        f"accelerations are accurate to {accuracy[worst]:.1e} only ({beyond.sum()} of "
+        f"{len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for {asked:.0e}; {cause}, or "
+        "expect no more than this."
     )
 
 

@@ -1,0 +1,96 @@
+"""Whether a model's numbers are of a size that float64 can compute with: lengths of rows are roots
+of sums of squares, which overflow above 1e154 and vanish below 1e-162.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zwang.dynamics.drift.metric import mass_blocks, rows_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
+"""Masses and rows (in the metric of M⁻¹) beyond these are refused: half of float64's exponents are
+left for their squares and for what they are multiplied by."""
+ACTING = 0.1
+"""A row acts where its gradient gives the change of its residual to this part."""
+
+
+def row_sizes(xp: Any, A, diagonal):
+    """Size of each row in the metric of M⁻¹ without squares, shape (m,)."""
+    root = xp.sqrt(xp.abs(diagonal))
+    return abs(A) @ xp.where(root > 0, 1 / xp.where(root > 0, root, 1.0), 0.0)
+
+
+def out_of_range(xp: Any, size, diagonal):
+    """Whether a row is too large, all are too small, or a mass is too large or too small; what is
+    not finite is another complaint.
+    """
+    longest = xp.max(size, initial=0.0)
+    masses = xp.where(diagonal != 0, xp.abs(diagonal), 1.0)
+    beyond = lambda x: xp.isfinite(x) & ((x > LARGEST_SIZE) | ((x > 0) & (x < LEAST_SIZE)))
+    return beyond(longest) | xp.any(beyond(masses))
+
+
+def refuse_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
+    """Name the number of a model or a state that is out of range.
+
+    Raises:
+        ModelError: for masses or rows that are too large or too small, coordinates, velocities or
+            forces that are too large.
+    """
+    system, allowed = dynamics.system, f"expected sizes from {LEAST_SIZE:g} to {LARGEST_SIZE:g}"
+    diagonal = np.einsum("bii->bi", mass_blocks(np.asarray(at.M))).ravel()
+    for what, names, values in (
+        ("the mass of velocity", system.velocities, diagonal),
+        ("coordinate", system.coordinates, state.q),
+        ("velocity", system.velocities, state.v),
+        ("the force along velocity", system.velocities, at.F),
+    ):
+        size = np.abs(np.asarray(values))
+        beyond = np.isfinite(size) & (size > LARGEST_SIZE)
+        if values is diagonal:
+            beyond |= (size > 0) & (size < LEAST_SIZE)
+        if np.any(beyond):
+            i = int(np.argmax(beyond))
+            raise ModelError(f"{what} {names[i]!r} is {size[i]:.1e}, {allowed}: use other units.")
+    size = row_sizes(np, rows_of(at.A), diagonal)
+    if out_of_range(np, size, diagonal):
+        largest = float(np.max(size))
+        worst = next(n for n, s in dynamics.constraints.row_slices.items() if largest in size[s])
+        raise ModelError(
+            f"constraint {worst!r}: its gradient has the size {largest:.1e} in the metric of 1/M, "
+            f"{allowed}: multiply its rows by a factor, or use other units."
+        )
+
+
+def factor_of(dynamics: Dynamics, state: State, row: int, gradient: np.ndarray) -> float | None:
+    """The factor that makes a row which counts as absent one of ordinary length; None if it is
+    not short by a factor: its gradient vanishes here, or is round-off, and does not give the
+    change of its residual.
+    """
+    largest = float(np.max(np.abs(gradient), initial=0.0))
+    if not largest > 0:
+        return None
+    c, random = dynamics.constraints, np.random.default_rng(1687)
+    position = row in set(c.position_rows.tolist())
+    place = list(c.position_rows if position else c.velocity_rows).index(row)
+
+    def residual(dv):
+        if position:
+            moved = dynamics.system.move(state.q, dv, state.t, dynamics.p)
+            return float(np.asarray(evaluate(dynamics, State(moved, state.v, state.t)).phi)[place])
+        moved = State(state.q, state.v + dv, state.t)
+        return float(np.asarray(evaluate(dynamics, moved).psi)[place])
+
+    still = residual(np.zeros(dynamics.system.nv))
+    for step in 1e-4 * random.standard_normal((3, dynamics.system.nv)):
+        change, expected = residual(step) - still, float(gradient @ step)
+        if not abs(change - expected) < ACTING * abs(expected):
+            return None
+    return 10.0 ** -round(np.log10(largest))
