@@ -82,7 +82,9 @@ class Batch:
         i = count(member, "Batch.reason: member", least=0, most=len(self.result) - 1)
         values = {**self.shared, **{name: x[i] for name, x in self.varied.items()}}
         end = State(self.end.q[i], self.end.v[i], self.end.t[i])
-        return why_ended(self.model, int(self.result[i]), end, whole_params(self.model, values))
+        start = State(self.q[i, 0], self.v[i, 0], self.t[0])
+        params = whole_params(self.model, values)
+        return why_ended(self.model, int(self.result[i]), start, end, params)
 
     @property
     def dataset(self) -> xarray.Dataset:

@@ -15,6 +15,7 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.engine import Engine, Execution
@@ -30,6 +31,7 @@ from zwang.simulation.switching import (
     event_values,
 )
 from zwang.simulation.watch import (
+    STANDING,
     Contradiction,
     NearlyParallel,
     blocked,
@@ -37,6 +39,7 @@ from zwang.simulation.watch import (
     examine,
     loses_mass,
     rescaled,
+    shrunk,
 )
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress
@@ -54,6 +57,8 @@ be missed.
 
 RECENT_TURNS = 1000
 """Turns that decide whether their instants accumulate, or chatter."""
+ENDLESS = (Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS)
+"""How a run ends before a row that vanishes."""
 LOST_MASS = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """How a run ends whose mass matrix becomes singular."""
 
@@ -211,6 +216,7 @@ class RunDriver:
                         np.asarray(here.y),
                         float(here.h),
                     )
+                stopped = self._vanishing(here, stopped)
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
                 if float(here.t) == until or np.any(np.asarray(here.fired)):
@@ -283,6 +289,21 @@ class RunDriver:
         self.flow = flow
         self.changes.append(f"the mass matrix becomes singular at t = {float(here.t):.6g} s")
         return True, stopped
+
+    def _vanishing(self, here: Progress, stopped: int) -> int:
+        """`VANISHING` if a run stands still before a row that vanishes, or as it is."""
+        first, nq = self.parts[0], self.model.system.nq
+        so_far = (float(here.t) - float(first.t[0])) / max(int(here.accepted), 1)
+        if stopped not in ENDLESS and not float(here.h) < STANDING * so_far:
+            return stopped
+        ends = (first.t[0], first.y[0]), (float(here.t), np.asarray(here.y))
+        start, end = (host_state(y[:nq], y[nq:], t) for t, y in ends)
+        if not np.all(np.isfinite(here.y)) or not (
+            gone := shrunk(self.flow.dynamics.passive, start, end)
+        ):
+            return stopped
+        self.detail = gone
+        return int(Result.VANISHING)
 
     def _recent_lengths(self) -> np.ndarray:
         """Lengths of the last steps since the turn before, at most `RECENT`."""

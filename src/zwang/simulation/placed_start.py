@@ -74,6 +74,12 @@ def scales_at(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
     return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent)
 
 
+def has_mass(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
+    """Whether M, or `M + AᵀDA` where it may be singular, is positive definite at a state."""
+    A = dynamics.matrix(s) if dynamics.singular_mass else jnp.zeros((0, len(s.v)))
+    return dynamics.mass(s, A).is_positive()
+
+
 def vanishes(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
     """Whether a row that vanishes at a state is a squared constraint or an isolated point: its
     second-order form has one sign on what the other rows allow (`zwang.dynamics.consistency`).

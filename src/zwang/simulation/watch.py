@@ -18,8 +18,8 @@ from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import evaluate, moved
-from zwang.dynamics.initial_conditions import mass_is_positive
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
+from zwang.dynamics.initial_conditions import mass_is_positive, massless
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, row_name
 from zwang.dynamics.placement import CONVERGED, measure, place
@@ -43,6 +43,20 @@ AHEAD = 1e-4
 time (at least one second)."""
 NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
 """Ends of a motion for which constraints are to be named."""
+MASSLESS = (
+    Result.SINGULAR_MASS,
+    Result.NON_FINITE,
+    Result.STEP_TOO_SMALL,
+    Result.TOO_MANY_STEPS,
+)
+"""Ends of a motion whose cause may be a mass that vanishes."""
+FURTHER = (0.03, 0.1, 0.3)
+"""Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
+SHRUNK, STANDING = 1e-3, 1e-3
+"""A row that is this part of its length at the start vanishes, if steps are this part of those so
+far: a motion that passes through such a point takes ordinary steps."""
+NEARLY_SHRUNK = 1e-2
+"""The same part where a motion has already ended for want of steps."""
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
@@ -189,6 +203,46 @@ def blocked(
     )
 
 
+def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SHRUNK) -> str:
+    """Which rows have all but vanished since the start, in words; empty if none have.
+
+    A rod that shrinks to a point takes ever more force and ever shorter steps, without end.
+    """
+    lengths = []
+    for s in (start, end):
+        at = evaluate(dynamics, s)
+        lengths.append(metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+    rest = np.where(lengths[0] > 0, lengths[1] / np.where(lengths[0] > 0, lengths[0], 1.0), 1.0)
+    found = {
+        name: float(np.min(rest[rows], initial=1.0))
+        for name, rows in dynamics.constraints.row_slices.items()
+    }
+    return ", ".join(
+        f"{name!r} has {part:.0e} of the gradient that it had at the start"
+        for name, part in found.items()
+        if part < least
+    )
+
+
+def where_singular(
+    dynamics: Dynamics, t: float, y: np.ndarray, further: tuple[float, ...] = ()
+) -> ModelEvaluation | None:
+    """What the functions say where M is singular, at a state or just ahead of it, or `further`
+    relative to the time; None if it is positive definite there.
+    """
+    if not np.all(np.isfinite(y)):
+        return None
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    # the step that failed was taken back, so that the singular state lies just ahead
+    for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD, *further):
+        later = ahead * max(abs(t), 1.0)
+        there = moved(dynamics, q, later * v, t)
+        at = evaluate(dynamics, host_state(there, v, t + later))
+        if not mass_is_positive(np.asarray(at.M)):
+            return at
+    return None
+
+
 def loses_mass(
     model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray
 ) -> tuple[bool, ConstrainedVectorField | None]:
@@ -196,17 +250,7 @@ def loses_mass(
     augmented mass matrix, if constraints hold the directions that lose their mass.
     """
     dynamics = flow.dynamics
-    if dynamics.singular_mass or not np.all(np.isfinite(y)):
-        return False, None
-    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    # the step that failed was taken back, so that the singular state lies just ahead
-    for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD):
-        later = ahead * max(abs(t), 1.0)
-        there = moved(dynamics, q, later * v, t)
-        at = evaluate(dynamics, host_state(there, v, t + later))
-        if not mass_is_positive(np.asarray(at.M)):
-            break
-    else:
+    if dynamics.singular_mass or (at := where_singular(dynamics, t, y)) is None:
         return False, None
     M, A = dense_mass(np.asarray(at.M)), rows_of(at.A)
     A = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
@@ -219,22 +263,31 @@ def loses_mass(
     return True, dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
 
 
-def why_ended(model: Model, code: int, end: State, params=None) -> str:
+def why_ended(model: Model, code: int, start: State, end: State, params=None) -> str:
     """How a motion that a compiled program has computed ended, where its state says which
     constraints ended it.
 
     Args:
         model: what moved; `params` are its parameters that differed.
         code: a `Result`.
-        end: the last state that was kept.
+        start, end: the first state, and the last that was kept.
     """
     result = Result(code)
     when = f"stopped at t = {float(end.t):.6g} s: "
     if not result.is_failure:
         return result.sentence if result is Result.SUCCESS else when + result.sentence
     detail, y = "", np.concatenate([np.asarray(end.q), np.asarray(end.v)])
+    passive = model.dynamics(params)
+    # of a model that is said to be massless it is no reason
+    if result in MASSLESS and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
+        # what a fixed step has stepped over lies further ahead
+        at = where_singular(passive, float(end.t), y, FURTHER)
+        if at is not None and (found := massless(model, np.asarray(at.M))):
+            how = "a negative mass" if found[1] else "no mass"
+            cure = "or where constraints hold it zw.Model(..., singular_mass=True)"
+            return f"{when}{found[0]} has {how} there: give it a positive one, {cure}"
     # steps that shrink without end before such a row may use up their number first
-    if result in {*NAMED, Result.TOO_MANY_STEPS} and np.all(np.isfinite(y)):
+    if result in {*NAMED, Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL} and np.all(np.isfinite(y)):
         dynamics = model.dynamics(params)
         state = host_state(np.asarray(end.q), np.asarray(end.v), float(end.t))
         gone = vanishing_rows(dynamics, evaluate(dynamics, state), state)
@@ -242,7 +295,9 @@ def why_ended(model: Model, code: int, end: State, params=None) -> str:
             return when + "; ".join(
                 f"constraint {row_name(model, row)}: {why}" for row, why in gone.items()
             )
-        if result is Result.TOO_MANY_STEPS:
+        if gone := shrunk(dynamics, start, state, NEARLY_SHRUNK):
+            return f"{when}{Result.VANISHING.sentence}: {gone}"
+        if result in (Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL):
             return when + result.sentence
         scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
         flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))
