@@ -139,9 +139,10 @@ def test_arguments_that_nothing_uses_and_empty_ones():
     ids=["SVD", "LAPACK", "callback", "large", "large product", "batched scatter"],
 )
 def test_what_does_not_fit_is_compiled_operation_by_operation(function):
-    traced, _, compiled = compile_flat(lambda x: [function(x)], [x])
+    traced, lowered, compiled = compile_flat(lambda x: [function(x)], [x])
     assert not fits(traced.jaxpr)
-    assert "xla_cpu_small_call" not in compiled.as_text()
+    # as asked for: XLA may make a kernel of its own of a loop that it finds inside
+    assert "xla_cpu_small_call" not in lowered.as_text()
     np.testing.assert_allclose(compiled(x)[0], jax.jit(function)(x), rtol=1e-13, atol=1e-13)
 
 
