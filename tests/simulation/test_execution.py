@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,7 +15,7 @@ import xarray as xr
 import zwang as zw
 from zwang import gallery
 from zwang.compile import background
-from zwang.simulation import engine
+from zwang.simulation import engine, watch
 
 FAST = ["pendulum", "five-bar", "rolling-disk", "knife-edge", "log-spiral", "latching-pendulums"]
 SLOW = ["n-four-bar", "gyroscope", "bennett", "3rrr", "two-mass-spring", "rough-circle", "swarm"]
@@ -73,6 +74,24 @@ def test_a_host_run_does_not_depend_on_where_the_clock_cuts_it(monkeypatch):
     cut = example.run(execution="host", samples=2)
     np.testing.assert_array_equal(cut.steps.t, whole.steps.t)
     np.testing.assert_array_equal(cut.steps.y, whole.steps.y)
+
+
+def test_a_chunk_in_which_no_step_was_kept_is_passed_over(monkeypatch):
+    """On a busy machine the time of a slice ends before the first one is."""
+    advance, idle = engine.Engine.advance, iter([True])
+
+    def slowly(self, flow, here, window):
+        found, history = advance(self, flow, here, window)
+        if next(idle, False):
+            return here, eqx.tree_at(lambda h: h.count, history, 0)
+        return found, history
+
+    example = gallery.load("pendulum")
+    whole = example.run(execution="host", duration=0.1, samples=2)
+    monkeypatch.setattr(engine.Engine, "advance", slowly)
+    monkeypatch.setattr(watch, "SUSPICIOUS", -1.0)  # every step is looked at, and the one before
+    cut = example.run(execution="host", duration=0.1, samples=2)
+    assert np.array_equal(cut.steps.y, whole.steps.y)
 
 
 def test_a_long_run_goes_over_to_the_compiled_loop(monkeypatch):

@@ -174,7 +174,7 @@ class RunDriver:
                 before = here
                 here, history = self.engine.advance(self.flow, here, window)
                 part = Steps.of(history, done).without_samples_from(until)
-                found = examine(self.model, self.flow, self.parts[-1], part)
+                found = examine(self.model, self.flow, self._last_steps(), part)
                 # the steps before it are good and are kept
                 if isinstance(found, Contradiction):
                     self.parts.append(part.first(found.step))
@@ -244,9 +244,13 @@ class RunDriver:
         )
         return int(sampled)
 
+    def _last_steps(self) -> Steps:
+        """The last part with steps: the host may have found none in the time of a slice."""
+        return next(part for part in reversed(self.parts) if len(part.t))
+
     def _stopped_at(self, here: Progress) -> Progress:
         """Where the last step that is kept has ended."""
-        last = [part for part in self.parts if len(part.t)][-1]
+        last = self._last_steps()
         kept = self.dropped + sum(len(part.t) for part in self.parts) - 1
         where = lambda p: (p.t, p.y, p.accepted)
         return eqx.tree_at(where, here, (last.t[-1], last.y[-1], np.int64(kept)))
