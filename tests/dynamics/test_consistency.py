@@ -104,9 +104,8 @@ def test_members_that_end_are_named_with_their_own_parameters():
 
 def test_a_reason_is_given_of_one_motion_on_the_host():
     model = zw.Model(plane(2), [])
-    found = jax.vmap(lambda q: zw.trajectory(model, q, np.zeros(2), np.linspace(0.0, 1.0, 2)))(
-        np.eye(2)
-    )
+    times = np.linspace(0.0, 1.0, 2)
+    found = jax.jit(jax.vmap(lambda q: zw.trajectory(model, q, np.zeros(2), times)))(np.eye(2))
     with pytest.raises(zw.ModelError, match="many at once; return the motions"):
         found.reason(model)
     one = jax.tree_util.tree_map(lambda x: x[1], found)
@@ -240,7 +239,8 @@ def test_motion_of_nearly_parallel_rows_is_exact(angle):
 # --- accuracy -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stages", [20, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("stages", [20, 60])
 def test_accuracy_bounds_the_error_of_an_ill_conditioned_lift(stages):
     """From rest the acceleration lies along the null space of A, which an SVD finds."""
     example = zw.gallery.load("scissor-lift", stages=stages)
