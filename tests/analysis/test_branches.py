@@ -7,6 +7,7 @@ import types
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 
 import zwang as zw
 from tests.analysis.models import four_bar
@@ -97,6 +98,41 @@ def test_a_change_of_branch_is_reported(parallelogram, after):
         assert "0 → 1 of 2" in str(found) and "from 0 to 1 of the 2" in sentences[0]
     else:
         assert "on branch 0 of 2" in str(found) and not sentences
+
+
+def test_from_rest_a_run_leaves_on_the_branch_of_most_work_and_says_so(parallelogram):
+    """By the law of the parallelogram, 3 α̈ = −1.4 cos α with α of crank and rocker."""
+    model, params, still = parallelogram.model, parallelogram.params, np.zeros(3)
+    run = zw.simulate(model, still, still, duration=0.5, params=params, samples=3)
+    assert "2 branches of motion meet" in run.warnings[0] and "on branch 0" in run.warnings[0]
+    exact = scipy.integrate.solve_ivp(
+        lambda t, y: [y[1], -1.4 / 3 * np.cos(y[0])], (0, 0.5), [0.0, 0.0], rtol=1e-12, atol=1e-14
+    )
+    alpha = exact.y[0, -1]
+    # it begins 1e-5 off
+    np.testing.assert_allclose(run.q[-1], [alpha, 0.0, alpha], atol=2e-5)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_little_speed_chooses_another_branch(parallelogram, backward):
+    start = parallelogram.start(1, energy=1e-9, backward=backward)
+    run = zw.simulate(
+        parallelogram.model, start.q, start.v, duration=0.5, params=parallelogram.params, samples=3
+    )
+    assert "on branch 1" in run.warnings[0]
+    # of the antiparallelogram, whose coupler turns by −2 and whose rocker by −3 to first order
+    assert run.q[-1, 0] > 0.009 and np.allclose(run.q[-1] / run.q[-1, 0], [1, -2, -3], atol=1e-3)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_start_beside_a_singular_configuration_leaves_it(parallelogram, side):
+    """Where a row nearly vanishes, the scales of the start are not those of the motion."""
+    q = side * 1e-5 * np.array([1.0, 0.0, 1.0])
+    run = zw.simulate(
+        parallelogram.model, q, np.zeros(3), duration=0.5, params=parallelogram.params, samples=5
+    )
+    assert np.allclose(run.q[-1], [-0.0583, 0.0, -0.0583], atol=1e-4)
+    assert run.attrs["steps_accepted"] < 200
 
 
 @pytest.mark.slow

@@ -32,6 +32,11 @@ MOST_NEWTON = 80
 """Steps of that iteration; a double zero takes some fifty."""
 MOST_TANGENTS = 64
 """Number of tangents above which they are taken for a continuum."""
+MOST_JUDGED = 600
+"""Velocities of a model above which branches are not looked for by a run itself: it takes factors
+of full matrices."""
+NO_FORM = 1e-10
+"""Value of a form beside the terms that it is the sum of, below which it is round-off."""
 DOUBLE = 1e-8
 """Discriminant of a quadratic form of size one, below which its two zeros are one."""
 
@@ -104,9 +109,16 @@ def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np
     """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out."""
     k = kernel.shape[1]
 
-    def form(u):
-        return left.T @ np.asarray(_evaluated(dynamics, q, kernel @ u, t).b)
+    def rate(u):
+        return np.asarray(_evaluated(dynamics, q, kernel @ u, t).b)
 
+    def form(u):
+        return left.T @ rate(u)
+
+    # forms that vanish along a random direction vanish: rows are redundant, and none is singular
+    b = rate(np.random.default_rng(1854).standard_normal(k)) - rate(np.zeros(k))
+    if np.all(np.abs(left.T @ b) <= NO_FORM * (np.abs(left).T @ np.abs(b))):
+        return np.zeros((0, k, k))
     e, rest = np.eye(k), form(np.zeros(k))
     value = {(i, j): form(e[i] + e[j]) - rest for i in range(k) for j in range(i, k)}
     matrices = np.zeros((left.shape[1], k, k))

@@ -17,6 +17,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import host_state
 from zwang.errors import Result
+from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.engine import Engine, Execution
 from zwang.simulation.reached import Clock
@@ -38,6 +39,7 @@ from zwang.simulation.watch import (
     decisive,
     examine,
     loses_mass,
+    remeasured,
     rescaled,
     shrunk,
 )
@@ -199,24 +201,11 @@ class RunDriver:
                     np.asarray(here.fired)[: len(self.events.stops)]
                 ):
                     stopped = Result.SUCCESS  # a switch, and no condition that ends the run
-                # a singular mass shows as one of these; with the constraints’ help the run may go
-                # on
-                if stopped in LOST_MASS:
-                    augmented, stopped = self._without_mass(here, stopped)
-                    if augmented:
-                        here = self._restarted(here)
-                        continue
-                if stopped == Result.NOT_CONVERGED:
-                    stopped, self.detail = blocked(
-                        self.model,
-                        self.flow.with_input(on_device(part.applied[-1]))
-                        if len(part.t)
-                        else self.flow,
-                        float(here.t),
-                        np.asarray(here.y),
-                        float(here.h),
-                    )
-                stopped = self._vanishing(here, stopped)
+                goes_on, stopped = self._mended(here, stopped)
+                if goes_on:
+                    here = self._restarted(here)
+                    continue
+                stopped = self._explained(here, stopped, part)
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
                 if float(here.t) == until or np.any(np.asarray(here.fired)):
@@ -308,6 +297,32 @@ class RunDriver:
             return stopped
         self.detail = gone
         return int(Result.VANISHING)
+
+    def _mended(self, here: Progress, stopped: int) -> tuple[bool, int]:
+        """Whether a stopped run goes on with other equations, and otherwise why it ends."""
+        # a singular mass shows as one of these; with the constraints’ help the run may go on
+        if stopped in LOST_MASS:
+            augmented, stopped = self._without_mass(here, stopped)
+            if augmented:
+                return True, stopped
+        if stopped != Result.NOT_CONVERGED:
+            return False, stopped
+        # the scales may be those of a singular configuration that the motion has left
+        flow = remeasured(self.flow, float(here.t), np.asarray(here.y))
+        left, self.flow = flow is not self.flow, flow
+        return left, stopped
+
+    def _explained(self, here: Progress, stopped: int, part: Steps) -> int:
+        """Why a run ends, with its `detail`."""
+        t, y = float(here.t), np.asarray(here.y)
+        if stopped == Result.NOT_CONVERGED:
+            flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
+            stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
+        stopped = self._vanishing(here, stopped)
+        if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
+            where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)
+            self.detail = where or self.detail
+        return stopped
 
     def _recent_lengths(self) -> np.ndarray:
         """Lengths of the last steps since the turn before, at most `RECENT`."""

@@ -22,6 +22,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.simulation.branch_start import onto_branch
 from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, Switching, event_values
@@ -94,6 +95,7 @@ class RunSetup:
         placed: whether the run begins where that was projected to, and not as it was given.
         changeable: whether the method for A⊕ may be changed along the run.
         change: how it was changed already, or "".
+        branch: which branch of several a start at rest leaves on, or "".
         here: the first state.
     """
 
@@ -106,6 +108,7 @@ class RunSetup:
     placed: bool
     changeable: bool
     change: str
+    branch: str
     here: Progress
 
 
@@ -130,12 +133,15 @@ def set_up(asked: RunRequest) -> RunSetup:
     # augmented
     dynamics = with_mass(model, dynamics, state)
     start = checked_start(model, dynamics, state, asked.start_tolerance, asked.params, asked.span)
+    # a run that drifts on purpose, or may start anywhere, starts exactly as it was given
+    placed = isinstance(asked.drift, Projection) and asked.start_tolerance < np.inf
+    branch = ""
+    if placed:
+        start, branch = onto_branch(model, dynamics, start, asked.span)
     # a method that was asked for is not replaced by another one
     chosen = asked.pseudoinverse is not None or asked.formulation is not None
     changeable = not chosen and not dynamics.structure.sparse
     dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
-    # a run that drifts on purpose, or may start anywhere, starts exactly as it was given
-    placed = isinstance(asked.drift, Projection) and asked.start_tolerance < np.inf
     state = start.placement.state if placed else state
     flow = _flow(dynamics, asked.drift, start, sampler)
     asked.integrator.refuse(model, flow, state, asked.instants, step)
@@ -160,6 +166,7 @@ def set_up(asked: RunRequest) -> RunSetup:
         placed,
         changeable,
         change,
+        branch,
         here,
     )
 

@@ -205,7 +205,7 @@ def _run_of(
 def _attributes(setup: RunSetup, driver: RunDriver, here: Progress) -> dict[str, Any]:
     """What a run records of how it was computed."""
     placement = setup.start.placement
-    return {
+    return ({"start_branch": setup.branch} if setup.branch else {}) | {
         "start_moved_q": placement.moved_q if setup.placed else 0.0,
         "start_moved_v": placement.moved_v if setup.placed else 0.0,
         "start_violation": placement.violation_before,

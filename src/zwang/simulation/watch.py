@@ -171,6 +171,21 @@ def rescaled(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> Constrain
     return dataclasses.replace(flow, dynamics=dataclasses.replace(dynamics, scales=grown))
 
 
+def remeasured(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:
+    """The flow with scales of the present state where these are much larger: next to a singular
+    configuration a row that is about to vanish makes a mechanism look tiny, and the round-off of φ
+    an error of its own size; compiles nothing.
+    """
+    dynamics = flow.dynamics
+    before = dynamics.scales
+    assert before is not None
+    nq = dynamics.system.nq
+    scales = measure(dynamics, host_state(y[:nq], y[nq:], t))
+    if not float(before.inverse_length) > OUTGROWN * float(scales.inverse_length) > 0:
+        return flow
+    return dataclasses.replace(flow, dynamics=dataclasses.replace(dynamics, scales=scales))
+
+
 def blocked(
     model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray, step: float
 ) -> tuple[Result, str]:

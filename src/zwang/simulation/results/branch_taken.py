@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.dynamics.tangent_cone import tangent_cone
+from zwang.dynamics.tangent_cone import MOST_JUDGED, tangent_cone
 from zwang.simulation.results.crossing import Crossing
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 AROUND_CROSSING = 1e-4
 """How long before and after a crossing velocities are compared with tangents, in parts of a run."""
-MOST_JUDGED = 600
-"""Velocities of a model above which branches are not looked for: it takes factors of full
-matrices."""
 
 
 def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:

@@ -44,6 +44,12 @@ def _start_moved(run: Run, data: Variables) -> Iterator[str]:
         )
 
 
+def _start_branch(run: Run, data: Variables) -> Iterator[str]:
+    """A start at rest where branches of motion meet."""
+    if sentence := run.attrs.get("start_branch", ""):
+        yield f"{sentence}."
+
+
 def _unmet(run: Run, data: Variables) -> Iterator[str]:
     yield unmet(data)
 
@@ -132,6 +138,7 @@ def _accelerated(run: Run) -> np.ndarray:
 
 WARNINGS = (
     _start_moved,
+    _start_branch,
     _branch_changed,
     _method_changed,
     _inaccurate,

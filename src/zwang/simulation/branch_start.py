@@ -1,0 +1,112 @@
+"""A start at rest where branches of motion meet: one of them is taken, and named.
+
+At rest in a singular configuration the constraints leave directions of acceleration that no motion
+follows, `Lᵀ b(u) ≠ 0` (`zwang.dynamics.tangent_cone`), and forces push into one of them in general.
+Along each branch with tangent u of kinetic energy ½ the equations of motion have a solution of its
+own, with the acceleration (uᵀ F) u. Among these Gauss's principle of least constraint takes the
+one of largest |uᵀ F|. A small step along it leads to where the rows have their rank again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.arrays import on_device
+from zwang.dynamics.drift.metric import RANK_THRESHOLD, metric_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.initial_conditions import Start, begin
+from zwang.dynamics.model import Model
+from zwang.dynamics.tangent_cone import MOST_JUDGED, TangentCone, moved, tangent_cone
+from zwang.equations.state import State
+
+ALONG_BRANCH = 1e-4
+"""How far along its branch a start at rest begins [1, in typical radii of curvature of the rows]:
+nearer, steps are hundreds of times shorter, and round-off of the rows decides where they end."""
+OWN_TANGENT = 0.1
+"""Largest angle between a velocity and a branch [rad] that it is taken to choose."""
+NO_WORK = 1e-9
+"""Part of the force below which its work along a branch is round-off."""
+OF_THE_GIVEN = ("moved_q", "moved_v", "violation_before", "velocity_violation_before")
+"""What a placement says about the state that was given."""
+
+
+def may_branch(dynamics: Dynamics) -> bool:
+    """Whether branches are looked for in a model: of holonomic rows that hold all the time,
+    and not too many.
+    """
+    constraints = dynamics.constraints
+    return (
+        constraints.on is None
+        and dynamics.system.nv <= MOST_JUDGED
+        and all(c.level == "position" for c in constraints.members)
+    )
+
+
+def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> tuple[Start, str]:
+    """The start that a run begins with, and what is to be said about it, or ""."""
+    state, sigma = start.placement.state, start.verdict.singular_values
+    # where no row depends on others, one motion leaves a state
+    redundant = len(sigma) and sigma[-1] <= RANK_THRESHOLD * sigma[0]
+    if not redundant or not may_branch(dynamics):
+        return start, ""
+    F, v = np.asarray(start.there.F), np.asarray(state.v)
+    metric = metric_of(dynamics, start.there.M, start.there.A)
+    pushed, speed = metric.speed(metric.solve(F)), metric.speed(v)
+    distance = ALONG_BRANCH / float(start.scales.inverse_length)
+    # with more speed than forces give it over that distance, momentum decides
+    if not pushed or 0.5 * speed**2 > pushed * distance:
+        return start, ""
+    cone = tangent_cone(dynamics, state.q, state.t)
+    if not len(cone.tangents) or cone.rank == dynamics.system.nv - 1:
+        return start, ""
+    work = cone.tangents @ F
+    i = _chosen(cone, work, v, speed)
+    if abs(work[i]) <= NO_WORK * pushed:
+        return start, ""
+    along = np.copysign(distance, work[i]) * cone.tangents[i]
+    # rows, scales and method are judged where the run begins
+    there = moved(dynamics, state.q, along, state.t)
+    aside = begin(dynamics, State(on_device(there), state.v, state.t), span)
+    before = {x: getattr(start.placement, x) for x in OF_THE_GIVEN}
+    aside = dataclasses.replace(aside, placement=dataclasses.replace(aside.placement, **before))
+    return aside, _sentence(model, cone, i, aside.placement.state.q - state.q)
+
+
+def _chosen(cone: TangentCone, work: np.ndarray, v: np.ndarray, speed: float) -> int:
+    """The branch of a velocity, however small; at rest that of most work."""
+    if speed > 0:
+        i, angle = cone.taken(v)
+        if angle < OWN_TANGENT:
+            return i
+    return int(np.argmax(np.abs(work)))
+
+
+def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
+    tangent, names = cone.tangents[i], model.system.velocities
+    order = [j for j in np.argsort(-np.abs(tangent))[:4] if abs(tangent[j]) > 1e-7]
+    shown = ", ".join(f"{names[j]} {tangent[j]:+.3g}" for j in order)
+    by = float(np.max(np.abs(np.asarray(moved_q))))
+    return (
+        f"the start is at rest where {len(cone.tangents)} branches of motion meet, and the "
+        f"equations of motion hold along each: the run leaves on branch {i} ({shown}), from "
+        f"{by:.1g} along it; to leave on another one start with a little speed, "
+        "zw.branches(model, q0).start(i, energy=1e-9)"
+    )
+
+
+def meeting(dynamics: Dynamics, q, t) -> str:
+    """What is to be said of a run that found no way on from a configuration, "" if it is regular:
+    too slow for its momentum to decide, it drifts between branches.
+    """
+    if not may_branch(dynamics):
+        return ""
+    cone = tangent_cone(dynamics, q, t)
+    if len(cone.tangents) < 2 or cone.rank == dynamics.system.nv - 1:
+        return ""
+    return (
+        f"{len(cone.tangents)} branches of motion meet there, and the speed is too small for "
+        "momentum to choose one: start beside it on the branch meant (zw.branches lists them), or "
+        "pass it with more speed"
+    )
