@@ -159,3 +159,162 @@ def test_a_workspace_moves_as_its_closed_form():
     first, second = ([np.cos(x), np.sin(x)] for x in (a, a + b))
     exact_places = np.stack([np.transpose(first), np.transpose(second)], axis=-1)
     np.testing.assert_allclose(slope.places, exact_places, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_governor_in_steady_motion_moves_as_its_closed_form():
+    model = governor_on_a_rod()
+    found = zw.equilibrium(model, [0.0, 1.0], v=[5.0, 0.0])
+    angle = lambda x: found.configuration({"length": x})[1]
+    exact = lambda x: jnp.arccos(G / (x * 25.0))  # the rate of turning stays
+    np.testing.assert_allclose(angle(0.7), exact(0.7), rtol=1e-12)
+    np.testing.assert_allclose(jax.grad(angle)(0.7), jax.grad(exact)(0.7), rtol=1e-9)
+    np.testing.assert_allclose(found.velocities({"length": 0.7}), found.v, atol=1e-12)
+    branch = zw.continuation(model, [0.0, 0.0], v=[2.0, 0.0], over="spin", to=(2.0, 5.0))
+    pitchfork = lambda x: branch.critical_values({"length": x})[0]
+    exact = lambda x: jnp.sqrt(G / x)
+    np.testing.assert_allclose(pitchfork(0.7), exact(0.7), rtol=1e-10)
+    np.testing.assert_allclose(jax.grad(pitchfork)(0.7), jax.grad(exact)(0.7), rtol=1e-8)
+
+
+def governor_on_a_rod() -> zw.Model:
+    """A bob on a rod that turns freely about a vertical axis."""
+
+    def force(q, v, t, p):
+        s, c, x = jnp.sin(q[1]), jnp.cos(q[1]), p["length"]
+        return jnp.stack([-2 * x**2 * s * c * v[0] * v[1], x**2 * s * c * v[0] ** 2 - G * x * s])
+
+    system = zw.System(
+        2,
+        lambda q, t, p: p["length"] ** 2 * jnp.stack([jnp.sin(q[1]) ** 2 + 0.3, 1.0]),
+        force,
+        coordinates=("spin", "angle"),
+    )
+    return zw.Model(system, params={"length": 0.7}, name="governor")
+
+
+@pytest.mark.slow
+def test_folds_move_as_their_closed_form():
+    # c q³ − q + load = 0 turns round at load = ±2/(3 √(3 c))
+    system = zw.System(
+        1,
+        lambda q, t, p: jnp.ones(1),
+        lambda q, v, t, p: -(p["cubic"] * q**3 - q) - p["load"],
+    )
+    model = zw.Model(system, params={"load": 0.0, "cubic": 1.3}, name="snap-through")
+    branch = zw.continuation(model, [0.9], over="load", to=(-1.0, 1.0))
+    exact = lambda c: jnp.array([2.0, -2.0]) / (3 * jnp.sqrt(3 * c))
+    values = lambda c: branch.critical_values({"cubic": c})
+    np.testing.assert_allclose(values(1.3), exact(1.3), rtol=1e-12)
+    np.testing.assert_allclose(jax.jacfwd(values)(1.3), jax.jacfwd(exact)(1.3), rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_a_branch_point_that_others_break_has_no_derivative():
+    # x (s − x) + e: where e is not zero the branches part
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: q * (p["s"] - q) + p["e"])
+    model = zw.Model(system, params={"s": -1.0, "e": 0.0}, name="transcritical")
+    branch = zw.continuation(model, [0.0], over="s", to=(-1.0, 1.0))
+    assert len(branch.branch_points) == 1 and abs(branch.branch_points[0].value) < 1e-10
+    with pytest.raises(zw.ModelError, match="not one that other parameters keep"):
+        branch.critical_values({"e": 0.0})
+
+
+@pytest.mark.slow
+def test_dead_points_move_as_their_closed_form():
+    q = closed_form(LENGTHS, 0.3, 1)
+    found = zw.kinematics(four_bar(), "crank", (0.3, 6.5), q=q, samples=3, output="rocker")
+
+    def exact(x):
+        """The crank where it lies in line with the coupler, folded and stretched."""
+        a, b, c, d = x
+        bars = jnp.stack([b - a, b + a])
+        ground = jnp.arccos((d * d + bars**2 - c * c) / (2 * d * bars))
+        return ground + jnp.array([np.pi, 0.0])
+
+    dead = lambda x: found.dead_inputs({"lengths": x})["rocker"]
+    order = np.argsort(-np.cos(np.asarray(dead(LENGTHS)) - np.asarray(exact(LENGTHS))[0]))
+    apart = (np.asarray(dead(LENGTHS))[order] - np.asarray(exact(LENGTHS))) / (2 * np.pi)
+    np.testing.assert_allclose(apart, np.round(apart), atol=1e-11)
+    slope = jax.jacfwd(dead)(jnp.asarray(LENGTHS))[order]
+    np.testing.assert_allclose(slope, jax.jacfwd(exact)(jnp.asarray(LENGTHS)), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_the_boundary_of_a_workspace_moves_as_its_closed_form():
+    def loop(q, t, p):
+        a, b, c, d = q
+        r = p["bar"]
+        left = jnp.stack([jnp.cos(a) + r * jnp.cos(c), jnp.sin(a) + r * jnp.sin(c)])
+        right = jnp.stack([1.5 + jnp.cos(b) + r * jnp.cos(d), jnp.sin(b) + r * jnp.sin(d)])
+        return left - right
+
+    system = zw.System(
+        4,
+        lambda q, t, p: jnp.ones(4),
+        lambda q, v, t, p: jnp.zeros(4),
+        coordinates=("left", "right", "first", "second"),
+        units=("rad",) * 4,
+    )
+    model = zw.Model(system, [zw.Holonomic(loop, name="loop")], {"bar": 0.9}, name="five-bar")
+    half = np.arccos(0.75 / 0.9)
+    start = [np.pi / 2, np.pi / 2, half, np.pi - half]
+    ranges = {"left": (0.2, 3.0), "right": (0.2, 3.0)}
+    space = zw.workspace(model, ranges, ["left"], q=start, samples=9)
+    inputs, along = space.boundary[0], space.edges[0].along
+
+    def apart(u):  # of the ends of the cranks, twice a bar's length on the boundary
+        return jnp.hypot(1.5 + jnp.cos(u[1]) - jnp.cos(u[0]), jnp.sin(u[1]) - jnp.sin(u[0]))
+
+    ends = lambda x: space.boundary_inputs({"bar": x})
+    np.testing.assert_allclose(jax.vmap(apart)(ends(0.9)), 1.8, rtol=1e-12)
+    slope = jax.vmap(jax.grad(apart))(inputs)
+    exact = along * (2 / np.sum(slope * along, axis=1))[:, None]
+    np.testing.assert_allclose(jax.jacfwd(ends)(0.9), exact, rtol=1e-6)
+    assert len(inputs) > 4
+
+
+@pytest.mark.slow
+def test_where_a_direction_is_lost_moves_as_its_closed_form():
+    def tip(q, t, p):  # its second bar is bent, and in line with the first at elbow = −bend
+        a, b = q[0], q[0] + q[1] + p["bend"]
+        return jnp.stack([jnp.cos(a) + 0.7 * jnp.cos(b), jnp.sin(a) + 0.7 * jnp.sin(b)])
+
+    system = zw.System(
+        2,
+        lambda q, t, p: jnp.ones(2),
+        lambda q, v, t, p: jnp.zeros(2),
+        coordinates=("shoulder", "elbow"),
+        units=("rad", "rad"),
+    )
+    arm = zw.Model(system, params={"bend": 0.13}, name="arm")
+    ranges = {"shoulder": (-0.5, 0.5), "elbow": (-1.0, 1.0)}
+    space = zw.workspace(arm, ranges, tip, q=[0.1, 0.5], samples=4)
+    lost = lambda x: space.lost_inputs({"bend": x})
+    np.testing.assert_allclose(lost(0.13)[:, 1], -0.13, atol=1e-12)
+    slope = jax.jacfwd(lost)(0.13)
+    np.testing.assert_allclose(slope, np.tile([0.0, -1.0], (len(slope), 1)), atol=1e-10)
+    assert len(slope) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copies", [1, 2])
+def test_gains_of_a_regulator_move_as_differences_do(copies):
+    """A bob on a rod that a side force holds; the equilibrium moves with the parameters."""
+    at = {"side": 3.0, "length": 0.8, "drag": 0.4}
+
+    def regulator(params):
+        q = zw.equilibrium(model, [0.1, -0.8], params=params).q
+        return zw.lqr(zw.linearize(model, q, params=params, inputs=["side"]), Q=2.0, R=0.5)
+
+    model = bob(copies)
+    found = regulator(at)
+    gains = found.gains(at)
+    np.testing.assert_allclose(gains.K_q, found.K_q, atol=1e-10)
+    np.testing.assert_allclose(gains.K_v, found.K_v, atol=1e-10)
+    for name in ("length", "drag"):
+        slope = jax.jacfwd(lambda x, n=name: found.gains({**at, n: x}))(at[name])
+        ends = [regulator({**at, name: at[name] + h}) for h in (-1e-4, 1e-4)]
+        for own in ("K_q", "K_v"):
+            by_difference = (getattr(ends[1], own) - getattr(ends[0], own)) / 2e-4
+            np.testing.assert_allclose(getattr(slope, own), by_difference, atol=1e-6)

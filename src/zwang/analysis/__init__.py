@@ -28,6 +28,8 @@
 | `linearize.py` | `linearize`: minimal linear equations about a state |
 | `time_varying.py` | the same along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
+| `implicit.py` | results that equations define, as functions of parameters |
+| `lqr_sensitivity.py` | gains as functions of parameters that JAX differentiates |
 | `mode_sensitivity.py` | eigenvalues as functions of parameters that JAX differentiates |
 | `lqr.py` | `lqr`: gains on the full coordinates |
 | `moving_axes.py` | the axes that move along with a steady motion, for its gains |

@@ -15,15 +15,19 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
 from jaxtyping import PyTree
 
+from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.branch import Branch, Place
+from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium, balanced_start
+from zwang.analysis.implicit import Motion, critical_root
 from zwang.arguments import count, host_only, instance, known, listed, number
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -49,6 +53,7 @@ class SpecialPoint:
         tangents: directions of the branches through it, each a pair of dq, shape (nq,), and the
             change of the parameter; of all but branch points the one tangent.
         eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; else 0.
+        point: the solution of the equations there.
     """
 
     kind: str
@@ -57,6 +62,7 @@ class SpecialPoint:
     v: np.ndarray
     tangents: tuple[tuple[np.ndarray, float], ...]
     eigenvalue: complex = 0j
+    point: Point | None = dataclasses.field(default=None, repr=False)
 
     def __str__(self) -> str:
         x = self.eigenvalue
@@ -75,6 +81,7 @@ class Continuation:
         stable: whether each is stable, by its eigenvalues.
         eigenvalues: of the linearization at each, symmetries left out, shape (points, n).
         special: folds, branch points, Hopf points and double eigenvalues, in order.
+        problem: the equations of the branch.
     """
 
     model: Model
@@ -84,6 +91,7 @@ class Continuation:
     stable: np.ndarray
     eigenvalues: np.ndarray
     special: tuple[SpecialPoint, ...]
+    problem: Problem = dataclasses.field(repr=False)
 
     @property
     def folds(self) -> tuple[SpecialPoint, ...]:
@@ -106,6 +114,20 @@ class Continuation:
     def v(self) -> np.ndarray:
         """Velocities, shape (points, nv)."""
         return np.array([point.v for point in self.points])
+
+    def critical_values(self, params: PyTree) -> Any:
+        """The values of `over` at the folds and branch points, folds first, as a function of the
+        other parameters, shape (k,); inside `jax.grad` and `jit`. Value and first derivatives are
+        exact at the parameters of this result.
+
+        Args:
+            params: as in `zw.continuation`, without `over`.
+
+        Raises:
+            ModelError: for a branch point that other parameters need not keep, as where two
+                branches cross by chance.
+        """
+        return critical_values(self, params)
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -229,7 +251,39 @@ def continuation(
         np.array([x.stable for x in places]),
         np.array([x.eigenvalues for x in places]),
         tuple(special),
+        problem,
     )
+
+
+def critical_values(branch: Continuation, params: PyTree) -> Any:
+    """See `Continuation.critical_values`."""
+    model, problem = branch.model, branch.problem
+    symmetric, driven, own = problem.symmetric, problem.driven, branch.points[0].params
+
+    def at(given):
+        given = {**(own or {}), **(given or {})}
+        if driven is None:
+            return lambda s: dynamics_of(model, {**given, branch.over: s})
+        dynamics = dynamics_of(model, given or None)
+        return lambda s: dynamics
+
+    found = []
+    for special in (*branch.folds, *branch.branch_points):
+        assert special.point is not None
+        x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
+        held = np.zeros(len(x) + len(special.point.multipliers), bool)
+        held[model.system.nv : len(x)] = driven is None  # as rates stay along the branch
+        x = np.concatenate([x, special.point.multipliers])
+        fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
+        motion = Motion.of(special.q, problem.t, *fields)
+        solved, equations = critical_root(motion, at({}), x, special.value, held, driven)
+        if not solved.determines(0):
+            raise ModelError(
+                f"{model.name}: the {special} is not one that other parameters keep, so that it "
+                "has no derivatives."
+            )
+        found.append(solved.near(equations(at(params))(jnp.asarray(solved.x)))[0])
+    return jnp.stack(found) if found else jnp.zeros(0)
 
 
 def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
@@ -246,7 +300,9 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
             kind = "fold" if passes and turns else "branch point"
             alone = (branch.direction(at, at.tangent),)
             tangents = alone if kind == "fold" else branch.tangents(at)
-            found.append((h, SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents)))
+            found.append(
+                (h, SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents, 0j, at.point))
+            )
     for event in events(before.eigenvalues, after.eigenvalues, branch.rate):
         root = _located(branch, before, after, lambda x, e=event: e.measure(x.eigenvalues))
         if root is None:

@@ -54,7 +54,7 @@ def events(before: np.ndarray, after: np.ndarray, rate: float) -> list[Event]:
     # a neighbor may lie on the axis itself
     if a.real == b.real and abs(a.center - b.center) <= 1 and abs(a.right - b.right) == 1:
         found.append(Event("Hopf point", lambda x: _crossing(x, rate).real, _upright(rate)))
-    elif abs(a.real - b.real) == 2 and a.center == b.center:
+    elif abs(a.real - b.real) == 2 and a.center == b.center and _pairs(before, after, rate):
         found.append(Event("double eigenvalue", lambda x: _gap(_real_pair(x, rate)), _mean(rate)))
     elif a.real == b.real and abs(a.center - b.center) == 2 and a.right != b.right:
         found.append(
@@ -95,16 +95,25 @@ def _closest(values: np.ndarray) -> np.ndarray:
     return values[list(np.unravel_index(np.argmin(apart), apart.shape))]
 
 
+def _pairs(before: np.ndarray, after: np.ndarray, rate: float) -> bool:
+    """Whether both neighbors have pairs away from zero: one that comes out of zero is no event."""
+    return all(len(_choices(x, rate)) for x in (before, after))
+
+
 def _real_pair(values: np.ndarray, rate: float) -> np.ndarray:
     """The two eigenvalues that are real on one side and conjugate on the other: those closest to
     each other among conjugates and neighbors on the real axis.
     """
+    return min(_choices(values, rate), key=lambda pair: abs(pair[0] - pair[1]))
+
+
+def _choices(values: np.ndarray, rate: float) -> list[np.ndarray]:
+    """Conjugates, and neighbors on the real axis."""
     away = values[np.abs(values) > EVENT_ZERO * rate]
     real = np.sort(np.real(away[np.abs(np.imag(away)) <= AXIS * rate]))
     pairs = away[np.imag(away) > AXIS * rate]
     choices = [np.array([x, np.conj(x)]) for x in pairs]
-    choices += [np.array([x, y], complex) for x, y in zip(real, real[1:], strict=False)]
-    return min(choices, key=lambda pair: abs(pair[0] - pair[1]))
+    return choices + [np.array([x, y], complex) for x, y in zip(real, real[1:], strict=False)]
 
 
 def _mean(rate: float) -> Callable[[np.ndarray], complex]:

@@ -15,6 +15,7 @@ from jaxtyping import PyTree
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import has_potential, minimum, nearest
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
+from zwang.analysis.implicit import Motion, Root, steady_root
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.analysis.moving_mechanism import balanced
 from zwang.analysis.symmetry import Symmetries, direction, symmetries
@@ -113,39 +114,62 @@ class Equilibrium:
         """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
 
         One step of Newton's iteration on forces and constraints, which has the exact value and
-        first derivatives at the parameters of this result, where the equilibrium is isolated.
+        first derivatives at the parameters of this result, where the equilibrium is isolated. In a
+        steady motion the rates of its symmetries stay, if q alone can meet the balance, and the
+        place along them; the symmetries are taken to be those at the parameters of this result.
 
         Args:
             params: as in `zw.equilibrium`.
-
-        Raises:
-            ModelError: for a steady motion.
         """
-        return self._balanced(params)[1]
+        return self._steadily(params)[0] if self.steady else self._balanced(params)[1]
+
+    def velocities(self, params: PyTree) -> Any:
+        """The velocities of a steady motion as a function of parameters, as `configuration`, shape
+        (nv,); zero at rest.
+        """
+        return self._steadily(params)[1] if self.steady else jnp.zeros(self.model.system.nv)
 
     def constraint_forces(self, params: PyTree) -> Any:
         """Generalized forces of the constraints as a function of parameters, as `configuration`,
         shape (constraints, nv), in the order of `constraint_force`. Of a force that is not
         `unique` it is one that balances.
         """
-        dynamics, q, multipliers = self._balanced(params)
+        balanced = self._steadily(params)[2:] if self.steady else self._balanced(params)
+        dynamics, q, multipliers = balanced
         c, t = dynamics.constraints, jnp.asarray(self.t)
         A = c.matrix(q, jnp.zeros(dynamics.system.nv), t, dynamics.p)
         return jnp.stack([A[s].T @ multipliers[s] for s in c.row_slices.values()])
 
     def _balanced(self, params: PyTree) -> tuple[Dynamics, Any, Any]:
         """The equations at other parameters, with q and λ nearby."""
-        if self.steady:
-            raise ModelError(
-                f"{self.model.name}: functions of params are those of an equilibrium at rest; "
-                "this is a steady motion."
-            )
-        given = params
-        if isinstance(self.params, dict) and isinstance(params, dict):
-            given = {**self.params, **params}
-        dynamics = dynamics_of(self.model, given)
+        dynamics = self._dynamics(params)
         at = jnp.asarray(self.q), jnp.asarray(self.multipliers), jnp.asarray(self.t)
         return dynamics, *balanced(dynamics, *at)
+
+    def _dynamics(self, params: PyTree) -> Dynamics:
+        """The equations at other parameters than those that were given and found."""
+        if isinstance(self.params, dict) and isinstance(params, dict):
+            params = {**self.params, **params}
+        return dynamics_of(self.model, params)
+
+    @functools.cached_property
+    def _steady_root(self) -> tuple[Motion, Root]:
+        linear = self.linearization
+        if linear.found is None:
+            raise ModelError(f"{self.model.name}: no symmetry moves the state by its velocities.")
+        here = linear.here
+        rates, _ = linear.found.rates(here.dynamics, here.state, here.w)
+        motion = Motion.of(self.q, self.t, linear.found.base, linear.found.fields)
+        return motion, steady_root(motion, here.dynamics, rates, here.multipliers)
+
+    def _steadily(self, params: PyTree) -> tuple[Any, Any, Dynamics, Any, Any]:
+        """q, v, and the equations at other parameters with q and λ, of a steady motion."""
+        motion, found = self._steady_root
+        dynamics = self._dynamics(params)
+        x = found.near(motion.residual(dynamics, jnp.asarray(found.x)))
+        q, k = motion.configuration(dynamics, x), motion.k
+        multipliers = x[self.model.system.nv + k :]
+        return q, motion.velocity(dynamics, x), dynamics, q, multipliers
 
     @property
     def dataset(self) -> xr.Dataset:

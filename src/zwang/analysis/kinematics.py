@@ -302,6 +302,7 @@ def _analyzed(
         certified=path.certified,
         steps=path.steps,
         ended=path.ended,
+        quantities=tuple(outputs),
     )
 
 

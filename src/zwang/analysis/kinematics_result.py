@@ -14,6 +14,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, Point
+from zwang.analysis.implicit import dead_point, dead_start, root, with_slope
 from zwang.analysis.moving_mechanism import Moving, closed, limit_input, moving
 from zwang.analysis.path import Limit, Meeting
 from zwang.analysis.subject import Quantity, quantity_rates
@@ -82,6 +83,7 @@ class Kinematics:
             branch.
         steps: certified steps.
         ended: why the path ended: "range", "limit", "singular", "closed" or "lost".
+        quantities: the functions of `outputs`.
     """
 
     model: Model
@@ -102,6 +104,7 @@ class Kinematics:
     ended: str
     transmission: np.ndarray | None = None
     traces: tuple[Trace, ...] = ()
+    quantities: tuple[Quantity, ...] = dataclasses.field(default=(), repr=False)
 
     def output(self, name: str) -> Trace:
         """An output or a traced point by name."""
@@ -146,6 +149,23 @@ class Kinematics:
         """
         dynamics = self.model.dynamics(params, Proximal())
         return jnp.stack([limit_input(dynamics, x.q, x.t) for x in self.limits])
+
+    def dead_inputs(self, params: PyTree) -> dict[str, Any]:
+        """The input at each of `dead_points` by output, as a function of parameters, as
+        `configurations`, shape (k,).
+        """
+        here = self.model.dynamics(self.params, Proximal())
+        there = self.model.dynamics(params, Proximal())
+        found: dict[str, Any] = {}
+        for x in self.quantities:
+            inputs = []
+            for t, q in self.dead_points[x.name]:
+                equations = dead_point(x.value, q, t)
+                solved = root(with_slope(equations(here)), dead_start(here, q, t))
+                moved = solved.near(equations(there)(jnp.asarray(solved.x)))
+                inputs.append(moved[here.system.nv])
+            found[x.name] = jnp.stack(inputs) if inputs else jnp.zeros(0)
+        return found
 
     @cached_property
     def dataset(self) -> xr.Dataset:

@@ -9,6 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
+from jaxtyping import PyTree
 
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem, ordered
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+    from zwang.analysis.lqr_sensitivity import Gains
     from zwang.plots import Picture
 
 
@@ -40,6 +42,7 @@ class Regulator:
             steady motion for the states without symmetries, as `linearization.reduced()` has them.
         poles: eigenvalues of the closed loop A − B K [1/s], without symmetries.
         axes: those of a steady motion; None at an equilibrium.
+        weights: Q and R as matrices.
     """
 
     linearization: Linearization
@@ -48,7 +51,8 @@ class Regulator:
     K_v: np.ndarray
     cost: np.ndarray
     poles: np.ndarray
-    axes: MovingAxes | None = None
+    axes: MovingAxes | None
+    weights: tuple[np.ndarray, np.ndarray] = dataclasses.field(repr=False)
 
     def __call__(self, q, v, t=0.0) -> Any:
         """u at a state; part of any program. t matters about a steady motion only."""
@@ -59,6 +63,20 @@ class Regulator:
             return jnp.asarray(at.nominal_inputs) - away
         away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
         return jnp.asarray(at.nominal_inputs) - away
+
+    def gains(self, params: PyTree) -> Gains:
+        """K_q and K_v as functions of parameters, the equilibrium moving along; inside `jax.grad`
+        and `jit`. Values and first derivatives are exact at the parameters of this result.
+
+        Args:
+            params: as in `zw.linearize`.
+
+        Raises:
+            ModelError: about a steady motion, or for outputs that are no coordinates.
+        """
+        from zwang.analysis.lqr_sensitivity import gains
+
+        return gains(self, params)
 
     @property
     def model(self) -> Model:
@@ -177,7 +195,7 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     nv = at.model.system.nv
     back = np.linalg.pinv(at.here.local.N)
     axes = axes_of(at) if steady else None
-    return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes)
+    return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes, (output, effort))
 
 
 def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:

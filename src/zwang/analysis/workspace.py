@@ -14,8 +14,9 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
-from zwang.analysis.workspace_fill import Grid, Held, filled, nearby
+from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.arguments import count, host_only, mapping
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
@@ -67,6 +68,7 @@ class Workspace:
         lost: inputs and places where the point loses a direction, the same shapes: singularities of
             the first kind.
         grid: the equations that the places of the grid solve.
+        edges: those of the grid on which `boundary` and `lost` lie.
     """
 
     model: Model
@@ -84,6 +86,7 @@ class Workspace:
     boundary: tuple[np.ndarray, np.ndarray]
     lost: tuple[np.ndarray, np.ndarray]
     grid: Grid = dataclasses.field(repr=False)
+    edges: tuple[Edges, Edges] = dataclasses.field(repr=False)
 
     def moved(self, params: PyTree) -> Moved:
         """Places and conditioning at the inputs that are reached as functions of parameters; inside
@@ -93,11 +96,24 @@ class Workspace:
         Args:
             params: as in `zw.workspace`.
         """
-        grid = dataclasses.replace(self.grid, dynamics=self.model.dynamics(params, Proximal()))
+        grid = dataclasses.replace(self.grid, dynamics=self._dynamics(params))
         inputs = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
         found = nearby(grid, self.q[self.reached], inputs[self.reached])
         sigma = jnp.linalg.svd(found.slope, compute_uv=False)
         return Moved(found.place, sigma[:, -1] / sigma[:, 0])
+
+    def boundary_inputs(self, params: PyTree) -> Any:
+        """The inputs of `boundary` as a function of parameters, each along its edge of the grid, as
+        `moved`, shape (k, inputs).
+        """
+        return edge_inputs(self.grid, self.edges[0], True, self._dynamics(params))
+
+    def lost_inputs(self, params: PyTree) -> Any:
+        """The inputs of `lost`, as `boundary_inputs`."""
+        return edge_inputs(self.grid, self.edges[1], False, self._dynamics(params))
+
+    def _dynamics(self, params: PyTree) -> Dynamics:
+        return self.model.dynamics(params, Proximal())
 
     @property
     def share(self) -> float:
@@ -267,6 +283,7 @@ def workspace(
     dynamics = held.dynamics(params, Proximal())
     grid = Grid(dynamics, tuple(Held(x, i) for i, x in enumerate(quantities)), where.value, t)
     found = filled(grid, axes, subject.q, held.name)
+    boundary, lost = found[6:]
     return Workspace(
         held,
         tuple(x.name for x in quantities),
@@ -274,8 +291,11 @@ def workspace(
         axes,
         where.name,
         where.unit,
-        *found,
+        *found[:6],
+        (boundary.u, boundary.place),
+        (lost.u, lost.place),
         grid,
+        (boundary, lost),
     )
 
 

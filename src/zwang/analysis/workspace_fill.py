@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.curve import independent_rows, quickly
+from zwang.analysis.implicit import root
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -272,8 +273,23 @@ def _edges(inside: np.ndarray, outside: np.ndarray):
     return tuple(begin.T), tuple(end.T)
 
 
-def _bisected(grid: Grid, q, a, b, keep: Callable) -> tuple[np.ndarray, np.ndarray]:
-    """The last inputs between a and b at which `keep` holds, and the places there."""
+class Edges(NamedTuple):
+    """Where something ends on edges of the grid.
+
+    Attributes:
+        u, place: inputs and places there, shapes (k, inputs) and (k, d).
+        q: configurations there, shape (k, nq).
+        along: direction of each edge in the inputs, shape (k, inputs).
+    """
+
+    u: np.ndarray
+    place: np.ndarray
+    q: np.ndarray
+    along: np.ndarray
+
+
+def _bisected(grid: Grid, q, a, b, keep: Callable) -> Edges:
+    """The last inputs between a and b at which `keep` holds."""
     low, high = np.zeros(len(a)), np.ones(len(a))
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
@@ -282,17 +298,18 @@ def _bisected(grid: Grid, q, a, b, keep: Callable) -> tuple[np.ndarray, np.ndarr
         low, high = np.where(good, middle, low), np.where(good, high, middle)
         q = np.where(good[:, None], found.q, q)
     u = a + low[:, None] * (b - a)
-    return u, _at(grid, q, u).place
+    found = _at(grid, q, u)
+    return Edges(u, found.place, found.q, b - a)
 
 
-def _boundary(grid: Grid, inputs, qs, reached, branch) -> tuple[np.ndarray, np.ndarray]:
+def _boundary(grid: Grid, inputs, qs, reached, branch) -> Edges:
     begin, end = _edges(reached, ~reached)
     if not len(begin[0]):
         return _none(inputs, grid, qs, reached)
     return _bisected(grid, qs[begin], inputs[begin], inputs[end], branch)
 
 
-def _lost(grid: Grid, inputs, qs, orientation) -> tuple[np.ndarray, np.ndarray]:
+def _lost(grid: Grid, inputs, qs, orientation) -> Edges:
     """Where the derivative of the point by the inputs turns its orientation."""
     begin, end = _edges(orientation > 0, orientation < 0)
     if not len(begin[0]):
@@ -301,7 +318,53 @@ def _lost(grid: Grid, inputs, qs, orientation) -> tuple[np.ndarray, np.ndarray]:
     return _bisected(grid, qs[begin], inputs[begin], inputs[end], same)
 
 
-def _none(inputs, grid: Grid, qs, reached) -> tuple[np.ndarray, np.ndarray]:
+def _none(inputs, grid: Grid, qs, reached) -> Edges:
     one = tuple(np.argwhere(reached)[0])
     d = _at(grid, qs[one][None], inputs[one][None]).place.shape[1]
-    return np.zeros((0, inputs.shape[-1])), np.zeros((0, d))
+    k = inputs.shape[-1]
+    return Edges(np.zeros((0, k)), np.zeros((0, d)), np.zeros((0, qs.shape[-1])), np.zeros((0, k)))
+
+
+def edge_residual(grid: Grid, dynamics: Dynamics, second: bool, z, q, u, along) -> Any:
+    """What vanishes at a place on an edge of the grid where the mechanism moves with its inputs
+    held, or where the point loses a direction; z = (ξ, s, n), with the inputs u + s `along`:
+
+        φ = 0,  x(q) = u;    A n = 0, |n| = 1  of the second kind,  det ∂point/∂u = 0  of the first
+    """
+    system, c, p, t = dynamics.system, dynamics.constraints, dynamics.p, jnp.asarray(grid.t)
+    nv, k = system.nv, len(grid.held)
+    xi, s, n = z[:nv], z[nv], z[nv + 1 :]
+
+    def rows(xi):
+        there = system.move(q, xi, t, p)
+        held = jnp.stack([f(there, t, (p, u + s * along)) for f in grid.held])
+        return jnp.concatenate([c.position_residual(there, t, p), held])
+
+    if second:
+        found, moved = jax.jvp(rows, (xi,), (n,))
+        return jnp.concatenate([found, moved, jnp.stack([n @ n - 1.0])])
+    v = jnp.linalg.pinv(jax.jacfwd(rows)(xi), rtol=RANK)[:, -k:]
+    point = lambda xi: jnp.atleast_1d(grid.point(system.move(q, xi, t, p), t, p))
+    return jnp.append(rows(xi), jnp.linalg.det(jax.jacfwd(point)(xi) @ v))
+
+
+def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Any:
+    """The inputs of `edges` with other dynamics, shape (k, inputs)."""
+    nv = grid.dynamics.system.nv
+    if not len(edges.q):
+        return jnp.zeros((0, len(grid.held)))
+    here = lambda z, *at: edge_residual(grid, grid.dynamics, second, z, *at)
+    both = jax.jit(lambda z, *at: (here(z, *at), jax.jacfwd(here)(z, *at)))
+    given = list(zip(edges.q, edges.u, edges.along, strict=True))
+    starts = [np.zeros(nv + 1)] * len(given)
+    if second:  # n is what the rows leave free
+        rows = _at(grid, edges.q, edges.u).A
+        starts = [np.append(np.zeros(nv + 1), np.linalg.svd(A)[2][-1]) for A in rows]
+    solved = [
+        root(lambda z, at=at: both(z, *at), z, 4) for z, at in zip(starts, given, strict=True)
+    ]
+    x, inverse = (jnp.asarray(np.array([getattr(r, a) for r in solved])) for a in ("x", "inverse"))
+    at = (jnp.asarray(a) for a in (edges.q, edges.u, edges.along))
+    left = jax.vmap(lambda z, *at: edge_residual(grid, there, second, z, *at))(x, *at)
+    s = x[:, nv] - jnp.einsum("ij,ij->i", inverse[:, nv], left)
+    return jnp.asarray(edges.u) + s[:, None] * jnp.asarray(edges.along)
