@@ -1,5 +1,7 @@
 """Forces of springs and formulas over a run; joint forces in other axes, and on the other body."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,34 @@ def test_words_that_mean_nothing_are_refused(both):
         reactions(mechanism, run, axes="body")
     with pytest.raises(PartError, match="exactly one of on, joint and between"):
         pendulum(forces={"f": Force("1", joint="pivot", between=("ground.top", "rod.end"))})
+
+
+def test_a_run_with_other_numbers_is_read_with_these(both):
+    """What springs and joints do in a run is found with the parameters of the run."""
+    mechanism, _ = both[0]
+    start = mechanism.start_state
+    springs = {"distance": {**mechanism.params["springs"]["distance"], "stiffness": [[3 * K]]}}
+    given = {"duration": 0.2, "samples": 3, "execution": "host"}
+    run = zw.simulate(mechanism.model, start.q, start.v, params={"springs": springs}, **given)
+    own = mechanism.with_params({"springs": springs})
+    for m in (mechanism, own):
+        found = applied_forces(m, run)
+        law = -3 * K * (found["strut value"].values - REST) - DAMPING * found["strut rate"].values
+        np.testing.assert_allclose(found["strut"].values, law, rtol=0, atol=1e-12)
+    assert own.of_run(run) is own and mechanism.params["springs"]["distance"]["stiffness"] == K
+
+
+def test_masses_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(both):
+    mechanism, _ = both[0]
+    found = []
+    for m in (mechanism, dataclasses.replace(mechanism, coordinates="joint")):
+        start, heavy = m.start_state, {"mass": 3 * m.params["mass"]}
+        run = zw.simulate(
+            m.model, start.q, start.v, params=heavy, duration=0.2, samples=3, execution="host"
+        )
+        found.append(reactions(m, run)["pivot"].force)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
+    turned = {"inertia": 2 * m.params["inertia"]}
+    run = zw.simulate(m.model, start.q, start.v, params=turned, duration=0.1, samples=2)
+    with pytest.raises(PartError, match="'inertia' was changed for a run in joint coordinates"):
+        reactions(m, run)

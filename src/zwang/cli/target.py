@@ -158,6 +158,11 @@ def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None
     if target.params:
         target.params = _whole(target.model, target.params)
         target.exact = None  # it belongs to the settings, not to parameters changed afterwards
+        if target.mechanism is not None:
+            from zwang.mechanism.scene import scene
+
+            target.mechanism = target.mechanism.with_params(target.params)
+            target.scene = scene(target.mechanism)
     return target
 
 

@@ -29,6 +29,7 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
     Returns:
         Variables over `time` (and `component`), with units where an effort is one number.
     """
+    mechanism = mechanism.of_run(run)
     p, laws = mechanism.params, mechanism.compiled.forces.laws()
     time = {"time": (("time",), run.t, {"units": "s"})}
     if not laws:

@@ -46,11 +46,12 @@ def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
     """
 
     def draw(run: Run) -> Picture:
-        shown = _Shown(mechanism, run.q[0])
+        made = mechanism.of_run(run)
+        shown = _Shown(made, run.q[0])
         heading = f"t = {run.t[0]:.4g} s"
         return _plane(
-            mechanism,
-            [*shown.curves(), *_traces(mechanism, run)],
+            made,
+            [*shown.curves(), *_traces(made, run)],
             labels=shown.labels(),
             heading=heading,
         )
@@ -65,9 +66,10 @@ def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
 
     def draw(run: Run) -> Picture:
         *earlier, last = np.unique(np.linspace(0, len(run.t) - 1, MOTION_SHADES).astype(int))
-        curves = [curve for i in earlier for curve in _Shown(mechanism, run.q[i], FADED).curves()]
-        curves += [*_Shown(mechanism, run.q[last]).curves(), *_traces(mechanism, run)]
-        return _plane(mechanism, curves, heading=f"t = {run.t[-1]:.4g} s; faded: earlier")
+        made = mechanism.of_run(run)
+        curves = [curve for i in earlier for curve in _Shown(made, run.q[i], FADED).curves()]
+        curves += [*_Shown(made, run.q[last]).curves(), *_traces(made, run)]
+        return _plane(made, curves, heading=f"t = {run.t[-1]:.4g} s; faded: earlier")
 
     return draw
 

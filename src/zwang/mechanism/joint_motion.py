@@ -34,6 +34,7 @@ def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
     Returns:
         Variables over `time`, with units; `.to_xarray()` makes a dataset of them.
     """
+    mechanism = mechanism.of_run(run)
     read = _coordinates(mechanism)
     if not read:
         return Variables({}, {"time": (("time",), run.t, {"units": "s"})}, {})

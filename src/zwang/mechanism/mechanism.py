@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
+import jax
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -38,6 +40,9 @@ from zwang.mechanism.schema import (
 )
 from zwang.suggestions import did_you_mean
 
+if TYPE_CHECKING:
+    from zwang.simulation.results import Run
+
 
 class Placed(NamedTuple):
     """Where a mechanism's parts are.
@@ -53,6 +58,16 @@ class Placed(NamedTuple):
 
 def _placed(frames, body_state, params, still, q) -> Placed:
     return Placed(frames(q, params), body_state(q, still).q)
+
+
+def same_numbers(x, y) -> bool:
+    """Whether two trees of parameters hold the same numbers."""
+    return _alike(x, y) and jax.tree.all(jax.tree.map(np.array_equal, x, y))
+
+
+def _alike(x, y) -> bool:
+    """Whether two trees of parameters have the same names and shapes."""
+    return jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +194,33 @@ class Mechanism:
         springs, parameters of formulas.
         """
         return self.compiled.params
+
+    def with_params(self, params: dict) -> Mechanism:
+        """The same mechanism with other numbers in its model, as `params` of a run are to it.
+
+        Args:
+            params: parameters that differ, as in `zw.simulate`.
+
+        Raises:
+            ModelError: for a name or shape that the model does not have.
+        """
+        model = self.model.with_params(params)
+        compiled = copy.copy(self.compiled)
+        vars(compiled).update(params=model.params, model=model)
+        other = copy.copy(self)
+        vars(other).pop("maximal", None)
+        vars(other)["compiled"] = compiled
+        if self.coordinates == "joint":
+            known = self.maximal.params
+            alike = {n: x for n, x in params.items() if n in known and _alike(x, known[n])}
+            vars(other)["maximal"] = self.maximal.with_params(alike)
+        return other
+
+    def of_run(self, run: Run) -> Mechanism:
+        """The mechanism with the parameters of a run."""
+        given, own = run.flow.dynamics.p, self.params
+        changed = {name: x for name, x in given.items() if not same_numbers(x, own[name])}
+        return self.with_params(changed) if changed else self
 
     @property
     def constraints(self) -> tuple[AbstractConstraint, ...]:

@@ -27,7 +27,7 @@ from zwang.bodies.rotation import rotation_matrix
 from zwang.dynamics.motion import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
-from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.mechanism import Mechanism, same_numbers
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import Frames
 
@@ -66,8 +66,12 @@ def reactions(
 ) -> dict[str, Reaction]:
     """`reaction` of every joint between two bodies, and of every drive, at the samples of a run, in
     either kind of coordinates; `axes` and `on` as there.
+
+    Raises:
+        PartError: as there; for a run in joint coordinates with another `inertia`, which has
+            another form in the coordinates of the bodies, in which forces are found.
     """
-    seen = run.observation
+    mechanism, seen = _made_as(mechanism, run), run.observation
     control = None if seen.control is None else seen.control.u
     # a coupling of two joints exerts no force of its own between two bodies
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
@@ -81,6 +85,22 @@ def reactions(
         name: _reaction(maximal, at, *found, name, axes, on)
         for name in (*joints, *mechanism.drives)
     }
+
+
+def _made_as(mechanism: Mechanism, run: Run) -> Mechanism:
+    """The mechanism with the parameters of a run, which its bodies must know, too."""
+    made = mechanism.of_run(run)
+    if made is mechanism or mechanism.coordinates == "maximal":
+        return made
+    for name, x in made.params.items():
+        changed = not same_numbers(x, mechanism.params[name])
+        if changed and not same_numbers(x, made.maximal.params.get(name, {})):
+            raise PartError(
+                (),
+                f"{mechanism.name}: {name!r} was changed for a run in joint coordinates; give it "
+                "to the mechanism itself, or the forces in its joints are not known.",
+            )
+    return made
 
 
 def reaction(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from zwang.errors import ModelError
 from zwang.files import make_folder, write_text
 from zwang.output.report import interactive
 from zwang.output.report.figures import Chart, charts, exact_error, phase
@@ -92,13 +93,19 @@ def write_report(
         derivation: the model's equation of motion, as `zw.derive` gives it; a section of the page.
 
     Returns:
-        A sentence for each of the model's own figures that could not be drawn.
+        A sentence for each of the model's own figures that could not be drawn, and one if the
+        forces in joints could not be found.
     """
     path = Path(path)
     summary = summarize(run, exact) if summary is None else summary
     own, complaints = _own_charts(run, figures or {})
     exact_chart = [exact_error(run, exact)] if exact is not None else []
-    transmitted = [joint_forces(run, reactions(run))] if reactions is not None else []
+    transmitted = []
+    if reactions is not None:
+        try:
+            transmitted = [joint_forces(run, reactions(run))]
+        except ModelError as error:  # of a run that cannot tell them; all else is shown
+            complaints.append(f"the report has no joint forces: {error}")
     every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
     sections = [_section(chart, path.parent / "data") for chart in every]
     live = {c.key: c.figure for c in every if interactive.is_interactive(c.figure)}
