@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import zwang as zw
+
 from .command_line import PENDULUM, write, zwang
 
 LINES = (
@@ -182,3 +184,25 @@ def test_crossings_are_listed_until_there_are_too_many():
     assert ("rank", "12 … 14 of 14 rows") in lines
     assert ("crossings", "t = 0.714250 s: rank 14 → 12 → 14 (pins, joints)") in lines
     assert ("", f"and {15 - MOST_CROSSINGS} more, in the report") in lines
+
+
+SPRUNG = """
+world = "plane"
+bodies.rod = { length = 1.0, angle = 0.5 }
+joints.pivot = { kind = "revolute", between = ["ground", "rod.start"] }
+springs.coil = { joint = "pivot", stiffness = 3.0, damping = 0.2, rest = 0.1 }
+run = { duration = 0.1, samples = 3 }
+"""
+
+
+def test_a_mechanisms_joints_and_springs_are_variables_of_the_saved_run(tmp_path):
+    file = tmp_path / "sprung.toml"
+    file.write_text(SPRUNG)
+    answer = zwang("run", str(file), "--no-report", "--out", str(tmp_path / "out"))
+    assert answer.code == 0, answer.err
+    saved = zw.load(tmp_path / "out" / "run.nc").variables
+    angle, rate, torque = (saved[name] for name in ("pivot", "pivot rate", "coil"))
+    np.testing.assert_allclose(angle.values, saved["q"].values[:, 2], rtol=0, atol=1e-12)
+    law = -3.0 * (angle.values - 0.1) - 0.2 * rate.values
+    np.testing.assert_allclose(torque.values, law, rtol=0, atol=1e-12)
+    assert (angle.attrs["units"], torque.attrs["units"]) == ("rad", "N m")

@@ -87,6 +87,13 @@ class Variables(Mapping[str, Variable]):
     def __contains__(self, name: object) -> bool:
         return name in self.data or name in self.coordinates
 
+    def add(self, more: Variables) -> None:
+        """Take in the variables of another one that have no namesake here, and what stands along
+        their dimensions.
+        """
+        self.data |= {name: x for name, x in more.data.items() if name not in self}
+        self.coordinates |= {name: x for name, x in more.coordinates.items() if name not in self}
+
     def to_xarray(self) -> xr.Dataset:
         import xarray as xr
 
