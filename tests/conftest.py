@@ -61,6 +61,19 @@ def pytest_configure(config):
         os.environ["XLA_FLAGS"] = " ".join((given, *QUICK_FLAGS)).strip()
 
 
+def pytest_collection_finish():
+    """What was imported stays, and need not be looked through at each collection of garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*SELDOM)
+
+
+SELDOM = 20_000, 10, 20
+"""Objects made between two collections, and how often older ones are looked at. Traces make many
+objects that live long, among which the default collects for a tenth of the time of a trace.
+"""
+
+
 @pytest.fixture(autouse=True)
 def _optimized_if_long(request):
     jax.config.update(
