@@ -10,7 +10,8 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from zwang.dynamics import consistency, initial_conditions, placement
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.dynamics import consistency, initial_conditions, number_range, placement
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
@@ -54,13 +55,17 @@ class Dynamics(eqx.Module):
     singular_mass: bool = eqx.field(static=True, default=False)
     p: Any = None
     formulation: Any = None
-    pseudoinverse: Any = None
+    pseudoinverse: Any = Proximal()
     structure: AbstractStructure = DENSE
     parts: Any = None
 
     @property
     def system(self):
         return self.given.system
+
+    @property
+    def passive(self):
+        return self
 
 
 class Switched(eqx.Module):
@@ -108,6 +113,7 @@ class InNumPy:
         self.system = types.SimpleNamespace(
             nq=nv,
             nv=nv,
+            coordinates=tuple(f"q{i}" for i in range(nv)),
             velocities=velocities,
             move=self._move,
         )
@@ -161,7 +167,7 @@ def _moved(q, dq) -> np.ndarray:
 
 def in_numpy(monkeypatch, *further) -> None:
     """Let starts, judgements and further modules evaluate such models, and no others."""
-    for module in (placement, consistency, initial_conditions, *further):
+    for module in (placement, consistency, initial_conditions, number_range, *further):
         monkeypatch.setattr(module, "evaluate", lambda d, s, drift=None: d.given.evaluate(d, s))
     monkeypatch.setattr(placement, "moved", lambda dynamics, q, dq, t: _moved(q, dq))
 
