@@ -14,7 +14,7 @@ from tests.analysis.models import four_bar
 from zwang.dynamics.tangent_cone import zeros_of
 from zwang.simulation.results.branch_taken import with_branches
 from zwang.simulation.results.crossing import Crossing
-from zwang.simulation.results.warnings import _branch_changed
+from zwang.simulation.results.warnings import _branch_changed, _branch_unnamed
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,33 @@ def test_a_change_of_branch_is_reported(parallelogram, after):
         assert "0 → 1 of 2" in str(found) and "from 0 to 1 of the 2" in sentences[0]
     else:
         assert "on branch 0 of 2" in str(found) and not sentences
+
+
+@pytest.mark.parametrize(
+    ("switched", "level", "speed", "why"),
+    [
+        (np.ones(1), "position", 1.0, "constraints are switched"),
+        (None, "velocity", 1.0, "'loop' is not holonomic"),
+        (None, "position", 0.0, "stands still"),
+    ],
+)
+def test_where_branches_are_not_named_a_run_says_why(parallelogram, switched, level, speed, why):
+    model, q = parallelogram.model, parallelogram.q
+    v = speed * np.array([parallelogram.start(0).v] * 3)
+    loop = types.SimpleNamespace(level=level)
+    run = types.SimpleNamespace(
+        model=types.SimpleNamespace(
+            system=model.system, constraints=types.SimpleNamespace(owners={"loop": loop})
+        ),
+        flow=types.SimpleNamespace(
+            switched=switched, dynamics=model.dynamics(parallelogram.params, None)
+        ),
+        steps=types.SimpleNamespace(t=np.array([0.0, 1.0])),
+        at=lambda times: (np.repeat(q[None], len(times), axis=0), v),
+    )
+    run.crossings = with_branches(run, [Crossing(0.5, 2, 1, 2, (), (), 0.0)])
+    (sentence,) = _branch_unnamed(run, None)
+    assert why in sentence and "at 1 of 1 singular configurations" in sentence
 
 
 def test_from_rest_a_run_leaves_on_the_branch_of_most_work_and_says_so(parallelogram):

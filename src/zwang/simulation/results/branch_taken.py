@@ -19,12 +19,26 @@ AROUND_CROSSING = 1e-4
 
 def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
     """Crossings with their branches, where constraints are holonomic and none was switched."""
-    system, owners = run.model.system, run.model.constraints.owners
-    if run.flow.switched is not None or system.nv > MOST_JUDGED:
-        return crossings
-    if any(c.level != "position" for c in owners.values()):
-        return crossings
-    return [_judged(run, x) for x in crossings]
+    return crossings if _unjudged(run) else [_judged(run, x) for x in crossings]
+
+
+def unnamed(run: Run) -> str:
+    """Why no branches are named at some singular configurations of a run; "" where all are."""
+    if all(x.branches for x in run.crossings):
+        return ""
+    return (
+        _unjudged(run) or "the motion stands still there, or goes on in a continuum of directions"
+    )
+
+
+def _unjudged(run: Run) -> str:
+    """Why branches are not looked for in a run, or ""."""
+    if run.flow.switched is not None:
+        return "constraints are switched"
+    if run.model.system.nv > MOST_JUDGED:
+        return f"there are more than {MOST_JUDGED} velocities"
+    others = [k for k, c in run.model.constraints.owners.items() if c.level != "position"]
+    return f"{others[0]!r} is not holonomic" if others else ""
 
 
 def _judged(run: Run, crossing: Crossing) -> Crossing:

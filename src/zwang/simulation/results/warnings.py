@@ -10,6 +10,7 @@ import numpy as np
 from zwang.algebra.judgement import AT_REST, SUMMED
 from zwang.dynamics.drift.metric import condition_of_mass
 from zwang.errors import Result
+from zwang.simulation.results.branch_taken import unnamed
 from zwang.simulation.results.energy import energy_of
 from zwang.simulation.results.variables import Variables
 
@@ -91,6 +92,16 @@ def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
     )
 
 
+def _branch_unnamed(run: Run, data: Variables) -> Iterator[str]:
+    """Singular configurations at which a change of branch would not be seen."""
+    if why := unnamed(run):
+        times = [x.time for x in run.crossings if not x.branches]
+        yield (
+            f"whether the motion kept its branch is not known at {len(times)} of "
+            f"{len(run.crossings)} singular configurations, first at t = {times[0]:.6g} s: {why}."
+        )
+
+
 def _method_changed(run: Run, data: Variables) -> Iterator[str]:
     """Rows that became nearly parallel, for which another method for A⊕ was taken."""
     yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
@@ -140,6 +151,7 @@ WARNINGS = (
     _start_moved,
     _start_branch,
     _branch_changed,
+    _branch_unnamed,
     _method_changed,
     _inaccurate,
     _unmet,
