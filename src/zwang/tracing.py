@@ -74,7 +74,7 @@ def outcome(function: Callable, what: str, *given: Any) -> Any:
         closed, out = jax.make_jaxpr(function, return_shape=True)(*abstract)
     except ModelError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise ModelError(f"{what} {explained(error, given)}") from error
     # JAX clamps a constant index beyond the end, so that the model would compute with another entry
     if (outside := beyond(closed)) is not None:
@@ -91,7 +91,7 @@ def _abstract(x) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(jnp.shape(x), x.dtype if hasattr(x, "dtype") else jnp.float64)
 
 
-def explained(error: Exception, given: tuple = ()) -> str:
+def explained(error: BaseException, given: tuple = ()) -> str:
     """An error of a user's function as the rest of a sentence that begins with its name."""
     where = _line(error)
     # in order: later errors are base classes of earlier ones
@@ -115,7 +115,7 @@ def _shapes(given: tuple) -> str:
     return " and ".join(named) or "the model's shapes"
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """The last line of the user's own code that the error passed through, in brackets."""
     found, step = "", error.__traceback__
     while step is not None:
@@ -127,7 +127,7 @@ def _line(error: Exception) -> str:
     return found
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of an error of somebody else's code, as part of a sentence."""
     lines = str(error).strip().splitlines()
     text = lines[0].rstrip(".") if lines else "no message"

@@ -5,6 +5,7 @@ range, and what begins later.
 from __future__ import annotations
 
 import functools
+import sys
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -197,8 +198,41 @@ SCALES = (
         ).reason(shrinking()),
     ),
 )
+KEPT = []
+
+
+def keeps(q, t, p):
+    """A residual of the place that it was first called with."""
+    KEPT.append(q)
+    return KEPT[0] @ KEPT[0] - 1.0
+
+
+def leaves(q, t, p):
+    sys.exit(3)
+
+
+FOREIGN = (
+    Case("a traced value that is kept", 12, "keeps a traced value", simulated([H(keeps)])),
+    Case("phi that leaves Python", 12, "'x'.*SystemExit: 3", simulated([H(leaves, name="x")])),
+    Case(
+        "a constraint of no rows",
+        6,
+        "'none' returns no rows",
+        simulated([H(lambda q, t, p: q[:0], name="none")]),
+    ),
+    Case("an rtol above 1", 12, "rtol is 2.0, expected .* at most 1", simulated(rtol=2.0)),
+    Case("an rtol below round-off", 13, "rtol is 1e-20, .* at least 1e-15", simulated(rtol=1e-20)),
+    Case(
+        "a model of a billion bars",
+        10,
+        "stages is 1000000000, expected .* at most 100000",
+        argv=("check", "scissor-lift", "--set", "stages=1000000000"),
+        code=2,
+    ),
+)
 CASES = (
     *SCALES,
+    *FOREIGN,
     # rows of velocities without a gradient
     Case(
         "a squared velocity",

@@ -12,6 +12,7 @@ from zwang.compile import canary, fusion
 from zwang.compile.events import NOT_FUSED
 from zwang.compile.hints import quick_trace
 from zwang.compile.options import compiler_options
+from zwang.errors import ModelError
 
 
 class Lowered(NamedTuple):
@@ -40,6 +41,12 @@ def compile_flat(
     # traced once; both ways to compile start from the same operations
     with quick_trace() if quick else contextlib.nullcontext():
         traced = jax.jit(flat).trace(*arrays)
+    # a value of another trace that somebody's function has kept becomes an argument that nobody has
+    if len(traced.jaxpr.jaxpr.invars) != len(arrays):
+        raise ModelError(
+            "a function of the model keeps a traced value from one call to the next: return it "
+            "rather than store it in a global, a list or an attribute."
+        )
     name = getattr(flat, "__name__", "program")
     if limits is not None and _may_be_fused(traced.jaxpr, limits, name):
         try:

@@ -21,6 +21,9 @@ from zwang.gallery.index import NAMES as NAMES
 from zwang.provenance import Source, remember
 from zwang.suggestions import did_you_mean
 
+LARGEST = 100_000
+"""Bodies, stages or loops of a model, at most: what is larger is a slip rather than a model."""
+
 
 def load(name: str, **settings) -> Example:
     """Build a model of the gallery.
@@ -49,8 +52,11 @@ def load(name: str, **settings) -> Example:
                 f"{name} has no setting {setting!r}{did_you_mean(setting, entry.settings)}"
             )
         kind = type(entry.settings[setting].default)
-        if check := {int: count, float: number, str: label}.get(kind):
-            settings[setting] = check(settings[setting], f"{name}: {setting}")
+        what = f"{name}: {setting}"
+        if kind is int:
+            settings[setting] = count(settings[setting], what, most=LARGEST)
+        elif check := {float: number, str: label}.get(kind):
+            settings[setting] = check(settings[setting], what)
     defaults = {key: setting.default for key, setting in entry.settings.items()}
     built = {**defaults, **settings}
     module = importlib.import_module(entry.module)

@@ -16,6 +16,9 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError
 from zwang.stepping.step_control import FIXED_STEP_ACCEPT, GROW, SHRINK, Tolerances
 
+LEAST_RTOL = 1e-15
+"""Errors of a step below this are lost in the round-off of the state that it is added to."""
+
 
 def step_tolerances(
     model: Model, rtol, atol, step, longest_step, duration, residual: float = np.inf
@@ -32,7 +35,7 @@ def step_tolerances(
         residual: as in `Tolerances`.
     """
     nq, nv = model.system.nq, model.system.nv
-    rtol = number(rtol, "rtol", above=0)
+    rtol = number(rtol, "rtol", least=LEAST_RTOL, most=1)
     if step is not None:
         number(step, "step", above=0, unit="s")
     longest_step = number(longest_step, "longest_step", above=0, infinite=True, unit="s")

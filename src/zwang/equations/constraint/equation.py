@@ -322,6 +322,11 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
             f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of "
             "residuals."
         )
+    if not out.shape[0]:
+        raise ModelError(
+            f"constraint {name!r} returns no rows, expected at least one: leave it out, or give it "
+            "something to hold."
+        )
     if constraint.nonideal is not None:
         ideal = jax.ShapeDtypeStruct((len(constraint.parts), system.nv), jnp.float64)
         what = f"constraint {name!r}: nonideal(q, v, t, p, ideal_force)"
