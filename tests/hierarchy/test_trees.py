@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import os
 
 import hypothesis
 import jax
@@ -29,6 +30,8 @@ PARTS = [part(size) for size in (1, 2, 3)]
 OWN = zw.Nonholonomic(lambda q, v, t, p: v[0] * p["k"] + q[1] * v[1] - 0.1 * t, name="own")
 SOME = (1,)
 """A small tree with constraints of its own and three levels; the others are slow."""
+MANY = int(os.environ.get("ZWANG_LAWS", "40"))
+"""States of random trees."""
 LINK = {
     "moving": lambda a, b, name: zw.Holonomic(
         lambda q, t, p: jnp.sin(q[a][0]) + q[b][-1] * q[a][-1] - 0.2 * t, name=name
@@ -175,7 +178,7 @@ def test_some_random_trees_agree_in_any_order():
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=MANY)
 @given(seed=st.integers(0, 23), state=st.integers(0, 10**6))
 def test_hierarchical_flat_and_recursive_answers_agree_in_any_order(seed, state):
     """Flat: the kernel and NumPy's pseudoinverse; recursive: level by level, and every constraint

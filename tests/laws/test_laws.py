@@ -1,7 +1,10 @@
 """Laws of mechanics hold for random models; what fails is named by family and seed.
 
-Six models each by default, a thousand under `make test-slow`; `ZWANG_LAWS=…` sets another
-number.
+Six models each by default, fewer where each is run; `ZWANG_LAWS=…` sets another number. A thousand
+of each law, and as many hierarchies beside their flat models:
+
+    python -m pytest -q -m slow tests/laws
+    ZWANG_LAWS=1000 python -m pytest -q -m slow tests/hierarchy/test_trees.py
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ from tests.laws.random_models import (
 from zwang.dynamics.formulation import ALL_FORMULATIONS
 
 FEW = int(os.environ.get("ZWANG_LAWS", "6"))
+FEWEST = int(os.environ.get("ZWANG_LAWS", "4"))
+"""Models of a law for which each of them is run."""
+of_runs = pytest.mark.parametrize("count", [FEWEST, pytest.param(1000, marks=pytest.mark.slow)])
 counts = pytest.mark.parametrize("count", [FEW, pytest.param(1000, marks=pytest.mark.slow)])
 MEMBERS = (
     zw.CompleteOrthogonal,
@@ -297,7 +303,7 @@ def chain_in_angles() -> zw.Model:
     return zw.Model(system, params=draw(family, 0).params, name="chain in angles")
 
 
-@counts
+@of_runs
 def test_time_runs_backward_as_forward(count):
     def law(case):
         undamped = {**case.params, "damping": 0 * case.params["damping"]}
@@ -305,12 +311,12 @@ def test_time_runs_backward_as_forward(count):
         back = run(case, ahead.q.values[-1], -ahead.v.values[-1], undamped)
         return apart_at_end(case, back.q.values[-1], -back.v.values[-1], case.q, case.v)
 
-    holds(law, cases(max(4, count // 10), "tree"), 1e-6)
+    holds(law, cases(count, "tree"), 1e-6)
 
 
-def run(case: Case, q, v, params):
+def run(case: Case, q, v, params, **options):
     return zw.simulate(
-        case.model, q, v, duration=0.25, samples=2, rtol=1e-11, params=params
+        case.model, q, v, duration=0.25, samples=2, rtol=1e-11, params=params, **options
     ).dataset
 
 
@@ -320,7 +326,7 @@ def apart_at_end(case: Case, q, v, q2, v2) -> float:
     return max(far, np.abs((v - v2) / unit).max() / (1 + np.abs(v2 / unit).max()))
 
 
-@counts
+@of_runs
 def test_a_batch_moves_as_its_members_alone(count):
     drawn = list(cases(count, "tree"))
     params = {name: np.stack([c.params[name] for c in drawn]) for name in drawn[0].params}
@@ -334,4 +340,16 @@ def test_a_batch_moves_as_its_members_alone(count):
         q, v = alone.q.values[-1], alone.v.values[-1]
         return apart_at_end(case, batch.q[i, -1], batch.v[i, -1], q, v)
 
-    holds(law, drawn[: max(4, count // 10)], 1e-7)
+    holds(law, drawn, 1e-7)
+
+
+@of_runs
+def test_the_host_and_the_compiled_loop_give_the_same_motion(count):
+    def law(case):
+        host, compiled = (
+            run(case, case.q, case.v, case.params, execution=x) for x in ("host", "compiled")
+        )
+        ends = [x.values[-1] for x in (host.q, host.v, compiled.q, compiled.v)]
+        return apart_at_end(case, *ends)
+
+    holds(law, cases(count, "tree"), 1e-7)
