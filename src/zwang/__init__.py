@@ -143,6 +143,7 @@ _HOME = {
     "FusedIfSmall": "compile",
     "Fused": "compile",
     "ModelError": "errors",
+    "OutputError": "errors",
     "SimulationError": "errors",
     "Result": "errors",
 }
@@ -247,6 +248,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.equations.lagrangian import Lagrangian as Lagrangian
     from zwang.equations.system import System as System
     from zwang.errors import ModelError as ModelError
+    from zwang.errors import OutputError as OutputError
     from zwang.errors import Result as Result
     from zwang.errors import SimulationError as SimulationError
     from zwang.hierarchy import Enforced as Enforced
