@@ -17,6 +17,7 @@ OPTIONS = {
     ),
     "try zw.Kvaerno5() or a larger rtol": "try --integrator kvaerno5 or a larger --rtol",
     " (inside jit a model that is massless there needs zw.Model(..., singular_mass=True))": "",
+    "end the motion before with a zw.Stop": "end the motion before by a shorter --duration",
     "give pseudoinverse=zw.Proximal()": "give --pseudoinverse proximal",
 }
 """What the library advises in Python, and what to do instead where there is only a command line."""

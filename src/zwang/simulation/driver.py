@@ -287,7 +287,8 @@ class RunDriver:
         """`VANISHING` if a run stands still before a row that vanishes, or as it is."""
         first, nq = self.parts[0], self.model.system.nq
         so_far = (float(here.t) - float(first.t[0])) / max(int(here.accepted), 1)
-        if stopped not in ENDLESS and not float(here.h) < STANDING * so_far:
+        stands = stopped == Result.SUCCESS and float(here.h) < STANDING * so_far
+        if stopped not in ENDLESS and not stands:
             return stopped
         ends = (first.t[0], first.y[0]), (float(here.t), np.asarray(here.y))
         start, end = (host_state(y[:nq], y[nq:], t) for t, y in ends)
