@@ -73,6 +73,8 @@ def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], 
 
     def add(name: str, body: int, point: Point | tuple, where: tuple[str, ...]) -> None:
         point = point if isinstance(point, Point) else Point(tuple(point))
+        if name in index:
+            raise PartError(where, "is the center of mass of every body; give it another name.")
         index[name] = len(index)
         carrier.append(body)
         offset.append(_vector(point.at, d, where, "its place"))
