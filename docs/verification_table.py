@@ -19,6 +19,7 @@ from zwang.papers.index import PAPERS
 FILE = Path(__file__).parent / "verification.json"
 TITLES = {
     "chrono": "Project Chrono: joint tests against ADAMS",
+    "modelica": "Modelica Standard Library: reference results of Dymola",
     "ivp": "Test Set for IVP Solvers",
     "exact": "Closed forms",
     "analyses": "Analyses",

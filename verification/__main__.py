@@ -10,12 +10,13 @@ from zwang.papers.index import PAPERS
 
 SUITES = {
     "chrono": "chrono",
+    "modelica": "modelica",
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono",)
+NEED_DATA = ("chrono", "modelica")
 
 
 def main() -> None:

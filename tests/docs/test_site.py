@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from verification import chrono
 from verification.line import AGREES, DIFFERS, NOT_MODELED
 
 import zwang as zw
+from verification import chrono, modelica
 from zwang.papers.index import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 WRITTEN_BY_THE_BUILD = {"joints.md"}
-FROM_OUTSIDE = ("chrono", *PAPERS)
+FROM_OUTSIDE = ("chrono", "modelica", *PAPERS)
 
 
 def lines() -> dict[str, list[dict]]:
@@ -80,6 +80,7 @@ def test_every_page_is_in_the_navigation():
 
 def test_suites_are_shown_whole():
     assert [line["case"] for line in lines()["chrono"]] == [case.name for case in chrono.cases()]
+    assert [line["case"] for line in lines()["modelica"]] == modelica.names()
     assert sum(len(lines().get(suite, [])) for suite in FROM_OUTSIDE) >= 60
 
 
