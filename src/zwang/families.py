@@ -117,16 +117,16 @@ def key(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
+CLASS = re.compile(r'^class [A-Za-z]\w*\([^)]*\):\n(?:    r?"""[\s\S]*?""")?', re.MULTILINE)
+"""The first lines of a public class with bases, and its docstring: to parse whole files takes a
+tenth of the time of `zwang --help`."""
+
+
 def _classes(module: str, file: Path) -> list[tuple[str, ast.ClassDef]]:
-    """Public classes of a file that derive from an abstract one."""
-    text = file.read_text(encoding="utf-8")
-    if not re.search(r"^class \w+\(.*\bAbstract", text, re.MULTILINE):
-        return []  # parsing is what takes time
-    return [
-        (module, node)
-        for node in ast.parse(text).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    ]
+    """Public classes of a file that derive from another one, without their members."""
+    heads = CLASS.findall(file.read_text(encoding="utf-8"))
+    nodes = (ast.parse(f"{head}\n    ...").body[0] for head in heads)
+    return [(module, node) for node in nodes if isinstance(node, ast.ClassDef)]
 
 
 def _summary(node: ast.ClassDef) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import stat
 import time
@@ -114,7 +113,7 @@ def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
 
 def new_part(place: Path) -> Path:
     """A name beside `place` for what is not complete yet."""
-    return place.with_name(f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}")
+    return place.with_name(f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
 
 
 def make_folder(path: Path | str) -> Path:
