@@ -17,8 +17,8 @@ from zwang.dynamics.equation_of_motion import Dynamics
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a process that is timed as a whole: it keeps the bytecode of modules, as
-    Python does by default, whatever the process that times it was told.
+    """The environment of a process that is timed as a whole. It keeps the bytecode of modules, as
+    Python does by default, even if the timing process itself was told not to.
     """
     kept = {name: x for name, x in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "COLUMNS": "200", **more}

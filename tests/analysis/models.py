@@ -51,3 +51,30 @@ def closed_form(lengths, crank, sign) -> np.ndarray | None:
 def apart(q, other) -> float:
     """Distance of angles, whole turns taken off."""
     return float(np.max(np.abs(np.exp(1j * np.asarray(q)) - np.exp(1j * np.asarray(other)))))
+
+
+BAR, HALF = 0.9, np.arccos(0.75 / 0.9)
+UPRIGHT = [np.pi / 2, np.pi / 2, HALF, np.pi - HALF]
+"""A start of `five_bar_model`, both cranks up."""
+CRANKS = {"left": (0.2, 3.0), "right": (0.2, 3.0)}
+"""Ranges of its cranks."""
+
+
+def five_bar_model() -> zw.Model:
+    """Two cranks of 1 m, 1.5 m apart, with two bars of 0.9 m that meet above."""
+
+    def loop(q, t, p):
+        a, b, c, d = q
+        r = p["bar"]
+        left = jnp.stack([jnp.cos(a) + r * jnp.cos(c), jnp.sin(a) + r * jnp.sin(c)])
+        right = jnp.stack([1.5 + jnp.cos(b) + r * jnp.cos(d), jnp.sin(b) + r * jnp.sin(d)])
+        return left - right
+
+    system = zw.System(
+        4,
+        lambda q, t, p: jnp.ones(4),
+        lambda q, v, t, p: jnp.zeros(4),
+        coordinates=("left", "right", "first", "second"),
+        units=("rad",) * 4,
+    )
+    return zw.Model(system, [zw.Holonomic(loop, name="loop")], {"bar": BAR}, name="five-bar")

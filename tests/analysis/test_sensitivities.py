@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
+from tests.analysis.models import (
+    CRANKS,
+    LENGTHS,
+    UPRIGHT,
+    apart,
+    closed_form,
+    five_bar_model,
+    four_bar,
+)
 from tests.analysis.systems import G
 
 
@@ -242,25 +250,7 @@ def test_dead_points_move_as_their_closed_form():
 
 @pytest.mark.slow
 def test_the_boundary_of_a_workspace_moves_as_its_closed_form():
-    def loop(q, t, p):
-        a, b, c, d = q
-        r = p["bar"]
-        left = jnp.stack([jnp.cos(a) + r * jnp.cos(c), jnp.sin(a) + r * jnp.sin(c)])
-        right = jnp.stack([1.5 + jnp.cos(b) + r * jnp.cos(d), jnp.sin(b) + r * jnp.sin(d)])
-        return left - right
-
-    system = zw.System(
-        4,
-        lambda q, t, p: jnp.ones(4),
-        lambda q, v, t, p: jnp.zeros(4),
-        coordinates=("left", "right", "first", "second"),
-        units=("rad",) * 4,
-    )
-    model = zw.Model(system, [zw.Holonomic(loop, name="loop")], {"bar": 0.9}, name="five-bar")
-    half = np.arccos(0.75 / 0.9)
-    start = [np.pi / 2, np.pi / 2, half, np.pi - half]
-    ranges = {"left": (0.2, 3.0), "right": (0.2, 3.0)}
-    space = zw.workspace(model, ranges, ["left"], q=start, samples=9)
+    space = zw.workspace(five_bar_model(), CRANKS, ["left"], q=UPRIGHT, samples=9)
     inputs, along = space.boundary[0], space.edges[0].along
 
     def apart(u):  # of the ends of the cranks, twice a bar's length on the boundary

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.analysis.models import CRANKS, UPRIGHT, five_bar_model
 
 L1, L2 = 1.0, 0.7
 
@@ -58,28 +59,10 @@ def test_conditioning_is_that_of_the_closed_form(arm):
 def five_bar() -> zw.Workspace:
     """Two cranks of 1 m, 1.5 m apart, with two bars of 0.9 m that meet above."""
 
-    def loop(q, t, p):
-        a, b, c, d = q
-        left = jnp.stack([jnp.cos(a) + 0.9 * jnp.cos(c), jnp.sin(a) + 0.9 * jnp.sin(c)])
-        right = jnp.stack([1.5 + jnp.cos(b) + 0.9 * jnp.cos(d), jnp.sin(b) + 0.9 * jnp.sin(d)])
-        return left - right
-
-    system = zw.System(
-        4,
-        lambda q, t, p: jnp.ones(4),
-        lambda q, v, t, p: jnp.zeros(4),
-        coordinates=("left", "right", "first", "second"),
-        units=("rad",) * 4,
-    )
-    model = zw.Model(system, [zw.Holonomic(loop, name="loop")], name="five-bar")
-
     def tip(q, t, p):
         return jnp.stack([jnp.cos(q[0]) + 0.9 * jnp.cos(q[2]), jnp.sin(q[0]) + 0.9 * jnp.sin(q[2])])
 
-    half = np.arccos(0.75 / 0.9)
-    start = [np.pi / 2, np.pi / 2, half, np.pi - half]
-    ranges = {"left": (0.2, 3.0), "right": (0.2, 3.0)}
-    return zw.workspace(model, ranges, tip, q=start, samples=22)
+    return zw.workspace(five_bar_model(), CRANKS, tip, q=UPRIGHT, samples=22)
 
 
 def elbows(u):

@@ -18,8 +18,8 @@ SUITE = "Modelica Standard Library 4.0.0, Mechanics.MultiBody"
 COMMAND = "python -m verification modelica --data reference"
 FOLDER = Path("Modelica") / "Mechanics" / "MultiBody" / "Examples"
 ALLOWED = 2e-3
-"""Agreement: the largest difference of any signal beside its range, which is the tolerance with
-which the Modelica Association compares results (`compare_passed.log`). Dymola ran with 1e-6.
+"""Largest difference of any signal, relative to its range, that counts as agreement: the tolerance
+with which the Modelica Association compares results (`compare_passed.log`). Dymola ran with 1e-6.
 """
 LOOSER, THINNER = 100.0, 4
 """A second run shows how far ours can be off: its tolerance is greater by this factor, and as steps
@@ -88,7 +88,7 @@ def _left_out(name: str) -> Line:
 
 
 def compared(case: Case, folder: Path) -> Line:
-    """An example beside its reference result."""
+    """The comparison of one example with its reference result."""
     theirs, example = reference(folder, case.name), case.build()
     ours = ran(example, theirs.t, case.rtol)
     loose = ran(example, theirs.t[::THINNER], case.rtol * LOOSER)

@@ -41,9 +41,9 @@ are the round-off of a row that vanishes identically, 1e-16 of its terms. Row fa
 AT_REST = 1e-6
 """An acceleration below this part of the free one is that of an equilibrium."""
 SUMMED = 4.440892098500626e-16
-"""Round-off of one entry of `M v̇ = F + Aᵀλ` beside its terms, for an estimate that is rather too
-large: of 186 random and Hilbert matrices it is half to some thousand times the error, in the median
-10 to 18 times."""
+"""Round-off of one entry of `M v̇ = F + Aᵀλ`, relative to its terms. The estimate errs on the large
+side: for 186 random and Hilbert matrices it is between half and several thousand times the error,
+with a median of 10 to 18 times."""
 NOTABLE_ERROR = 1e-8
 """An acceleration with a larger relative error has fewer digits than a run asks for by default."""
 
@@ -92,10 +92,10 @@ def allowance(xp: Any, violation):
     return CONSISTENT + xp.minimum(OFF_MANIFOLD * violation, UNCERTAIN)
 
 
-def round_off_force(xp: Any, left, terms):
-    """A force as large as the round-off of `M v̇ = F + Aᵀλ`, shape (…, nv): what is left of it, and
-    `SUMMED` of its terms with signs in no order. The acceleration that it causes is an estimate of
-    the error of v̇, large where M is ill-conditioned.
+def round_off_force(left, terms):
+    """A force as large as the round-off of `M v̇ = F + Aᵀλ`, shape (…, nv): its residual, plus
+    `SUMMED` times its terms with arbitrary signs. The acceleration that this force causes estimates
+    the error of v̇, which is large where M is ill-conditioned.
 
     Reference: Higham (2002), Accuracy and Stability of Numerical Algorithms, 2nd ed., section 7.2;
         one vector of signs takes the place of his largest one.

@@ -185,9 +185,10 @@ class CertifiedAcceleration(eqx.Module):
         acceleration: v̇, shape (nv,).
         multipliers: λ, shape (m,), of least norm in rows of unit length.
         residual: largest entry of `|A v̇ − b|` beside its terms (`zwang.algebra.judgement`).
-        accuracy: estimate of the relative error of v̇, the larger of two: what is left of the
-            residual, or its round-off, over the smallest singular value, in the mass metric; and
-            what the round-off of `M v̇ = F + Aᵀλ` accelerates, in the metric of M's diagonal.
+        accuracy: estimate of the relative error of v̇, the larger of two. One is the remaining
+            residual, or its round-off, divided by the smallest singular value, in the mass metric.
+            The other is the acceleration that the round-off of `M v̇ = F + Aᵀλ` causes, in the
+            metric of M's diagonal.
     """
 
     acceleration: Float[Array, " nv"]
@@ -246,7 +247,7 @@ def mass_error(force, weighted, free, acceleration, multipliers) -> Float[Array,
         return 0.0
     left = force - mass.apply(acceleration) + A.T @ multipliers
     terms = jnp.abs(force) + mass.magnitude(acceleration) + abs(A).T @ jnp.abs(multipliers)
-    apart = weighted.tangent(mass.solve(round_off_force(jnp, left, terms)))
+    apart = weighted.tangent(mass.solve(round_off_force(left, terms)))
     root = jnp.sqrt(jnp.abs(mass.diag()))
     size = lambda w: jnp.linalg.norm(root * w)
     return relative_error(jnp, size(apart), size(acceleration), size(free))

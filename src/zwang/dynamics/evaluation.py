@@ -168,12 +168,14 @@ class BoundEvaluation:
         return self._call(np.float64(t), y, zero, *self._single, ONE, zero)
 
     def at(self, t: Any, y: Any) -> ModelEvaluation:
-        """The model's functions at one state; a start is measured, placed and judged at the same
-        two or three states.
-        """
+        """The model's functions at one state."""
+        return self.untreated(t, y).last
+
+    def remembered(self, t: Any, y: Any) -> ModelEvaluation:
+        """The same, for a start: it is measured, placed and judged at the same few states."""
         key = float(t), y.tobytes()
         if (known := self._known.get(key)) is None:
-            known = self.untreated(t, y).last
+            known = self.at(t, y)
             self._known.put(key, known)
         return known
 
@@ -247,7 +249,7 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
         phi, psi, A, b = (np.concatenate(x) for x in zip(known[:4], more, strict=True))
         return known._replace(phi=phi, psi=psi, A=A, b=b)
     bound = _bound(dynamics, PROJECTION if drift is None else drift)
-    return bound.at(float(t), np.concatenate([q, v]))
+    return bound.remembered(float(t), np.concatenate([q, v]))
 
 
 def _bound(dynamics: Dynamics, drift: AbstractDrift) -> BoundEvaluation:

@@ -307,7 +307,7 @@ def _carried_by_mass(
     left = force - metric.apply(acceleration) + np.einsum("kmn,km->kn", A, multipliers)
     terms = np.einsum("kmn,km->kn", np.abs(A), np.abs(multipliers))
     terms += np.abs(force) + metric.magnitude(acceleration)
-    return metric.solve(round_off_force(np, left, terms))
+    return metric.solve(round_off_force(left, terms))
 
 
 def _accuracy(

@@ -88,8 +88,8 @@ class Variables(Mapping[str, Variable]):
         return name in self.data or name in self.coordinates
 
     def add(self, more: Variables) -> None:
-        """Take in the variables of another one that have no namesake here, and what stands along
-        their dimensions.
+        """Add the variables of another set, and the coordinates of their dimensions; a name that
+        is already here is kept as it is.
         """
         self.data |= {name: x for name, x in more.data.items() if name not in self}
         self.coordinates |= {name: x for name, x in more.coordinates.items() if name not in self}
