@@ -11,7 +11,7 @@ import equinox as eqx
 import numpy as np
 
 from zwang.algebra.pseudoinverse import Proximal
-from zwang.dynamics import consistency, initial_conditions, number_range, placement
+from zwang.dynamics import consistency, initial_conditions, number_range, placement, scales
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
@@ -167,9 +167,10 @@ def _moved(q, dq) -> np.ndarray:
 
 def in_numpy(monkeypatch, *further) -> None:
     """Let starts, judgements and further modules evaluate such models, and no others."""
-    for module in (placement, consistency, initial_conditions, number_range, *further):
+    for module in (placement, scales, consistency, initial_conditions, number_range, *further):
         monkeypatch.setattr(module, "evaluate", lambda d, s, drift=None: d.given.evaluate(d, s))
-    monkeypatch.setattr(placement, "moved", lambda dynamics, q, dq, t: _moved(q, dq))
+    for module in (placement, scales):
+        monkeypatch.setattr(module, "moved", lambda dynamics, q, dq, t: _moved(q, dq))
 
 
 def circle(length: float = 1.0) -> Rows:

@@ -9,7 +9,8 @@ import pytest
 
 from tests.dynamics.in_numpy import InNumPy, Rows, circle, in_numpy, line
 from zwang.dynamics.equation_of_motion import Scales
-from zwang.dynamics.placement import directions_of, measure, place
+from zwang.dynamics.placement import place
+from zwang.dynamics.scales import directions_of, measure
 from zwang.equations.state import host_state
 
 

@@ -1,12 +1,17 @@
 """What "small" means for a model, and which mass matrices are refused, by numbers known by hand."""
 
+import jax
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import zwang as zw
 from tests.models import free_particle
 from zwang.dynamics.initial_conditions import mass_is_positive, refuse_asymmetric_mass
-from zwang.dynamics.placement import directions_of, extent_of, scales_of, size_of
+from zwang.dynamics.scales import directions_of, extent_of, measure, scales_of, size_of
+from zwang.equations.state import State, host_state
+from zwang.mechanism import Joint, Link, Mechanism
+from zwang.simulation.placed_start import scales_at
 
 
 def test_the_extent_of_a_motion_is_where_it_is_and_how_far_it_goes():
@@ -86,3 +91,42 @@ def test_an_asymmetric_mass_matrix_is_named_by_its_entries():
     blocks = np.stack([np.eye(2), np.array([[1.0, 0.0], [-0.5, 1.0]])])
     with pytest.raises(zw.ModelError, match=r"'q2' and 'q3' is 0, that of 'q3' and 'q2' -0\.5;"):
         refuse_asymmetric_mass(model, blocks, "there")
+
+
+def hinged_rod(inertia: float, angle: float) -> Mechanism:
+    """A body on an arm of 1 m, whose rows lie at an angle of √inertia in the mass metric."""
+    at = (float(np.cos(angle)), float(np.sin(angle)))
+    body = Link(mass=1, inertia=inertia, points={"f": (-1.0, 0.0)}, at=at, angle=angle)
+    return Mechanism({"b": body}, joints={"r": Joint("revolute", between=("ground", "b.f"))})
+
+
+@pytest.mark.parametrize("inertia", [1e-4, 1e-8])
+def test_rows_that_are_short_at_the_start_only_are_given_their_length_nearby(inertia):
+    """Along the arm one row of the hinge is 1 long, everywhere else 1/√inertia."""
+    dynamics = hinged_rod(inertia, 0.0).model.dynamics()
+    compiled = jax.jit(lambda q: scales_at(dynamics, State(q, np.zeros(3), 0.0), 1.0))
+    found = {}
+    for angle in (0.0, 1e-6, np.pi / 2, 0.7):
+        q = np.array([np.cos(angle), np.sin(angle), angle])
+        found[angle] = measure(dynamics, host_state(q, np.zeros(3), 0.0), 1.0)
+        inside = compiled(q)
+        np.testing.assert_allclose(inside.row_length, found[angle].row_length, rtol=1e-7)
+        np.testing.assert_allclose(inside.curvature, found[angle].curvature, rtol=1e-7)
+    usual = found.pop(0.7)
+    for unusual in found.values():
+        assert 1 / 3 < unusual.curvature / usual.curvature < 3
+        assert np.all(np.abs(np.log(unusual.row_length / usual.row_length)) < np.log(3))
+
+
+def test_a_slender_pendulum_takes_no_more_steps_along_its_arm():
+    """`(I + m l²) θ̈ = −m g l cos θ` from every angle, in maximal coordinates."""
+    steps, inertia = [], 1e-6
+    for angle in (0.0, 0.3):
+        mechanism = hinged_rod(inertia, angle)
+        q0, v0 = mechanism.start_state.q, mechanism.start_state.v
+        run = zw.simulate(mechanism.model, q0, v0, duration=0.5, samples=3, max_steps=500)
+        swing = lambda t, y: [y[1], -9.81 * np.cos(y[0]) / (1 + inertia)]
+        exact = solve_ivp(swing, (0.0, 0.5), [angle, 0.0], rtol=1e-11, atol=1e-12).y[0, -1]
+        np.testing.assert_allclose(run.q[-1, 2], exact, atol=1e-6)
+        steps.append(len(run.steps.t))
+    assert max(steps) < 2 * min(steps)

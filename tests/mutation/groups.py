@@ -36,7 +36,7 @@ GROUPS = {
         ("tests/dynamics/test_metric.py", "tests/dynamics/test_drift.py"),
     ),
     "start": Group(
-        ("dynamics.placement", "dynamics.initial_conditions"),
+        ("dynamics.scales", "dynamics.placement", "dynamics.initial_conditions"),
         (
             "tests/dynamics/test_scales.py",
             "tests/dynamics/test_placement.py",

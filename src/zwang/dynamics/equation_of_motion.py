@@ -25,7 +25,7 @@ from zwang.equations.system import System
 
 class Scales(eqx.Module):
     """What "small" means for one model, free of units; measured once at the start of a run
-    (`zwang.dynamics.drift.measure`).
+    (`zwang.dynamics.scales.measure`).
 
     Attributes:
         row_length: typical length of each row in the metric of M⁻¹, shape (m,).

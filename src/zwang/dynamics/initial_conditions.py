@@ -20,7 +20,8 @@ from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing
 from zwang.dynamics.number_range import refuse_range
-from zwang.dynamics.placement import CONVERGED, Placement, measure, place
+from zwang.dynamics.placement import CONVERGED, Placement, place
+from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result

@@ -26,7 +26,7 @@ from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import out_of_range, refuse_range, row_sizes
-from zwang.dynamics.placement import measure
+from zwang.dynamics.scales import measure
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result

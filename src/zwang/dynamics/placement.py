@@ -1,4 +1,4 @@
-"""A state on the constraints, found from one that is not; and what "small" means for a model.
+"""A state on the constraints, found from one that is not.
 
 This runs once before a run, on the host in NumPy, around one small compiled program that evaluates
 the model's functions: its loops would cost more to compile than they take.
@@ -60,73 +60,6 @@ class Placement:
     velocity_violation_before: float
     velocity_violation_after: float
     converged: bool
-
-
-def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
-    """Typical row lengths and curvature near a state, from A and from the quadratic form of each
-    row's Hessian.
-
-    For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) −
-    b(0) = −wᵀHᵢ w`, whose root mean square estimates ‖Hᵢ‖. The typical curvature is the median of
-    ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but curved is given the length that it has nearby.
-
-    Linear constraints have no curvature: their violation is measured against the extent of the
-    motion within `span` seconds (`extent_of`).
-    """
-    here = evaluate(dynamics, s)
-    metric = metric_of(dynamics, here.M, here.A)
-    length = metric.lengths(rows_of(here.A))
-    directions = (metric.W @ directions_of(dynamics.system.nv).T).T
-
-    def b(w):
-        return np.asarray(evaluate(dynamics, State(s.q, w, s.t)).b)
-
-    # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
-    # linear part along one random direction, there is none along the others
-    still, along = b(np.zeros(dynamics.system.nv)), b(directions[0])
-    even = np.array_equal(along, b(-directions[0]))
-    curved = np.stack([(b(w) if even else 0.5 * (b(w) + b(-w))) - still for w in directions])
-    q, unit = np.asarray(s.q), metric.typical
-    place = metric.speed(q) if len(q) == len(s.v) else size_of(np, q, unit)
-    free = metric.solve(np.asarray(here.F))
-    extent = extent_of(np, place, metric.speed(np.asarray(s.v)), metric.speed(free), unit, span)
-    return scales_of(np, length, curved, extent)
-
-
-def directions_of(nv: int) -> np.ndarray:
-    """The eight directions of unit variance of `measure`, shape (8, nv)."""
-    return np.random.default_rng(1992).standard_normal((8, nv))
-
-
-def extent_of(xp, place, speed, acceleration, unit, span):
-    """Size of a motion in the mass metric [m √kg …]: where it is, how far its speed carries it
-    within `span` seconds, and how far its free acceleration does; one unit of a typical coordinate
-    if nothing moves at the start.
-    """
-    extent = place + speed * span + 0.5 * acceleration * span**2
-    return xp.where(extent > 1e-12 * unit, extent, unit)
-
-
-def size_of(xp, q, unit):
-    """Size of coordinates that are not those of the velocities (a quaternion's), in the metric."""
-    return xp.max(xp.abs(q), initial=0.0) * unit
-
-
-def scales_of(xp, length, curved, extent) -> Scales:
-    """Scales from row lengths (m,), `wᵀHᵢw` of the directions (8, m) and the extent of the motion,
-    with the functions of `xp`: NumPy's or JAX's.
-    """
-    if not len(length):
-        return Scales(length, xp.zeros(()), xp.zeros(()))
-    hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
-    # a row that vanishes here has no curvature of its own and is left out of the median
-    ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
-    known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
-    unknown = xp.where(xp.any(known), xp.nan, 0.0)
-    curvature = xp.nanmedian(xp.where(known, ratio, unknown))
-    inverse = xp.where(curvature > 0, curvature, 1 / extent)
-    nearby = hessian / inverse
-    return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))
 
 
 def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Placement:

@@ -22,7 +22,8 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.initial_conditions import mass_is_positive, massless
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, row_name
-from zwang.dynamics.placement import CONVERGED, measure, place
+from zwang.dynamics.placement import CONVERGED, place
+from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import Result

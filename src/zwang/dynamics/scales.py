@@ -1,0 +1,140 @@
+"""What "small" means for a model: typical lengths of its rows, and their curvature.
+
+Measured once before a run: on the host in NumPy, around one small compiled program that evaluates
+the model's functions, or inside a program (`zwang.simulation.placed_start`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.evaluation import evaluate, moved
+from zwang.equations.state import State
+
+UNTYPICAL = 30.0
+"""Where rows turn this many times faster than the motion itself, this state may not be typical of
+their lengths, and neighbours are looked at; what they say counts if it is as far from what this
+state says. Along a generic motion of one rigid body the two are within ten of each other.
+"""
+
+
+def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
+    """Typical row lengths and curvature near a state, from A and from the quadratic form of each
+    row's Hessian.
+
+    For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) −
+    b(0) = −wᵀHᵢ w`, whose root mean square estimates ‖Hᵢ‖. The typical curvature is the median of
+    ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but curved is given the length that it has nearby.
+
+    Rows may be short at this state only, as those of a slender body's hinge are along its arm: then
+    they seem to turn far faster than the motion itself, and their lengths are those one radius of
+    the motion's curvature away (`neighbourhood`).
+
+    Linear constraints have no curvature: their violation is measured against the extent of the
+    motion within `span` seconds (`extent_of`).
+    """
+    here = evaluate(dynamics, s)
+    metric = metric_of(dynamics, here.M, here.A)
+    length = metric.lengths(rows_of(here.A))
+    directions = (metric.W @ directions_of(dynamics.system.nv).T).T
+
+    def b(w):
+        return np.asarray(evaluate(dynamics, State(s.q, w, s.t)).b)
+
+    # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
+    # linear part along one random direction, there is none along the others
+    still, along = b(np.zeros(dynamics.system.nv)), b(directions[0])
+    even = np.array_equal(along, b(-directions[0]))
+
+    def form(w):
+        return (b(w) if even else 0.5 * (b(w) + b(-w))) - still
+
+    curved = np.stack([form(w) for w in directions])
+    q, unit = np.asarray(s.q), metric.typical
+    place = metric.speed(q) if len(q) == len(s.v) else size_of(np, q, unit)
+    free = metric.solve(np.asarray(here.F))
+    extent = extent_of(np, place, metric.speed(np.asarray(s.v)), metric.speed(free), unit, span)
+    scales = scales_of(np, length, curved, extent)
+    if not scales.curvature > 0:
+        return scales
+    rows, w = rows_of(here.A), directions[0]
+    along = tangent_of(np, metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
+    turning = metric.speed(metric.correct(rows, length, form(along)))
+    step = neighbourhood(np, turning, len(length), extent)
+    if not step * scales.curvature > UNTYPICAL:
+        return scales
+
+    def lengths(q):
+        at = evaluate(dynamics, State(q, s.v, s.t))
+        return metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
+
+    nearby = [lengths(moved(dynamics, s.q, sign * step * along, s.t)) for sign in (1.0, -1.0)]
+    return typical_of(np, scales, length, np.stack(nearby), curved, extent)
+
+
+def tangent_of(xp, speed, along, rows: int):
+    """A tangent direction of unit variance, from a random one that may be short by chance."""
+    size = speed(along)
+    return along * (np.sqrt(max(along.size - rows, 1)) / xp.where(size > 0, size, 1.0))
+
+
+def neighbourhood(xp, turning, rows: int, extent):
+    """How far along a tangent direction of unit variance a motion has changed its direction: one
+    radius of its curvature, which is what the rows' correction `turning` for that direction comes
+    to per row, and at most the extent of the motion.
+    """
+    return xp.minimum(np.sqrt(rows) / xp.where(turning > 0, turning, 1e-300), extent)
+
+
+def typical_of(xp, scales: Scales, length, nearby, curved, extent) -> Scales:
+    """Scales by row lengths here, (m,), and at neighbours, (k, m), if these say that here rows are
+    exceptionally short.
+    """
+    known = xp.where(xp.isfinite(nearby), nearby, length)
+    typical = xp.sqrt((length**2 + xp.sum(known**2, axis=0)) / (1 + len(nearby)))
+    found = scales_of(xp, typical, curved, extent)
+    untypical = scales.curvature > UNTYPICAL * found.curvature
+    choose = lambda new, old: xp.where(untypical, new, old)
+    return Scales(
+        choose(found.row_length, scales.row_length),
+        choose(found.curvature, scales.curvature),
+        choose(found.inverse_length, scales.inverse_length),
+    )
+
+
+def directions_of(nv: int) -> np.ndarray:
+    """The eight directions of unit variance of `measure`, shape (8, nv)."""
+    return np.random.default_rng(1992).standard_normal((8, nv))
+
+
+def extent_of(xp, place, speed, acceleration, unit, span):
+    """Size of a motion in the mass metric [m √kg …]: where it is, how far its speed carries it
+    within `span` seconds, and how far its free acceleration does; one unit of a typical coordinate
+    if nothing moves at the start.
+    """
+    extent = place + speed * span + 0.5 * acceleration * span**2
+    return xp.where(extent > 1e-12 * unit, extent, unit)
+
+
+def size_of(xp, q, unit):
+    """Size of coordinates that are not those of the velocities (a quaternion's), in the metric."""
+    return xp.max(xp.abs(q), initial=0.0) * unit
+
+
+def scales_of(xp, length, curved, extent) -> Scales:
+    """Scales from row lengths (m,), `wᵀHᵢw` of the directions (8, m) and the extent of the motion,
+    with the functions of `xp`: NumPy's or JAX's.
+    """
+    if not len(length):
+        return Scales(length, xp.zeros(()), xp.zeros(()))
+    hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
+    # a row that vanishes here has no curvature of its own and is left out of the median
+    ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
+    known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
+    unknown = xp.where(xp.any(known), xp.nan, 0.0)
+    curvature = xp.nanmedian(xp.where(known, ratio, unknown))
+    inverse = xp.where(curvature > 0, curvature, 1 / extent)
+    nearby = hessian / inverse
+    return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))
