@@ -25,6 +25,35 @@ KINDS = {
 }
 """A case of each kind, and the seconds that it may take, compilation included."""
 SHOWN = 40
+"""Failures of a kind that are printed; all of them are in the file of seeds."""
+LINES = 40
+"""Lines of progress that the cases of a kind are told in at most, a second apart."""
+
+
+class Told:
+    """Prints a failure at once, and how far the cases of a kind have come in `LINES` lines."""
+
+    def __init__(self, kind: str, count: int):
+        self.kind, self.count, self.every = kind, count, max(1, count // LINES)
+        self.known = len(runner.remembered(kind))
+        self.done = self.failed = self.last = 0
+        self.begun, self.said = time.monotonic(), 0.0
+
+    def __call__(self, seed: int, what: str | None) -> None:
+        self.done, self.last = self.done + 1, seed
+        if what is not None:
+            self.failed += 1
+            if self.failed <= SHOWN:
+                print(f"  {self.kind}, seed {seed}: {what}", flush=True)
+        took = time.monotonic() - self.begun
+        if self.done % self.every == 0 and took > self.said + 1.0:
+            self.said = took
+            print(f"{self.kind}: {self.done} tried, {self.failed} failed, {took:.0f} s", flush=True)
+
+    def interrupted(self, first: int) -> str:
+        start = first if self.done <= self.known else self.last + 1
+        going_on = f"--{self.kind} {first + self.count - start} --seed {start}"
+        return f"{self.kind}: stopped after {self.done}, {self.failed} failed; go on by {going_on}"
 
 
 def main() -> int:
@@ -38,11 +67,14 @@ def main() -> int:
     for kind, (case, seconds) in KINDS.items():
         if count := getattr(asked, kind):
             begun = time.monotonic()
-            wrong = runner.failures(kind, case, count, asked.seed, seconds)
+            told = Told(kind, count)
+            try:
+                wrong = runner.failures(kind, case, count, asked.seed, seconds, told=told)
+            except KeyboardInterrupt:
+                print(told.interrupted(asked.seed), flush=True)
+                return 130
             took = time.monotonic() - begun
             print(f"{kind}: {len(wrong)} of {count} failed, {took:.0f} s", flush=True)
-            for seed, what in list(wrong.items())[:SHOWN]:
-                print(f"  seed {seed}: {what}")
             total += len(wrong)
     return 1 if total else 0
 
