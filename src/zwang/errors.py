@@ -108,11 +108,12 @@ _SENTENCES = {
     ),
     Result.STEP_TOO_SMALL: (
         "the step fell below the smallest one that time can resolve: the motion is too stiff for "
-        "this integrator or singular at this point; try zw.Kvaerno5() or a larger rtol"
+        "this integrator or singular at this point; try a larger rtol, or zw.Kvaerno5() in place "
+        "of an explicit one"
     ),
     Result.TOO_MANY_STEPS: (
-        "the step limit was reached: raise max_steps, loosen rtol, or use zw.Kvaerno5() for a "
-        "stiff system"
+        "the step limit was reached, or would be long before the end: raise max_steps, loosen "
+        "rtol, or use zw.Kvaerno5() for a stiff system"
     ),
     Result.STOPPED: "a stop condition was met",
     Result.INTERRUPTED: "interrupted by the user",

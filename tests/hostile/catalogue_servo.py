@@ -51,6 +51,17 @@ def rattle(**options) -> Callable:
     return pendulum(integrator=zw.Rattle(), step=0.01, **options)
 
 
+def stiff(value, **options) -> Callable:
+    """A mass that a servo holds beside where it starts."""
+    given = {"duration": 1.0, "samples": 3, "rtol": 1e-6, "execution": "host"} | options
+
+    def do(folder):
+        model = mass(servo=zw.Servo([PLACE], PUSH, gains=value))
+        zw.simulate(model, [0.3, 0.0], [0.0, 0.0], **given)
+
+    return do
+
+
 def fit(names, **options) -> Callable:
     def do(folder):
         force = lambda q, v, t, p: p["m"] * jnp.array([0.0, -9.81])
@@ -119,6 +130,15 @@ CASES = (
         7,
         "k is -1.0, expected positive",
         lambda folder: Robust(-1.0, bound=1.0, layer=0.1),
+    ),
+    # gains and forces that no step can follow
+    Case("gain 1e12", 7, "long before the end.*'place' .* decay at 1.0e\\+12 1/s", stiff(1e12)),
+    Case("two fast poles", 7, "'place' .* decay at 1.0e\\+10 1/s", stiff(Poles(1e10, 1e9))),
+    Case(
+        "a spring of 1e20 N/m",
+        7,
+        "long before the end: raise max_steps.*the rest would take .* of them",
+        pendulum(force=lambda q, v, t, p: -1e20 * (q - 0.3), execution="host", rtol=1e-6),
     ),
     # parameters that the data say nothing about
     Case("mass of a pendulum", 7, "'m' has no effect on the data", fit(("m",))),

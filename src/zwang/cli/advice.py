@@ -15,7 +15,9 @@ OPTIONS = {
     "raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system": (
         "raise --max-steps, loosen --rtol, or use --integrator kvaerno5 for a stiff system"
     ),
-    "try zw.Kvaerno5() or a larger rtol": "try --integrator kvaerno5 or a larger --rtol",
+    "try a larger rtol, or zw.Kvaerno5() in place of an explicit one": (
+        "try a larger --rtol, or --integrator kvaerno5 in place of an explicit one"
+    ),
     " (inside jit a model that is massless there needs zw.Model(..., singular_mass=True))": "",
     "end the motion before with a zw.Stop": "end the motion before by a shorter --duration",
     "give pseudoinverse=zw.Proximal()": "give --pseudoinverse proximal",

@@ -149,7 +149,7 @@ def command(
     if interrupted:
         complain(interrupted)
     if run.result.is_failure:
-        complain(_stopped(run, summary, target.name, folder))
+        complain(_stopped(summary, target.name, folder))
     failed = RUN_FAILED if run.result.is_failure else 0
     return INTERRUPTED if interrupted or run.result.name == "INTERRUPTED" else failed
 
@@ -173,12 +173,10 @@ def _require_duration(target: Target, options: dict[str, Any]) -> None:
         )
 
 
-def _stopped(run, summary, name: str, folder: Path) -> str:
+def _stopped(summary, name: str, folder: Path) -> str:
     """Why a run ended early, and where the part that was computed is."""
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
-    return (
-        f"{name} stopped at {here}: {fitted(run.result.sentence)}; what was reached is in {folder}."
-    )
+    return f"{name} stopped at {here}: {fitted(summary.sentence)}; what was reached is in {folder}."
 
 
 def _left_out(folder: Path) -> str:

@@ -112,6 +112,10 @@ class AbstractControlLaw(eqx.Module):
         """Units of φ and ψ of each servo constraint, where it states them."""
         return {}
 
+    def decay_rates(self) -> dict[str, float]:
+        """How fast each servo constraint's error decays at most [1/s], where that is known."""
+        return {}
+
     def saturated(self, u: np.ndarray) -> np.ndarray:
         """Which controls are at a limit of their actuator, of the shape of u, (..., nu)."""
         return np.zeros(np.shape(u), bool)

@@ -258,6 +258,10 @@ class Servo(AbstractControlLaw):
     def residual_units(self):
         return {c.name: residual_units(c) for c in self.constraints}
 
+    def decay_rates(self):
+        poles = {name: g.error_poles(self.degrees[name]) for name, g in self.gains.items()}
+        return {name: float(np.max(np.abs(x))) for name, x in poles.items() if len(x)}
+
     def saturated(self, u):
         return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)
 

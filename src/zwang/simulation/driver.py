@@ -20,6 +20,7 @@ from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.engine import Engine, Execution
+from zwang.simulation.pace import Pace, stiff_gain
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
@@ -162,6 +163,7 @@ class RunDriver:
             if self.keeper is not None:
                 here, done = self.keeper.begin(self, here, done)
             clock = Clock(t0, float(instants[-1]), float(here.t))
+            pace = Pace(float(here.t), float(instants[-1]), int(self.limit))
             while done < len(instants):
                 until = (
                     np.inf if self.switching is None else self.switching.next_time(float(here.t))
@@ -205,7 +207,12 @@ class RunDriver:
                 if goes_on:
                     here = self._restarted(here)
                     continue
-                stopped = self._explained(here, stopped, part)
+                # a run may be asked for without end if a condition stops it
+                endless = not stopped and not self.events.stops
+                hopeless = pace.given_up(_tried(here), float(here.t)) if endless else ""
+                if hopeless:
+                    stopped = Result.TOO_MANY_STEPS
+                stopped = self._explained(here, stopped, part, hopeless)
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
                 if float(here.t) == until or np.any(np.asarray(here.fired)):
@@ -313,8 +320,8 @@ class RunDriver:
         left, self.flow = flow is not self.flow, flow
         return left, stopped
 
-    def _explained(self, here: Progress, stopped: int, part: Steps) -> int:
-        """Why a run ends, with its `detail`."""
+    def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
+        """Why a run ends, with its `detail`; `hopeless` says why it was given up."""
         t, y = float(here.t), np.asarray(here.y)
         if stopped == Result.NOT_CONVERGED:
             flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
@@ -323,6 +330,10 @@ class RunDriver:
         if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
             where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)
             self.detail = where or self.detail
+        if stopped in ENDLESS and self.detail is None:
+            step = max(np.max(self._recent_lengths(), initial=0.0), float(here.h))
+            said = hopeless, stiff_gain(self.model.servo, float(step))
+            self.detail = "; ".join(filter(None, said)) or None
         return stopped
 
     def _recent_lengths(self) -> np.ndarray:
@@ -397,3 +408,7 @@ class RunDriver:
             for new, old in zip(values, fresh(here), strict=True)
         ]
         return eqx.tree_at(fresh, here, like)
+
+
+def _tried(here: Progress) -> int:
+    return int(here.accepted) + int(here.rejected)
