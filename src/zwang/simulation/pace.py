@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zwang.dynamics.control_law import AbstractControlLaw
 
-WINDOW = 1024
+MEASURED = 1024
 """Attempted steps over which a pace is measured."""
 GROWTH = 2.0
 """A run whose steps become this much longer from one window to the next is still finding its
@@ -36,7 +36,7 @@ class Pace:
             t: time that is reached [s].
         """
         count = tried - self.last[0]
-        if count < WINDOW:
+        if count < MEASURED:
             return ""
         length, before = (t - self.last[1]) / count, self.before
         self.last, self.before = (tried, t), length
