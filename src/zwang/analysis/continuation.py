@@ -17,6 +17,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
@@ -275,8 +276,9 @@ def critical_values(branch: Continuation, params: PyTree) -> Any:
         held[model.system.nv : len(x)] = driven is None  # as rates stay along the branch
         x = np.concatenate([x, special.point.multipliers])
         fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
-        motion = Motion.of(special.q, problem.t, *fields)
-        solved, equations = critical_root(motion, at({}), x, special.value, held, driven)
+        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+            motion = Motion.of(special.q, problem.t, *fields)
+            solved, equations = critical_root(motion, at({}), x, special.value, held, driven)
         if not solved.determines(0):
             raise ModelError(
                 f"{model.name}: the {special} is not one that other parameters keep, so that it "

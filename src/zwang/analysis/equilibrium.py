@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
@@ -15,13 +16,11 @@ from jaxtyping import PyTree
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import has_potential, minimum, nearest
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
-from zwang.analysis.implicit import Motion, Root, steady_root
 from zwang.analysis.inputs import Inputs, chosen_inputs
-from zwang.analysis.moving_mechanism import balanced
+from zwang.analysis.moving_state import MovingState, at_rest, moving_state
 from zwang.analysis.symmetry import Symmetries, direction, symmetries
 from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
-from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -121,55 +120,34 @@ class Equilibrium:
         Args:
             params: as in `zw.equilibrium`.
         """
-        return self._steadily(params)[0] if self.steady else self._balanced(params)[1]
+        return self._moved(params).state.q
 
     def velocities(self, params: PyTree) -> Any:
         """The velocities of a steady motion as a function of parameters, as `configuration`, shape
         (nv,); zero at rest.
         """
-        return self._steadily(params)[1] if self.steady else jnp.zeros(self.model.system.nv)
+        return self._moved(params).state.v
 
     def constraint_forces(self, params: PyTree) -> Any:
         """Generalized forces of the constraints as a function of parameters, as `configuration`,
         shape (constraints, nv), in the order of `constraint_force`. Of a force that is not
         `unique` it is one that balances.
         """
-        balanced = self._steadily(params)[2:] if self.steady else self._balanced(params)
-        dynamics, q, multipliers = balanced
-        c, t = dynamics.constraints, jnp.asarray(self.t)
-        A = c.matrix(q, jnp.zeros(dynamics.system.nv), t, dynamics.p)
-        return jnp.stack([A[s].T @ multipliers[s] for s in c.row_slices.values()])
+        at = self._moved(params)
+        c, s, p = at.dynamics.constraints, at.state, at.dynamics.p
+        A = c.matrix(s.q, s.v, s.t, p)
+        return jnp.stack([A[x].T @ at.multipliers[x] for x in c.row_slices.values()])
 
-    def _balanced(self, params: PyTree) -> tuple[Dynamics, Any, Any]:
-        """The equations at other parameters, with q and λ nearby."""
-        dynamics = self._dynamics(params)
-        at = jnp.asarray(self.q), jnp.asarray(self.multipliers), jnp.asarray(self.t)
-        return dynamics, *balanced(dynamics, *at)
-
-    def _dynamics(self, params: PyTree) -> Dynamics:
-        """The equations at other parameters than those that were given and found."""
+    def _moved(self, params: PyTree) -> MovingState:
+        """The state nearby at other parameters than those that were given and found."""
         if isinstance(self.params, dict) and isinstance(params, dict):
             params = {**self.params, **params}
-        return dynamics_of(self.model, params)
-
-    @functools.cached_property
-    def _steady_root(self) -> tuple[Motion, Root]:
-        linear = self.linearization
-        if linear.found is None:
-            raise ModelError(f"{self.model.name}: no symmetry moves the state by its velocities.")
-        here = linear.here
-        rates, _ = linear.found.rates(here.dynamics, here.state, here.w)
-        motion = Motion.of(self.q, self.t, linear.found.base, linear.found.fields)
-        return motion, steady_root(motion, here.dynamics, rates, here.multipliers)
-
-    def _steadily(self, params: PyTree) -> tuple[Any, Any, Dynamics, Any, Any]:
-        """q, v, and the equations at other parameters with q and λ, of a steady motion."""
-        motion, found = self._steady_root
-        dynamics = self._dynamics(params)
-        x = found.near(motion.residual(dynamics, jnp.asarray(found.x)))
-        q, k = motion.configuration(dynamics, x), motion.k
-        multipliers = x[self.model.system.nv + k :]
-        return q, motion.velocity(dynamics, x), dynamics, q, multipliers
+        dynamics = dynamics_of(self.model, params)
+        if self.steady:
+            with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+                linear = self.linearization
+            return moving_state(linear, dynamics)
+        return at_rest(dynamics, self.q, self.multipliers, self.t)
 
     @property
     def dataset(self) -> xr.Dataset:

@@ -158,21 +158,21 @@ class Motion:
 
     def velocity(self, dynamics: Dynamics, x) -> Any:
         """v along the symmetries."""
-        q, field = self.configuration(dynamics, x), self._field(dynamics, x)
+        q, field = self.configuration(dynamics, x), self.field(dynamics, x)
         return as_velocity(dynamics.system, q, self.t, dynamics.p, field.c + field.B @ q)
 
-    def gauge(self, dynamics: Dynamics, x) -> np.ndarray:
+    def gauge(self, dynamics: Dynamics, x) -> Any:
         """How the symmetries move ξ, shape (nv, k)."""
         system, p, q = dynamics.system, dynamics.p, self.configuration(dynamics, x)
         along = lambda c, B: as_velocity(system, q, self.t, p, c + B @ q)
-        return np.asarray(jax.vmap(along)(self.fields.c, self.fields.B)).reshape(-1, system.nv).T
+        return jax.vmap(along)(self.fields.c, self.fields.B).reshape(-1, system.nv).T
 
     def residual(self, dynamics: Dynamics, x) -> Any:
         """What vanishes: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
         system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
         t = jnp.asarray(self.t)
         q, v = self.configuration(dynamics, x), self.velocity(dynamics, x)
-        w = lifted(system, self._field(dynamics, x), q, v, t, p)
+        w = lifted(system, self.field(dynamics, x), q, v, t, p)
         multipliers = x[system.nv + self.k : system.nv + self.k + rows.m]
         own = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
         return jnp.concatenate(
@@ -183,7 +183,8 @@ class Motion:
             ]
         )
 
-    def _field(self, dynamics: Dynamics, x) -> Generator:
+    def field(self, dynamics: Dynamics, x) -> Generator:
+        """The symmetry that it moves along."""
         gamma = x[dynamics.system.nv : dynamics.system.nv + self.k]
         along = lambda a, b: a + jnp.tensordot(gamma, b, 1)
         return Generator(along(self.base.c, self.fields.c), along(self.base.B, self.fields.B))
@@ -239,7 +240,7 @@ def critical_root(
     start = np.asarray(x)[free]
     jacobian = jax.jit(jax.jacfwd(here))
     J = row_units(jacobian, start)[:, None] * np.asarray(jacobian(start))
-    null = _critical_null(J, motion.gauge(at(jnp.asarray(value)), base))
+    null = _critical_null(J, np.asarray(motion.gauge(at(jnp.asarray(value)), base)))
 
     def equations(at):
         def residual(z):

@@ -154,14 +154,16 @@ class Kinematics:
         """The input at each of `dead_points` by output, as a function of parameters, as
         `configurations`, shape (k,).
         """
-        here = self.model.dynamics(self.params, Proximal())
+        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+            here = self.model.dynamics(self.params, Proximal())
         there = self.model.dynamics(params, Proximal())
         found: dict[str, Any] = {}
         for x in self.quantities:
             inputs = []
             for t, q in self.dead_points[x.name]:
                 equations = dead_point(x.value, q, t)
-                solved = root(with_slope(equations(here)), dead_start(here, q, t))
+                with jax.ensure_compile_time_eval():
+                    solved = root(with_slope(equations(here)), dead_start(here, q, t))
                 moved = solved.near(equations(there)(jnp.asarray(solved.x)))
                 inputs.append(moved[here.system.nv])
             found[x.name] = jnp.stack(inputs) if inputs else jnp.zeros(0)

@@ -45,6 +45,7 @@ from zwang.errors import ModelError
 if TYPE_CHECKING:
     import xarray as xr
 
+    from zwang.analysis.implicit import Motion, Root
     from zwang.analysis.modes import Modes
     from zwang.plots import Picture
 
@@ -121,11 +122,22 @@ class Linearization(LinearSystem):
         return is_stable(self.reduced().A if self.kind == "steady motion" else self.A)
 
     @functools.cached_property
-    def neutral(self) -> np.ndarray:
+    def symmetric_directions(self) -> np.ndarray:
+        """How each symmetry of the model moves z, shape (n, symmetries)."""
         found = symmetries(self.here.dynamics, self.here) if self.found is None else self.found
-        moved = self.project @ found.directions(self.here.dynamics, self.here.state, self.here.w)
-        U, sigma, _ = np.linalg.svd(moved, full_matrices=False)
+        return self.project @ found.directions(self.here.dynamics, self.here.state, self.here.w)
+
+    @functools.cached_property
+    def neutral(self) -> np.ndarray:
+        U, sigma, _ = np.linalg.svd(self.symmetric_directions, full_matrices=False)
         return U[:, sigma > 1e-8 * np.max(sigma, initial=0.0)]
+
+    @functools.cached_property
+    def balance(self) -> tuple[Motion, Root]:
+        """The equations of a steady motion, and their solution."""
+        from zwang.analysis.moving_state import steady_balance
+
+        return steady_balance(self)
 
     def reduced(self) -> LinearSystem:
         """The same without the directions of symmetries, along which nothing changes: of a bicycle

@@ -175,6 +175,36 @@ def lifted(system: System, field: Generator, q, v, t, p) -> Float[Array, " nv"]:
     return as_velocity(system, q, t, p, field.B @ system.rate(q, v, t, p) - moved)
 
 
+def departures(
+    dynamics: Dynamics, s: State, w, multipliers, field: Generator, step, held: Any
+) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """What vanishes along a motion, at a neighbor of one of its states.
+
+    Args:
+        w, multipliers: v̇ and λ, held.
+        field: the generator relative to whose flow the state moves.
+        step: (ξ, δv, δt) of the neighbor, shape (2 nv + 1,); ξ moves q along N ξ.
+        held: the parameters of N, which acts on a difference that vanishes.
+
+    Returns:
+        φ, ψ, `M w − F − Aᵀλ`, `A w − b`, `N⁺ (q̇ − Ξ(q))`, and the rate of v along Ξ.
+    """
+    system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+    nv, t = system.nv, s.t + step[-1]
+    # moved along velocities, so that derivatives stay tangent to the manifold of coordinates
+    q, v = system.move(s.q, step[:nv], s.t, p), s.v + step[nv:-1]
+    x = State(q, v, t)
+    drift = system.rate(q, v, t, p) - field.c - field.B @ q
+    return (
+        rows.position_residual(q, t, p),
+        rows.velocity_residual(q, v, t, p),
+        dynamic_residual(dynamics, x, w, multipliers),
+        constraint_rate(dynamics, x, w),
+        as_velocity(system, s.q, s.t, held, drift),
+        lifted(system, field, q, v, t, p),
+    )
+
+
 @once
 def local(dynamics: Dynamics, s: State) -> Local:
     """All values at one state."""
@@ -200,24 +230,11 @@ def variation(
     Args:
         directions: tangents of the parameters, a leading axis over inputs; None without inputs.
     """
-    system, rows, nv = dynamics.system, dynamics.constraints, dynamics.system.nv
+    nv = dynamics.system.nv
 
     def residuals(step, p):
         d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
-        t = s.t + step[-1]
-        # moved along velocities, so that derivatives stay tangent to the manifold of coordinates
-        q, v = system.move(s.q, step[:nv], s.t, p), s.v + step[nv:-1]
-        x = State(q, v, t)
-        drift = system.rate(q, v, t, p) - field.c - field.B @ q
-        return (
-            rows.position_residual(q, t, p),
-            rows.velocity_residual(q, v, t, p),
-            dynamic_residual(d, x, w, multipliers),
-            constraint_rate(d, x, w),
-            # N is held: the difference acts on q̇ − Ξ, which vanishes in steady motion
-            as_velocity(system, s.q, s.t, dynamics.p, drift),
-            lifted(system, field, q, v, t, p),
-        )
+        return departures(d, s, w, multipliers, field, step, held=dynamics.p)
 
     zero = jnp.zeros(2 * nv + 1)
     state = jax.jacfwd(lambda step: residuals(step, dynamics.p))(zero)

@@ -64,19 +64,21 @@ class Regulator:
         away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
         return jnp.asarray(at.nominal_inputs) - away
 
-    def gains(self, params: PyTree) -> Gains:
-        """K_q and K_v as functions of parameters, the equilibrium moving along; inside `jax.grad`
-        and `jit`. Values and first derivatives are exact at the parameters of this result.
+    def gains(self, params: PyTree, v: Any = None) -> Gains:
+        """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
+        along; inside `jax.grad` and `jit`. Values and first derivatives are exact at the parameters
+        of this result.
 
         Args:
             params: as in `zw.linearize`.
+            v: velocities of the steady motion, shape (nv,), as in `Modes.eigenvalues`.
 
         Raises:
-            ModelError: about a steady motion, or for outputs that are no coordinates.
+            ModelError: for outputs that are no coordinates.
         """
         from zwang.analysis.lqr_sensitivity import gains
 
-        return gains(self, params)
+        return gains(self, params, v)
 
     @property
     def model(self) -> Model:

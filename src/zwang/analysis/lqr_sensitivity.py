@@ -1,8 +1,9 @@
 """Gains of a regulator as functions of parameters that JAX differentiates.
 
-The linear equations at an equilibrium are written with a basis of the tangent space that moves
-smoothly with the parameters; gains on the full coordinates do not depend on which basis. With the
-gains K of the result held, the cost S of
+The linear equations at an equilibrium or a steady motion are written with a basis of the tangent
+space that moves smoothly with the parameters, in a steady motion of its part across the symmetries;
+gains on the full coordinates do not depend on which basis. With the gains K of the result held, the
+cost S of
 
     (A − B K)ᵀ S + S (A − B K) + Cᵀ Q C + Kᵀ R K = 0,    K(p) = R⁻¹ Bᵀ S
 
@@ -23,19 +24,22 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import dynamics_of
-from zwang.analysis.inputs import Inputs, Selected, chosen_outputs
+from zwang.analysis.inputs import Selected, chosen_outputs
 from zwang.analysis.local_equations import (
+    Generator,
+    as_velocity,
     constraint_rate,
     dynamic_residual,
+    lifted,
     mass,
     velocity_map,
 )
-from zwang.analysis.moving_mechanism import balanced, with_parameters
-from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.equations.state import State
+from zwang.analysis.moving_mechanism import with_parameters
+from zwang.analysis.moving_state import MovingState, moving_state, varied
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
+    from zwang.analysis.linearize import Linearization
     from zwang.analysis.lqr import Regulator
 
 ROWS_RANK = 1e-9
@@ -64,34 +68,26 @@ class _Rows:
         return x - self.correct(self.A @ x)
 
 
-def gains(regulator: Regulator, params: PyTree) -> Gains:
+def gains(regulator: Regulator, params: PyTree, v: Any) -> Gains:
     """See `Regulator.gains`."""
     at = regulator.linearization
-    acting, here = at.acting, at.here
-    model = acting.model
-    if at.kind != "equilibrium":
-        raise ModelError(
-            f"{model.name}: gains(params) are those about an equilibrium at rest; this is a "
-            f"{at.kind}."
-        )
+    model = at.acting.model
     by_name = at.outputs[:1] != ("y0",)
-    if not by_name or np.any(np.linalg.eigvalsh(here.local.M) <= 0):
+    if not by_name or np.any(np.linalg.eigvalsh(at.here.local.M) <= 0):
         raise ModelError(
             f"{model.name}: gains(params) need outputs by name and a mass matrix that is positive."
         )
     function, _ = chosen_outputs(model, at.outputs)
     assert isinstance(function, Selected)
-    dynamics = dynamics_of(model, params)
-    q, multipliers = balanced(dynamics, *map(jnp.asarray, (at.q, at.multipliers, at.t)))
-    A, B, T, back = _linear(dynamics, acting, q, multipliers, at)
-    nv = dynamics.system.nv
-    N = velocity_map(dynamics.system, q, jnp.asarray(at.t), dynamics.p)
-    slopes = jax.scipy.linalg.block_diag(N, jnp.eye(nv))[np.array(function.entries, int)]
-    output, effort = regulator.weights
+    moved = moving_state(at, dynamics_of(model, params), v)
+    A, B, T, back = _linear(moved, at)
     K = regulator.K @ (at.project @ jax.lax.stop_gradient(T))
-    K = jax.lax.stop_gradient(K)
-    C, closed, n = slopes @ T, A - B @ K, T.shape[1]
-    eye = jnp.eye(n)
+    nv = moved.dynamics.system.nv
+    N = velocity_map(moved.dynamics.system, moved.state.q, moved.state.t, moved.dynamics.p)
+    C = jax.scipy.linalg.block_diag(N, jnp.eye(nv))[np.array(function.entries, int)] @ T
+    output, effort = regulator.weights
+    K, n = jax.lax.stop_gradient(K), T.shape[1]
+    closed, eye = A - B @ K, jnp.eye(n)
     right = C.T @ output @ C + K.T @ effort @ K
     S = jnp.linalg.solve(
         jnp.kron(eye, closed.T) + jnp.kron(closed.T, eye), -right.reshape(-1)
@@ -100,41 +96,63 @@ def gains(regulator: Regulator, params: PyTree) -> Gains:
     return Gains(full[:, :nv] @ jnp.linalg.pinv(N), full[:, nv:])
 
 
-def _linear(dynamics: Dynamics, acting: Inputs, q, multipliers, at) -> tuple[Any, Any, Any, Any]:
-    """A, B, a basis T of the tangent space and its left inverse, at an equilibrium nearby."""
-    system, rows, t = dynamics.system, dynamics.constraints, jnp.asarray(at.t)
-    nv, p, k = system.nv, dynamics.p, len(acting.parameters)
+def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
+    """A, B, a basis T of the tangent space across the symmetries and its left inverse."""
+    dynamics, s, acting = moved.dynamics, moved.state, at.acting
+    system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+    nv, still, M = system.nv, jnp.zeros(2 * system.nv), mass(system, s.q, s.t, p)
+    every = _Rows(rows.matrix(s.q, s.v, s.t, p), M)
 
-    def residuals(step):
-        moved = p
-        if k:
-            along = lambda x, d: x + jnp.tensordot(step[2 * nv :], d, 1)
-            moved = jax.tree_util.tree_map(along, p, acting.directions)
-        there = with_parameters(dynamics, moved)
-        state = State(system.move(q, step[:nv], t, p), step[nv : 2 * nv], t)
-        still = jnp.zeros(nv)
-        return (
-            dynamic_residual(there, state, still, multipliers),
-            constraint_rate(there, state, still),
-            rows.velocity_residual(state.q, state.v, t, p),
-        )
+    def turned(dynamic, rate):
+        return -every.correct(rate) - every.free(jnp.linalg.solve(M, dynamic))
 
-    dynamic, rate, psi = jax.jacfwd(residuals)(jnp.zeros(2 * nv + k))
-    M = mass(system, q, t, p)
-    every = _Rows(rows.matrix(q, jnp.zeros(nv), t, p), M)
-    turned = -every.correct(rate) - every.free(jnp.linalg.solve(M, dynamic))
-    pushed = turned[:, 2 * nv :]
+    slopes = jax.jacfwd(varied(moved))(still)
+    phi, psi, dynamic, rate, kinematic, generator = slopes
+    pushed = jnp.zeros((nv, 0))
+    if acting.directions is not None:
+        along = lambda dp: jax.jvp(lambda p: _forces(moved, p), (p,), (dp,))[1]
+        pushed = turned(*(x.T for x in jax.vmap(along)(acting.directions)))
     if acting.actuation is not None:
-        B = acting.actuation(q, t, p) if callable(acting.actuation) else acting.actuation
+        B = acting.actuation(s.q, s.t, p) if callable(acting.actuation) else acting.actuation
         pushed = jnp.hstack([pushed, every.free(jnp.linalg.solve(M, jnp.asarray(B)))])
-    L = jnp.vstack([jnp.eye(nv, 2 * nv, nv), turned[:, : 2 * nv]])
+    L = jnp.vstack([kinematic, turned(dynamic, rate) - generator])
     # the basis of the result, put into the tangent space where it is now
-    velocities = _Rows(psi[:, nv : 2 * nv], M)
-    positions = _Rows(rows.matrix(q, jnp.zeros(nv), t, p)[rows.position_rows], M)
+    velocities, positions = _Rows(psi[:, nv:], M), _Rows(phi[:, :nv], M)
     basis, ny = jnp.asarray(at.basis), at.basis.shape[1] - at.here.tangent.W.shape[1]
     Y, W = positions.free(basis[:nv, :ny]), velocities.free(basis[nv:, ny:])
     lean = -velocities.correct(psi[:, :nv] @ Y)
     T = jnp.block([[Y, jnp.zeros((nv, W.shape[1]))], [lean, W]])
     inverse = lambda X: jnp.linalg.solve(X.T @ M @ X, X.T @ M)
     back = jax.scipy.linalg.block_diag(inverse(Y), inverse(W))
-    return back @ L @ T, back[:, nv:] @ pushed, T, back
+    A, B = back @ L @ T, back[:, nv:] @ pushed
+    if at.kind != "steady motion" or not at.neutral.shape[1]:
+        return A, B, T, back
+    R, across = _across(moved, at, back, jax.scipy.linalg.block_diag(Y.T @ M @ Y, W.T @ M @ W))
+    return across @ A @ R, across @ B, T @ R, across @ back
+
+
+def _forces(moved: MovingState, p) -> tuple[Any, Any]:
+    """What is left of the equations of motion with other parameters, q, v, w and λ held."""
+    there = with_parameters(moved.dynamics, p)
+    return (
+        dynamic_residual(there, moved.state, moved.w, moved.multipliers),
+        constraint_rate(there, moved.state, moved.w),
+    )
+
+
+def _across(moved: MovingState, at: Linearization, back, metric) -> tuple[Any, Any]:
+    """A basis R of what is orthogonal to the symmetries in a metric of z, and its left inverse."""
+    assert at.found is not None
+    s, system, p = moved.state, moved.dynamics.system, moved.dynamics.p
+
+    def direction(field: Generator):
+        xi = as_velocity(system, s.q, s.t, p, field.c + field.B @ s.q)
+        return back @ jnp.concatenate([xi, lifted(system, field, s.q, s.v, s.t, p)])
+
+    directions = jax.vmap(direction)(at.found.fields).T
+    # of as many combinations of the symmetries as are independent, the same ones all along
+    Vt = np.linalg.svd(np.asarray(at.symmetric_directions), full_matrices=False)[2]
+    n = directions @ Vt[: at.neutral.shape[1]].T
+    R = jnp.asarray(at.across)
+    R = R - n @ jnp.linalg.solve(n.T @ metric @ n, n.T @ metric @ R)
+    return R, jnp.linalg.solve(R.T @ metric @ R, R.T @ metric)

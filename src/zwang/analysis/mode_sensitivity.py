@@ -1,14 +1,14 @@
-"""Eigenvalues of an equilibrium as functions of parameters that JAX differentiates.
+"""Eigenvalues as functions of parameters that JAX differentiates.
 
-With deviations ξ of the coordinates, δλ of the multipliers and the eigenvalue σ,
+With deviations x = (ξ, δv, δλ) in axes that move along and the eigenvalue σ, the equations before
+the constraints are solved (`Linearization.descriptor`) say
 
-    L(σ) (ξ, δλ) = 0,    L = | σ² M + σ D + K   −Aᵀ |        K, D: derivatives of M v̇ − F − Aᵀλ
-                             | ∂φ                 0 |
-                             | ∂ψ/∂q + σ ∂ψ/∂v    0 |
+    L(σ) x = 0,    L = σ E − A:    σ ξ = δ N⁺ (q̇ − Ξ),    δφ = 0,    δψ = 0,
+                                   σ M δv = −δ(M w − F − Aᵀλ) − M δ(rate of v along Ξ) + Aᵀδλ
 
 and with a left vector y of L at the parameters of the result, one step of Newton's iteration on
-yᴴ L(σ) (ξ, δλ) = 0 has the exact value and first derivatives, where the eigenvalue is simple; ξ and
-δλ are held. The equilibrium moves along with the parameters.
+yᴴ L(σ) x = 0 has the exact value and first derivatives, where the eigenvalue is simple; x is held.
+The state moves along with the parameters.
 
 Reference: Lancaster (1964), On eigenvalues of matrices dependent on a parameter, Numer. Math. 6,
 377-387.
@@ -23,122 +23,99 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.analysis.constrained_state import ConstrainedState, dynamics_of
-from zwang.analysis.local_equations import constraint_force, dynamic_residual, mass
-from zwang.analysis.moving_mechanism import balanced
-from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.equations.state import State
+from zwang.analysis.constrained_state import dynamics_of
+from zwang.analysis.local_equations import constraint_force, mass
+from zwang.analysis.moving_state import MovingState, moving_state, varied
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
+    from zwang.analysis.modes import Mode
 
 LEFT_NULL = 1e-8
-"""Singular values of L below this times the largest count as zero."""
+"""Singular values of L, its rows and columns of length one, below this times the largest count as
+zero."""
 SIMPLE_SLOPE = 1e-6
-"""Least |yᴴ L′ x| of a simple eigenvalue, for vectors of length one and L′ of size one."""
+"""Least |yᴴ E x| of a simple eigenvalue, for vectors of length one and E of size one."""
 
 
-def eigenvalues_at(linear: Linearization, shapes: np.ndarray, values: np.ndarray, params: PyTree):
-    """Eigenvalues near those of a linearization at other parameters, shape (n,), complex.
+def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTree, v: Any):
+    """Eigenvalues near those of modes at other parameters, shape (n,), complex.
 
     Args:
-        linear: at an equilibrium at rest.
-        shapes: velocities of the modes, shape (n, nv), complex.
-        values: their eigenvalues; one that is zero stays.
+        linear: at an equilibrium or a steady motion.
+        modes: whose eigenvalues; one that is zero stays.
         params: as in `zw.linearize`.
+        v: velocities of the steady motion, shape (nv,), or None for those of its own rates.
 
     Raises:
-        ModelError: for a steady motion, a constraint on accelerations, or a multiple eigenvalue.
+        ModelError: for a moving state, a constraint on accelerations, or a multiple eigenvalue.
     """
-    model, here = linear.model, linear.here
-    if linear.kind != "equilibrium":
-        raise ModelError(
-            f"{model.name}: eigenvalues(params) are those of an equilibrium at rest; this is a "
-            f"{linear.kind}."
-        )
-    if any(c.level == "acceleration" for c in here.dynamics.constraints.members):
+    model = linear.model
+    if any(c.level == "acceleration" for c in linear.here.dynamics.constraints.members):
         raise ModelError(
             f"{model.name}: a constraint is given at the level of accelerations, whose eigenvalues "
             "have no derivatives here; state it by φ or ψ."
         )
-    dynamics = dynamics_of(model, params)
-    q, multipliers = balanced(
-        dynamics, jnp.asarray(linear.q), jnp.asarray(linear.multipliers), jnp.asarray(linear.t)
-    )
+    at = moving_state(linear, dynamics_of(model, params), v)
     found: list[Any] = []
-    for value, v in zip(values, shapes, strict=True):
+    for mode in modes:
+        value = mode.eigenvalue
         if value == 0:
             found.append(jnp.zeros((), complex))
             continue
-        xi = v / value
-        left, slope, pushed = _left(model.name, here, value, xi)
-        row = _applied(dynamics, q, multipliers, linear.t, value, xi, pushed)
-        found.append(value - (left.conj() @ row) / slope)
+        xi = np.linalg.lstsq(linear.here.local.N, mode.shape, rcond=None)[0]
+        left, slope, x = _left(linear, value, np.concatenate([xi, mode.shape_v]))
+        found.append(value - (left.conj() @ _applied(at, value, x)) / slope)
     return jnp.stack(found) if found else jnp.zeros(0, complex)
 
 
-def _left(name: str, here: ConstrainedState, value: complex, xi: np.ndarray):
-    """Left vector y, yᴴ L′(σ) x, and the multipliers δλ of a mode."""
-    d, nv, m = here.variation, len(xi), here.dynamics.constraints.m
-    K, D, M = d.dynamic[:, :nv], d.dynamic[:, nv : 2 * nv], here.local.M
-    lower = np.vstack([d.phi[:, :nv], _nonholonomic(here.dynamics, d.psi[:, :nv])])
-    turned = _nonholonomic(here.dynamics, d.psi[:, nv : 2 * nv])
-    lower = lower.astype(complex)
-    lower[len(d.phi) :] += value * turned
-    upper = value**2 * M + value * D + K
-    pushed = np.linalg.lstsq(here.local.A.T.astype(complex), upper @ xi, rcond=1e-10)[0]
-    L = np.block([[upper, -here.local.A.T], [lower, np.zeros((len(lower), m))]])
-    U, sigma, _ = np.linalg.svd(L)
+def _left(linear: Linearization, value: complex, moved: np.ndarray):
+    """Left vector y, yᴴ E x, and x of a mode that moves (ξ, δv) so."""
+    n, here = len(moved), linear.here
+    E, A, _ = linear.descriptor
+    L = value * E - A
+    nv = n // 2
+    pushed = np.linalg.lstsq(here.local.A.T.astype(complex), L[nv:n, :n] @ moved, rcond=1e-10)[0]
+    x = np.concatenate([moved, pushed])
+    unit = _one_over(np.linalg.norm(L, axis=1))
+    scaled = unit[:, None] * L
+    U, sigma, _ = np.linalg.svd(scaled * _one_over(np.linalg.norm(scaled, axis=0)))
     null = U[:, int(np.sum(sigma > LEFT_NULL * sigma[0])) :]
-    moved = np.concatenate([(2 * value * M + D) @ xi, np.zeros(len(d.phi)), turned @ xi])
+    turned = unit * (E @ x)
     # rows that depend on each other have left vectors of their own, which see no change of σ
-    y = null @ (null.conj().T @ moved)
-    slope = y.conj() @ moved
-    size = np.linalg.norm(y) * np.linalg.norm(moved)
-    if not abs(slope) > SIMPLE_SLOPE * size or _multiple(here, null):
+    y = null @ (null.conj().T @ turned)
+    slope = y.conj() @ turned
+    redundant = here.dynamics.constraints.m - here.all_rows.rank
+    size = np.linalg.norm(y) * np.linalg.norm(turned)
+    if not abs(slope) > SIMPLE_SLOPE * size or null.shape[1] > redundant + 1:
         raise ModelError(
-            f"{name}: eigenvalue {value:.6g} is a multiple one, which has no derivative."
+            f"{linear.model.name}: eigenvalue {value:.6g} is a multiple one, which has no "
+            "derivative."
         )
-    return y, slope, pushed
+    return unit * y, slope, x
 
 
-def _multiple(here: ConstrainedState, null: np.ndarray) -> bool:
-    """Whether the left null space holds more than redundant rows and one eigenvector."""
-    rank = np.linalg.matrix_rank(
-        here.local.A, tol=1e-9 * max(1.0, np.abs(here.local.A).max(initial=0))
-    )
-    return null.shape[1] > here.dynamics.constraints.m - rank + 1
+def _one_over(length: np.ndarray) -> np.ndarray:
+    return 1 / np.where(length > 0, length, 1.0)
 
 
-def _nonholonomic(dynamics: Dynamics, psi: Any) -> Any:
-    """The entries of ψ that are no rates of φ."""
-    rows = dynamics.constraints
-    return psi[np.isin(rows.velocity_rows, rows.rows_at("velocity"))]
+def _applied(at: MovingState, value: complex, x: Any) -> Any:
+    """L(σ) x at the state where it is now, shape (2 nv + m,), complex."""
+    dynamics, s = at.dynamics, at.state
+    rows, nv = dynamics.constraints, dynamics.system.nv
+    still = jnp.zeros(2 * nv)
+    force = lambda y: constraint_force(dynamics, s, jnp.asarray(y)) if rows.m else still[:nv]
+    M, function = mass(dynamics.system, s.q, s.t, dynamics.p), varied(at)
 
+    def turned(x):
+        phi, psi, dynamic, _, kinematic, generator = jax.jvp(function, (still,), (x[: 2 * nv],))[1]
+        lower = jnp.zeros(rows.m).at[rows.position_rows].set(phi)
+        own = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
+        lower = lower.at[rows.rows_at("velocity")].set(psi[own])
+        upper = -dynamic - M @ generator + force(x[2 * nv :])
+        return jnp.concatenate([kinematic, upper, lower])
 
-def _applied(dynamics: Dynamics, q, multipliers, t, value: complex, xi, pushed):
-    """L(σ) (ξ, δλ) at an equilibrium, shape (nv + rows,), complex."""
-    system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
-    still, t = jnp.zeros(system.nv), jnp.asarray(t)
-
-    def functions(s, v):
-        there = system.move(q, s, t, p)
-        state = State(there, v, t)
-        psi = rows.velocity_residual(there, v, t, p)
-        return jnp.concatenate(
-            [
-                dynamic_residual(dynamics, state, still, multipliers),
-                rows.position_residual(there, t, p),
-                _nonholonomic(dynamics, psi),
-            ]
-        )
-
-    def along(s, v):
-        return jax.jvp(functions, (still, still), (jnp.asarray(s), jnp.asarray(v)))[1]
-
-    v, state = value * xi, State(q, still, t)
-    found = along(xi.real, v.real) + 1j * along(xi.imag, v.imag)
-    force = lambda x: constraint_force(dynamics, state, jnp.asarray(x)) if rows.m else still
-    upper = value**2 * (mass(system, q, t, p) @ xi) - (force(pushed.real) + 1j * force(pushed.imag))
-    return found.at[: system.nv].add(upper)
+    A = turned(jnp.asarray(x.real)) + 1j * turned(jnp.asarray(x.imag))
+    E = jnp.concatenate([x[:nv], M @ x[nv : 2 * nv], jnp.zeros(rows.m)])
+    return value * E - A

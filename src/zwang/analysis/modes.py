@@ -85,24 +85,25 @@ class Modes:
         """Of all modes [Hz]; 0 of real ones."""
         return np.array([mode.frequency for mode in self.members])
 
-    def eigenvalues(self, params: PyTree) -> Any:
+    def eigenvalues(self, params: PyTree, v: Any = None) -> Any:
         """The eigenvalues as a function of parameters, in the order of the modes, complex; inside
         `jax.grad` (of a real function of them) and `jit`.
 
-        Value and first derivatives are exact at the parameters of this result, the equilibrium
-        moving along; an eigenvalue that is zero stays.
+        Value and first derivatives are exact at the parameters of this result, the equilibrium or
+        the steady motion moving along; an eigenvalue that is zero stays.
 
         Args:
             params: as in `zw.linearize`.
+            v: velocities of the steady motion, shape (nv,), by which the eigenvalues are
+                differentiated, too; if left out its symmetries go on at the same rates, as far as
+                the balance of forces can be met so.
 
         Raises:
-            ModelError: for a steady or moving state, or a multiple eigenvalue.
+            ModelError: for a moving state, or a multiple eigenvalue.
         """
         from zwang.analysis.mode_sensitivity import eigenvalues_at
 
-        values = np.array([mode.eigenvalue for mode in self.members], complex)
-        shapes = np.array([mode.shape_v for mode in self.members], complex)
-        return eigenvalues_at(self.linearization, shapes, values, params)
+        return eigenvalues_at(self.linearization, self.members, params, v)
 
     @property
     def damping(self) -> np.ndarray:

@@ -74,9 +74,8 @@ def axes_of(at: Linearization) -> MovingAxes:
     here, found = at.here, at.found
     assert found is not None
     rates, _ = found.rates(here.dynamics, here.state, here.w)
-    moved = at.project @ found.directions(here.dynamics, here.state, here.w)
     P = at.neutral
-    nearest = np.linalg.pinv(P.T @ moved, rcond=1e-9) @ P.T @ at.project
+    nearest = np.linalg.pinv(P.T @ at.symmetric_directions, rcond=1e-9) @ P.T @ at.project
     q, v, t = (jnp.asarray(x, float) for x in (here.state.q, here.state.v, here.state.t))
     return MovingAxes(
         here.dynamics,

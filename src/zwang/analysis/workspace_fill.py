@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.curve import independent_rows, quickly
-from zwang.analysis.implicit import root
+from zwang.analysis.implicit import Root, root
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -353,6 +353,18 @@ def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Any:
     nv = grid.dynamics.system.nv
     if not len(edges.q):
         return jnp.zeros((0, len(grid.held)))
+    with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+        solved = _edge_roots(grid, edges, second)
+    x, inverse = (jnp.asarray(np.array([getattr(r, a) for r in solved])) for a in ("x", "inverse"))
+    at = (jnp.asarray(a) for a in (edges.q, edges.u, edges.along))
+    left = jax.vmap(lambda z, *at: edge_residual(grid, there, second, z, *at))(x, *at)
+    s = x[:, nv] - jnp.einsum("ij,ij->i", inverse[:, nv], left)
+    return jnp.asarray(edges.u) + s[:, None] * jnp.asarray(edges.along)
+
+
+def _edge_roots(grid: Grid, edges: Edges, second: bool) -> list[Root]:
+    """Each place of `edges` as a root."""
+    nv = grid.dynamics.system.nv
     here = lambda z, *at: edge_residual(grid, grid.dynamics, second, z, *at)
     both = jax.jit(lambda z, *at: (here(z, *at), jax.jacfwd(here)(z, *at)))
     given = list(zip(edges.q, edges.u, edges.along, strict=True))
@@ -360,11 +372,4 @@ def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Any:
     if second:  # n is what the rows leave free
         rows = _at(grid, edges.q, edges.u).A
         starts = [np.append(np.zeros(nv + 1), np.linalg.svd(A)[2][-1]) for A in rows]
-    solved = [
-        root(lambda z, at=at: both(z, *at), z, 4) for z, at in zip(starts, given, strict=True)
-    ]
-    x, inverse = (jnp.asarray(np.array([getattr(r, a) for r in solved])) for a in ("x", "inverse"))
-    at = (jnp.asarray(a) for a in (edges.q, edges.u, edges.along))
-    left = jax.vmap(lambda z, *at: edge_residual(grid, there, second, z, *at))(x, *at)
-    s = x[:, nv] - jnp.einsum("ij,ij->i", inverse[:, nv], left)
-    return jnp.asarray(edges.u) + s[:, None] * jnp.asarray(edges.along)
+    return [root(lambda z, at=at: both(z, *at), z, 4) for z, at in zip(starts, given, strict=True)]
