@@ -1,6 +1,5 @@
 """What "small" means for a model, and which mass matrices are refused, by numbers known by hand."""
 
-import jax
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -9,9 +8,8 @@ import zwang as zw
 from tests.models import free_particle
 from zwang.dynamics.initial_conditions import mass_is_positive, refuse_asymmetric_mass
 from zwang.dynamics.scales import directions_of, extent_of, measure, scales_of, size_of
-from zwang.equations.state import State, host_state
+from zwang.equations.state import host_state
 from zwang.mechanism import Joint, Link, Mechanism
-from zwang.simulation.placed_start import scales_at
 
 
 def test_the_extent_of_a_motion_is_where_it_is_and_how_far_it_goes():
@@ -100,18 +98,14 @@ def hinged_rod(inertia: float, angle: float) -> Mechanism:
     return Mechanism({"b": body}, joints={"r": Joint("revolute", between=("ground", "b.f"))})
 
 
-@pytest.mark.parametrize("inertia", [1e-4, 1e-8])
+@pytest.mark.parametrize("inertia", [1e-6, 1e-8])
 def test_rows_that_are_short_at_the_start_only_are_given_their_length_nearby(inertia):
     """Along the arm one row of the hinge is 1 long, everywhere else 1/√inertia."""
     dynamics = hinged_rod(inertia, 0.0).model.dynamics()
-    compiled = jax.jit(lambda q: scales_at(dynamics, State(q, np.zeros(3), 0.0), 1.0))
     found = {}
     for angle in (0.0, 1e-6, np.pi / 2, 0.7):
         q = np.array([np.cos(angle), np.sin(angle), angle])
         found[angle] = measure(dynamics, host_state(q, np.zeros(3), 0.0), 1.0)
-        inside = compiled(q)
-        np.testing.assert_allclose(inside.row_length, found[angle].row_length, rtol=1e-7)
-        np.testing.assert_allclose(inside.curvature, found[angle].curvature, rtol=1e-7)
     usual = found.pop(0.7)
     for unusual in found.values():
         assert 1 / 3 < unusual.curvature / usual.curvature < 3

@@ -19,6 +19,7 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.arithmetic import on_host
 from zwang.arrays import on_device
 from zwang.compile import BoundProgram
+from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -28,7 +29,9 @@ from zwang.stepping.manifold import Landing
 MOST_ENTRIES = 1_000_000
 """Largest m · nv of a constraint matrix that is stepped on the host, as a dense array; at 1000 by
 1000 a factorization takes 20 ms, and a run is compiled from its beginning."""
-
+PLACED, MOST_PLACED = 1e-12, 8
+"""A violation that is round-off beside the singular values that a state is placed for, and the most
+corrections until then."""
 
 EULER = PaddedMethod.of(np.zeros((1, 1)), np.zeros(1))
 """One stage, at the state itself."""
@@ -68,7 +71,7 @@ class HostDynamics:
         self._dynamics, self._evaluation = dynamics, evaluation
         assert isinstance(dynamics.pseudoinverse, Proximal), "see `has_host`"
         self._method = dynamics.pseudoinverse
-        self._holonomic = len(c.position_rows) == c.m
+        self.rows_by_place = len(c.position_rows) == c.m
         self._unit = row_units(np, self.row_length)[c.position_rows]
         self._known: tuple[Any, Any, Any, ModelEvaluation] | None = None
         self._mass: HostMass | None = None
@@ -93,7 +96,7 @@ class HostDynamics:
     def _at_place(self, s: State) -> ModelEvaluation:
         """The model's functions at a state whose velocity may differ, where that is the same."""
         known = self._known
-        if self._holonomic and known is not None and _same(known[0], s.q) and known[2] == s.t:
+        if self.rows_by_place and known is not None and _same(known[0], s.q) and known[2] == s.t:
             return known[3]
         return self.at(s)
 
@@ -235,6 +238,23 @@ class HostVectorField:
     def rate(self, t, y: np.ndarray) -> np.ndarray:
         """`ẏ` as the stages of a run compute it."""
         return np.asarray(self.evaluation.stages(t, y, 0.0, EULER).rates)[:, 0]
+
+    def placed(self, t, y: np.ndarray) -> State:
+        """A state near the constraints with its place on them, its velocity as it is where rows do
+        not depend on it: two evaluations, where a step's projection takes four.
+        """
+        if not (self.dynamics.rows_by_place and self.flow.drift.projects):
+            return self.state(t, self.project_step(t, y, np.zeros_like(y)).y)
+        dynamics: Any = self.dynamics
+        s = renormalized(dynamics, self.state(t, y))
+        for _ in range(MOST_PLACED):
+            phi = dynamics.position_residual(s)
+            if not dynamics.violation(phi) > PLACED:
+                break
+            A = dynamics.matrix(s)
+            correct = dynamics.weighted(dynamics.mass(s, A), A).correct
+            s = State(dynamics.move(s, -correct(phi)), s.v, s.t)
+        return s
 
     def project_step(self, t, y, error) -> Landing:
         """The step after the drift treatment."""

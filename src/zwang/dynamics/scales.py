@@ -18,6 +18,11 @@ UNTYPICAL = 30.0
 their lengths, and neighbours are looked at; what they say counts if it is as far from what this
 state says. Along a generic motion of one rigid body the two are within ten of each other.
 """
+LOST = 10.0
+"""A residual that takes this many times the correction that it takes at the neighbours shows a rank
+that is about to be lost here. Beside the lengths of the neighbours a small singular value would be
+damped (`zwang.algebra.pseudoinverse.Proximal`, whose border is 1e-5): those of the start are kept.
+"""
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
@@ -60,48 +65,43 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     if not scales.curvature > 0:
         return scales
     rows, w = rows_of(here.A), directions[0]
-    along = tangent_of(np, metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
+    along = tangent_of(metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
     turning = metric.speed(metric.correct(rows, length, form(along)))
-    step = neighbourhood(np, turning, len(length), extent)
+    step = neighbourhood(turning, len(length), extent)
     if not step * scales.curvature > UNTYPICAL:
         return scales
-
-    def lengths(q):
-        at = evaluate(dynamics, State(q, s.v, s.t))
-        return metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
-
-    nearby = [lengths(moved(dynamics, s.q, sign * step * along, s.t)) for sign in (1.0, -1.0)]
-    return typical_of(np, scales, length, np.stack(nearby), curved, extent)
+    typical, held = beside(dynamics, s, (metric, rows), step * along)
+    found = scales_of(np, typical, curved, extent)
+    return found if held and scales.curvature > UNTYPICAL * found.curvature else scales
 
 
-def tangent_of(xp, speed, along, rows: int):
+def tangent_of(speed, along: np.ndarray, rows: int) -> np.ndarray:
     """A tangent direction of unit variance, from a random one that may be short by chance."""
     size = speed(along)
-    return along * (np.sqrt(max(along.size - rows, 1)) / xp.where(size > 0, size, 1.0))
+    return along * np.sqrt(max(len(along) - rows, 1)) / size if size > 0 else along
 
 
-def neighbourhood(xp, turning, rows: int, extent):
+def neighbourhood(turning: float, rows: int, extent: float) -> float:
     """How far along a tangent direction of unit variance a motion has changed its direction: one
     radius of its curvature, which is what the rows' correction `turning` for that direction comes
     to per row, and at most the extent of the motion.
     """
-    return xp.minimum(np.sqrt(rows) / xp.where(turning > 0, turning, 1e-300), extent)
+    return min(np.sqrt(rows) / turning, extent) if turning > 0 else extent
 
 
-def typical_of(xp, scales: Scales, length, nearby, curved, extent) -> Scales:
-    """Scales by row lengths here, (m,), and at neighbours, (k, m), if these say that here rows are
-    exceptionally short.
+def beside(dynamics: Dynamics, s: State, here: tuple, dq: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Root mean square of row lengths at a state and at its neighbours `q ⊕ ±dq`, and whether the
+    rows there hold the rank that they have here (`LOST`); `here` are their metric and matrix.
     """
-    known = xp.where(xp.isfinite(nearby), nearby, length)
-    typical = xp.sqrt((length**2 + xp.sum(known**2, axis=0)) / (1 + len(nearby)))
-    found = scales_of(xp, typical, curved, extent)
-    untypical = scales.curvature > UNTYPICAL * found.curvature
-    choose = lambda new, old: xp.where(untypical, new, old)
-    return Scales(
-        choose(found.row_length, scales.row_length),
-        choose(found.curvature, scales.curvature),
-        choose(found.inverse_length, scales.inverse_length),
-    )
+    places = [here]
+    for sign in (1.0, -1.0):
+        at = evaluate(dynamics, State(moved(dynamics, s.q, sign * dq, s.t), s.v, s.t))
+        places.append((metric_of(dynamics, at.M, at.A), rows_of(at.A)))
+    lengths = np.stack([metric.lengths(A) for metric, A in places])
+    typical = np.sqrt(np.mean(np.where(np.isfinite(lengths), lengths, lengths[0]) ** 2, axis=0))
+    residual = typical * np.random.default_rng(1992).standard_normal(len(typical))
+    reach = np.stack([m.speed(m.correct(A, typical, residual)) for m, A in places])
+    return typical, bool(reach[0] <= LOST * np.max(reach[1:], initial=0.0, where=reach[1:] > 0))
 
 
 def directions_of(nv: int) -> np.ndarray:

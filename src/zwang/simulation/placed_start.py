@@ -16,15 +16,7 @@ from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.scales import (
-    directions_of,
-    extent_of,
-    neighbourhood,
-    scales_of,
-    size_of,
-    tangent_of,
-    typical_of,
-)
+from zwang.dynamics.scales import directions_of, extent_of, scales_of, size_of
 from zwang.equations.state import State
 from zwang.simulation.differentiable import corrected, position_violation
 
@@ -64,7 +56,9 @@ def placed(
 
 
 def scales_at(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
-    """`zwang.dynamics.scales.measure` inside a program."""
+    """`zwang.dynamics.scales.measure` inside a program, by this state alone: neighbours would make
+    the program of five-bar a fifth longer to compile.
+    """
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
     length = dynamics.row_lengths(mass, A)
@@ -74,26 +68,12 @@ def scales_at(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
     free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
     extent = extent_of(jnp, place, speed(s.v), speed(free), unit, span)
     directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
-    constraints = dynamics.weighted(mass, A)
-    along = tangent_of(jnp, speed, constraints.tangent(directions[0]), len(length))
-    asked = jnp.concatenate([directions, along[None]])
+    still = 0 * directions[:1]
     b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(
-        jnp.concatenate([asked, -asked, 0 * asked[:1]])
+        jnp.concatenate([directions, -directions, still])
     )
-    forms = 0.5 * (b[: len(asked)] + b[len(asked) : -1]) - b[-1]
-    curved = forms[:-1]
-    scales = scales_of(jnp, length, curved, extent)
-    if not len(length):
-        return scales
-    step = neighbourhood(jnp, speed(constraints.correct(forms[-1])), len(length), extent)
-
-    def lengths(sign):
-        there = State(dynamics.move(s, sign * step * along), s.v, s.t)
-        A = dynamics.matrix(there)
-        return dynamics.row_lengths(dynamics.mass(there, A), A)
-
-    nearby = jax.vmap(lengths)(jnp.array([1.0, -1.0]))
-    return typical_of(jnp, scales, length, nearby, curved, extent)
+    half = len(directions)
+    return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent)
 
 
 def has_mass(dynamics: Dynamics, s: State) -> Bool[Array, ""]:

@@ -50,14 +50,18 @@ def test_bottoms_are_found_to_the_precision_in_few_instants():
     low, high = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 4.0])
     asked = []
 
-    def heights(t):
-        asked.append(t.size)
-        return np.hypot(floor[:, None], 1e3 * (t - at[:, None]) * (1 + t**2))
+    def heights(dips, t, glance):
+        asked.append((t.size, glance))
+        return np.hypot(floor[dips], 1e3 * (t - at[dips]) * (1 + t**2))
 
-    sides = heights(np.stack([low, high], axis=1))
+    every = np.arange(4)
+    sides = np.stack([heights(every, t, True) for t in (low, high)], axis=1)
+    asked.clear()
     found = _bottoms(low, high, sides, heights, 1e-9)
     np.testing.assert_allclose(found, at, atol=1e-9)
-    assert sum(asked) <= 4 * 60
+    assert [glance for _, glance in asked] == [True] + [False] * (len(asked) - 1)
+    # the one at an end is found last, by itself
+    assert sum(size for size, _ in asked) <= 4 * 30
 
 
 def test_a_parabola_without_a_bottom_between_its_points_gives_way():

@@ -9,7 +9,8 @@ time, on states interpolated between the steps and projected onto the constraint
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Protocol
 
 import numpy as np
 
@@ -23,13 +24,14 @@ PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
 FIRST = np.linspace(0.0, 1.0, 9)
 """Where a dip is looked at first, in parts of its width."""
-NEAR = np.array([-1.0, 0.0, 1.0]) / 256
-"""Where it is looked at then, around the expected bottom, which is narrowed down 128 times if it
-was expected well."""
+NEAR = np.array([-1.0, 0.0, 1.0])
+"""Where it is looked at then, around the expected bottom, in parts of `CLOSE` of its width. Each
+time that it was expected well the next are closer, as a parabola's error falls with its width."""
+CLOSE = 1 / 32
+"""How close they are at first; their squares at last."""
+CLOSEST = CLOSE**2
 FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
 """The same where it was not: narrowed down at least eight times."""
-GOOD = 1 / 32
-"""A round that narrows every dip down to this part of its width was expected well."""
 
 
 SMALL_THROUGHOUT = 2e-2
@@ -37,6 +39,13 @@ SMALL_THROUGHOUT = 2e-2
 parallel. They would hide one that vanishes until it is smaller still."""
 MOST_SMALL = 3
 """Most of them that are looked for."""
+
+
+class RowsAt(Protocol):
+    """Rows of a run at times."""
+
+    def __call__(self, times: np.ndarray, glance: bool = False) -> AbstractRows:
+        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,14 +91,15 @@ class Crossing:
 def find_crossings(
     t: np.ndarray,
     log_det: np.ndarray,
-    scaled_rows: Callable[[np.ndarray], AbstractRows],
+    scaled_rows: RowsAt,
     labels: list[tuple[str, str]],
 ) -> list[Crossing]:
     """Crossings along a run.
 
     Args:
         t, log_det: accepted steps and their log-determinants, shape (steps,).
-        scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, on the constraints.
+        scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, on the constraints, or
+            for a first glance only near them.
         labels: (constraint, row) of every row.
     """
     dips = _dips(log_det) if len(t) >= 3 and len(labels) else np.zeros(0, int)
@@ -106,9 +116,8 @@ def find_crossings(
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
     sides = np.stack([height(rows_before, generic), height(rows_after, generic)], axis=1)
 
-    def heights(at: np.ndarray) -> np.ndarray:
-        found = height(scaled_rows(at.ravel()), np.repeat(generic, at.shape[1]))
-        return found.reshape(at.shape)
+    def heights(dips: np.ndarray, times: np.ndarray, glance: bool) -> np.ndarray:
+        return height(scaled_rows(times, glance), generic[dips])
 
     precision = PRECISION * max(t[-1] - t[0], 1e-3)
     times = _bottoms(t[dips - 1], t[dips + 1], sides, heights, precision)
@@ -172,44 +181,63 @@ def _bottoms(
     low: np.ndarray,
     high: np.ndarray,
     sides: np.ndarray,
-    heights: Callable[[np.ndarray], np.ndarray],
+    heights: Callable[[np.ndarray, np.ndarray, bool], np.ndarray],
     precision: float,
 ) -> np.ndarray:
-    """Where between `low` and `high` a function σ of time is least, for several dips together, each
-    narrowed down to the neighbors of the least of a few instants, until that is `precision`.
-
-    Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
-    crowd around where that has its own.
+    """Where between `low` and `high` a function σ of time is least, for several dips side by side,
+    as one evaluation of many states costs little more than one of a few.
 
     Args:
         low, high: ends of the dips [s], shape (k,).
         sides: σ there, shape (k, 2).
-        heights: times (k, n) → σ.
+        heights: dips (n,), times (n,) and whether they are first glances → σ, shape (n,).
         precision: [s].
     """
-    dip = np.arange(len(low))
-    width = high - low
-    times, crowd = low[:, None] + width[:, None] * FIRST, None
+    searches = dict(enumerate(map(_bottom, low, high, sides, [precision] * len(low))))
+    asked, found, first = {i: next(search) for i, search in searches.items()}, {}, True
+    while asked:
+        dips = np.repeat(list(asked), [len(times) for times in asked.values()])
+        sigma = heights(dips, np.concatenate(list(asked.values())), first)
+        # of a dict that is emptied as searches end
+        for i in list(asked):
+            try:
+                asked[i] = searches[i].send(sigma[dips == i])
+            except StopIteration as end:
+                found[i] = end.value
+                del asked[i]
+        first = False
+    return np.array([found[i] for i in range(len(low))])
+
+
+def _bottom(
+    low: float, high: float, sides: np.ndarray, precision: float
+) -> Generator[np.ndarray, np.ndarray, float]:
+    """Where between `low` and `high` σ is least: yields instants, takes σ there, and narrows the
+    dip down to the neighbors of the least of them until that is `precision`.
+
+    Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
+    crowd around where that has its own.
+    """
+    width, close, crowd = high - low, CLOSE, FIRST
+    times = low + width * FIRST
     while True:
-        values = np.concatenate([sides[:, :1], heights(times[:, 1:-1]), sides[:, 1:]], axis=1)
-        best = np.argmin(values, axis=1)
-        # all dips are narrowed together, as one evaluation of many states costs little more than
-        # one of a few
-        if np.max(width) <= precision:
-            return times[dip, best]
-        three = np.clip(best, 1, times.shape[1] - 2)[:, None] + np.arange(-1, 2)
-        bottom = _parabolas(
-            times[dip[:, None], three], values[dip[:, None], three] ** 2, times[dip, best]
-        )
-        ends = np.stack([np.maximum(best - 1, 0), np.minimum(best + 1, times.shape[1] - 1)], axis=1)
-        (low, high), sides = times[dip[:, None], ends].T, values[dip[:, None], ends]
+        inner = yield times[1:-1]
+        sigma = np.concatenate([sides[:1], inner, sides[1:]])
+        best = int(np.argmin(sigma))
+        if width <= precision:
+            return times[best]
+        three = np.clip(best, 1, len(times) - 2) + np.arange(-1, 2)
+        bottom = _parabolas(times[None, three], sigma[None, three] ** 2, times[[best]])[0]
+        ends = [max(best - 1, 0), min(best + 1, len(times) - 1)]
+        (low, high), sides = times[ends], sigma[ends]
+        expected = high - low <= 4 * close * width
         # nothing was expected before the first round
-        crowd = FAR if crowd is NEAR and np.any(high - low > GOOD * width) else NEAR
+        if crowd is not FIRST and expected:
+            close = max(close**2, CLOSEST)
+        crowd = FAR if crowd is NEAR and not expected else NEAR
         width = high - low
-        near = bottom[:, None] + width[:, None] * crowd
-        times = np.concatenate(
-            [low[:, None], np.clip(near, low[:, None], high[:, None]), high[:, None]], axis=1
-        )
+        near = bottom + width * (close * NEAR if crowd is NEAR else FAR)
+        times = np.concatenate([[low], np.clip(near, low, high), [high]])
 
 
 def _parabolas(t: np.ndarray, y: np.ndarray, otherwise: np.ndarray) -> np.ndarray:

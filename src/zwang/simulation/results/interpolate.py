@@ -49,10 +49,35 @@ class Interpolant:
         self._rates = np.full_like(y, np.nan)
         self._known = np.zeros(len(t), bool)
 
-    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, AbstractRows]:
-        """States (k, n) and rows at unit length in the metric of M⁻¹ at times within the run
-        (k,).
+    def __call__(self, times: np.ndarray) -> np.ndarray:
+        """States (k, n) at times within the run (k,)."""
+        guess, on_step, held = self._guessed(times)
+        if self._is_few(times):
+            projected = self._projected_on_host(times, guess, held)
+        else:
+            projected = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)[0]
+        return np.where(on_step[:, None], guess, projected)
+
+    def rows(self, times: np.ndarray, glance: bool = False) -> AbstractRows:
+        """Rows at unit length in the metric of M⁻¹ at times within the run (k,); at a `glance`
+        of few, those of the polynomial itself, which is off the constraints by about the tolerance
+        of the run.
         """
+        guess, _, held = self._guessed(times)
+        if self._is_few(times):
+            return DenseRows(self._rows_on_host(times, guess, held, glance))
+        rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)[1]
+        structure = self.flow.dynamics.structure
+        return (
+            SparseRows(rows, cast(Any, structure).layout) if structure.sparse else DenseRows(rows)
+        )
+
+    def _is_few(self, times: np.ndarray) -> bool:
+        """Whether the host evaluates them before a program for them would be compiled."""
+        return self._host is not None and len(times) <= MOST_ON_HOST
+
+    def _guessed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States before their projection, which of them are those of steps, and what was held."""
         last = np.searchsorted(self.t, times, side="right") - 1
         on_step, held = self.t[last] == times, self.applied[last]
         guess = np.where(on_step[:, None], self.y[last], 0.0)
@@ -62,17 +87,7 @@ class Interpolant:
             guess = np.where(on_step[:, None], guess, reached)
         else:
             guess = self._through_steps(times, guess, on_step, last + 1)
-        structure = self.flow.dynamics.structure
-        if self._host is not None and len(times) <= MOST_ON_HOST:
-            projected, rows = self._projected_on_host(times, guess, held)
-            return np.where(on_step[:, None], self.y[last], projected), DenseRows(rows)
-        projected, rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)
-        seen = (
-            DenseRows(rows)
-            if not structure.sparse
-            else SparseRows(rows, cast(Any, structure).layout)
-        )
-        return np.where(on_step[:, None], self.y[last], projected), seen
+        return guess, on_step, held
 
     def __getstate__(self) -> dict:
         # the motion on the host holds compiled programs, and is made again when it is asked for
@@ -89,21 +104,31 @@ class Interpolant:
             return in_blocks(lambda t, y: _rates(self.flow, t, y), t, y)
         return np.stack([self._host.rate(*x) for x in zip(t, y, strict=True)])
 
-    def _projected_on_host(self, times, guess, held) -> tuple[np.ndarray, np.ndarray]:
-        """States projected onto the constraints, and their rows at unit length."""
-        states, rows = [], []
+    def _projected_on_host(self, times, guess, held) -> np.ndarray:
+        """States projected onto the constraints."""
+        host = self._host
+        assert host is not None
+        with np.errstate(all="ignore"):
+            return np.stack(
+                [
+                    np.asarray(host.with_input(u).project_step(t, y, np.zeros_like(y)).y)
+                    for t, y, u in zip(times, guess, held, strict=True)
+                ]
+            )
+
+    def _rows_on_host(self, times, guess, held, glance: bool) -> np.ndarray:
+        """Rows at unit length of states as they are, or of those on the constraints."""
+        rows = []
         host = self._host
         assert host is not None
         for t, y, u in zip(times, guess, held, strict=True):
             flow = host.with_input(u)
             with np.errstate(all="ignore"):
-                y = np.asarray(flow.project_step(t, y, np.zeros_like(y)).y)
-            s = flow.state(t, y)
+                s = flow.state(t, y) if glance else flow.placed(t, y)
             A = flow.dynamics.matrix(s)
             C = flow.dynamics.mass(s, A).weigh(A)
-            states.append(y)
             rows.append(judgement.row_scale(np, np.linalg.norm(C, axis=1))[:, None] * C)
-        return np.stack(states), np.stack(rows)
+        return np.stack(rows)
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""

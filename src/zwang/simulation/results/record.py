@@ -321,7 +321,9 @@ class Run:
             t = self.steps.t[span]
             low, high = t[0] if span.start == 0 else np.nextafter(t[0], np.inf), t[-1]
             high = high if span.stop == len(self.steps.t) else np.nextafter(high, -np.inf)
-            rows = lambda times, low=low, high=high: self._between(np.clip(times, low, high))[1]
+            rows = lambda times, glance=False, low=low, high=high: self._between.rows(
+                np.clip(times, low, high), glance
+            )
             found += find_crossings(t, self.steps.log_det[span], rows, labels)
         return with_branches(self, found)
 
@@ -342,7 +344,7 @@ class Run:
             raise ModelError(
                 f"{what}; expected a time or a list of times within {ts[0]:.6g} … {ts[-1]:.6g} s."
             )
-        y = self._between(np.atleast_1d(times))[0].reshape(*times.shape, -1)
+        y = self._between(np.atleast_1d(times)).reshape(*times.shape, -1)
         return y[..., : self._nq], y[..., self._nq :]
 
     def save(self, path: str | Path) -> Path:
