@@ -162,6 +162,34 @@ def test_a_start_beside_a_singular_configuration_leaves_it(parallelogram, side):
     assert run.attrs["steps_accepted"] < 200
 
 
+def test_a_row_that_vanishes_is_a_crossing_and_its_branch_is_named(parallelogram):
+    """Loops in joint coordinates lose a rank by a row that vanishes, not by one that repeats."""
+    for side, speed in ((0.1, 1.0), (0.01, 0.1), (-0.3, 2.0)):
+        q = side * np.array([1.0, 0.0, 1.0])
+        v = -np.sign(side) * speed * np.array([1.0, 0.0, 1.0])
+        run = zw.simulate(
+            parallelogram.model, q, v, duration=0.5, params=parallelogram.params, samples=5
+        )
+        (crossing,) = run.crossings
+        # the cranks turn alike all the way
+        assert np.allclose(run.q[:, 0], run.q[:, 2], atol=1e-8)
+        at = run.at(crossing.time)[0]
+        np.testing.assert_allclose(at, 0.0, atol=1e-6)
+        assert (crossing.rank_before, crossing.rank, crossing.rank_after) == (2, 1, 2)
+        assert (crossing.branches, crossing.before, crossing.after) == (2, 0, 0)
+
+
+@pytest.mark.parametrize("off", [1e-6, 1e-5, 1.1e-5, 2e-5])
+def test_a_motion_too_slow_to_keep_its_branch_says_which_it_took(parallelogram, off):
+    """At rest this close to the line, errors of 1e-9 in angles choose a branch."""
+    q = off * np.array([1.0, 0.0, 1.0])
+    run = zw.simulate(
+        parallelogram.model, q, np.zeros(3), duration=0.5, params=parallelogram.params, samples=5
+    )
+    kept = np.allclose(run.q[-1], [-0.0583, 0.0, -0.0583], atol=2e-4)
+    assert kept or any("changed its branch" in x for x in run.warnings)
+
+
 @pytest.mark.slow
 def test_two_loops_in_line_have_three_branches_each_followed_by_a_run():
     example = zw.gallery.load("n-four-bar", N=2, gravity=0.0)

@@ -282,7 +282,7 @@ class _SamplesOnly:
     def __init__(self, steps: Steps):
         self.steps = steps
 
-    def __call__(self, times: np.ndarray) -> tuple[np.ndarray, None]:
+    def __call__(self, times: np.ndarray) -> np.ndarray:
         # the nearest sample, to say in the error where there is one
         near = np.abs(self.steps.t[None, :] - times[:, None]).argmin(axis=1)
         apart = np.flatnonzero(self.steps.t[near] != times)
@@ -291,7 +291,7 @@ class _SamplesOnly:
                 f"t = {times[apart[0]]:.6g} s is between samples, and a file of version 0.1 holds "
                 f"samples only; the nearest is t = {self.steps.t[near[apart[0]]]:.6g} s."
             )
-        return self.steps.y[near], None
+        return self.steps.y[near]
 
 
 _OBSERVED = ("variables", "_observed", "crossings", "warnings", "active", "_part")

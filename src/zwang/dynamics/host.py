@@ -244,7 +244,7 @@ class HostVectorField:
         not depend on it: two evaluations, where a step's projection takes four.
         """
         if not (self.dynamics.rows_by_place and self.flow.drift.projects):
-            return self.state(t, self.project_step(t, y, np.zeros_like(y)).y)
+            return self.state(t, np.asarray(self.project_step(t, y, np.zeros_like(y)).y))
         dynamics: Any = self.dynamics
         s = renormalized(dynamics, self.state(t, y))
         for _ in range(MOST_PLACED):

@@ -18,7 +18,7 @@ UNTYPICAL = 30.0
 their lengths, and neighbours are looked at; what they say counts if it is as far from what this
 state says. Along a generic motion of one rigid body the two are within ten of each other.
 """
-LOST = 10.0
+RANK_LOST = 10.0
 """A residual that takes this many times the correction that it takes at the neighbours shows a rank
 that is about to be lost here. Beside the lengths of the neighbours a small singular value would be
 damped (`zwang.algebra.pseudoinverse.Proximal`, whose border is 1e-5): those of the start are kept.
@@ -67,7 +67,7 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     rows, w = rows_of(here.A), directions[0]
     along = tangent_of(metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
     turning = metric.speed(metric.correct(rows, length, form(along)))
-    step = neighbourhood(turning, len(length), extent)
+    step = neighbourhood(turning, len(length), float(extent))
     if not step * scales.curvature > UNTYPICAL:
         return scales
     typical, held = beside(dynamics, s, (metric, rows), step * along)
@@ -91,7 +91,7 @@ def neighbourhood(turning: float, rows: int, extent: float) -> float:
 
 def beside(dynamics: Dynamics, s: State, here: tuple, dq: np.ndarray) -> tuple[np.ndarray, bool]:
     """Root mean square of row lengths at a state and at its neighbours `q ⊕ ±dq`, and whether the
-    rows there hold the rank that they have here (`LOST`); `here` are their metric and matrix.
+    rows there hold the rank that they have here (`RANK_LOST`); `here` are their metric and matrix.
     """
     places = [here]
     for sign in (1.0, -1.0):
@@ -101,7 +101,8 @@ def beside(dynamics: Dynamics, s: State, here: tuple, dq: np.ndarray) -> tuple[n
     typical = np.sqrt(np.mean(np.where(np.isfinite(lengths), lengths, lengths[0]) ** 2, axis=0))
     residual = typical * np.random.default_rng(1992).standard_normal(len(typical))
     reach = np.stack([m.speed(m.correct(A, typical, residual)) for m, A in places])
-    return typical, bool(reach[0] <= LOST * np.max(reach[1:], initial=0.0, where=reach[1:] > 0))
+    there = np.max(reach[1:], initial=0.0, where=np.isfinite(reach[1:]))
+    return typical, bool(reach[0] <= RANK_LOST * there)
 
 
 def directions_of(nv: int) -> np.ndarray:

@@ -76,8 +76,14 @@ def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
     rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), 1e-300)))
     kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
     directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left), nv - rank)
-    tangents = np.array([kernel @ u for u in directions]).reshape(-1, nv)
-    return TangentCone(tangents, isolated, rank, metric.M)
+    # by their velocities, as the kernel's basis is turned by round-off and the order must not be
+    tangents = sorted((kernel @ u for u in directions), key=_leading)
+    return TangentCone(np.array(tangents).reshape(-1, nv), isolated, rank, metric.M)
+
+
+def _leading(tangent: np.ndarray) -> tuple:
+    """Sizes of velocities relative to the largest, those of the first coordinates first."""
+    return tuple(np.round(-np.abs(tangent) / np.max(np.abs(tangent)), 3))
 
 
 def _evaluated(dynamics: Dynamics, q, v, t) -> ModelEvaluation:
@@ -145,7 +151,7 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
     found = _of_two(forms) if k == 2 else _by_newton(forms, k)
     if len(found) > MOST_TANGENTS:
         return [], False
-    return sorted(found, key=lambda u: tuple(np.round(-np.abs(u), 6))), True
+    return found, True
 
 
 def _of_two(forms: np.ndarray) -> list[np.ndarray]:

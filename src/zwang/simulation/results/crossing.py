@@ -20,6 +20,10 @@ PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
 log(distance), e.g. 5 at a step's distance of 0.1.
 """
+RISE = 12.0
+"""Singular values that are e⁶ = 400 times those of a dip are those of the motion around it."""
+WALKED = 200
+"""Steps within which they are looked for: near a singular configuration steps may be tiny."""
 PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
 FIRST = np.linspace(0.0, 1.0, 9)
@@ -105,7 +109,8 @@ def find_crossings(
     dips = _dips(log_det) if len(t) >= 3 and len(labels) else np.zeros(0, int)
     if not len(dips):
         return []
-    rows_before, rows_after = scaled_rows(t[dips - 1]), scaled_rows(t[dips + 1])
+    shoulders = np.array([[_shoulder(log_det, i, side) for i in dips] for side in (-1, 1)])
+    rows_before, rows_after = scaled_rows(t[shoulders[0]]), scaled_rows(t[shoulders[1]])
     before, after = rows_before.rank(), rows_after.rank()
     # a switch may change the rank for good; the passage is judged by the larger one
     generic = np.maximum(before, after)
@@ -114,7 +119,8 @@ def find_crossings(
     )
     many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
-    sides = np.stack([height(rows_before, generic), height(rows_after, generic)], axis=1)
+    ends = [scaled_rows(t[dips + side], True) for side in (-1, 1)]
+    sides = np.stack([height(rows, generic) for rows in ends], axis=1)
 
     def heights(dips: np.ndarray, times: np.ndarray, glance: bool) -> np.ndarray:
         return height(scaled_rows(times, glance), generic[dips])
@@ -161,6 +167,18 @@ def _dips(log_det: np.ndarray) -> np.ndarray:
     )
     deep = low[climb - level[low] >= PROMINENCE]
     return (first[deep] + last[deep]) // 2
+
+
+def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
+    """The step before (side −1) or after a dip (1) whose rows are those of the motion around it:
+    the nearest that is `RISE` higher, or the highest before something lower.
+    """
+    far = log_det[dip + 1 :][:WALKED] if side > 0 else log_det[:dip][::-1][:WALKED]
+    climb = np.where(np.isnan(far), -np.inf, far) - log_det[dip]
+    lower, higher = np.flatnonzero(climb < 0), np.flatnonzero(climb >= RISE)
+    way = climb[: max(lower[0], 1)] if len(lower) else climb
+    found = higher[0] if len(higher) and higher[0] < len(way) else np.argmax(way)
+    return dip + side * (1 + int(found))
 
 
 def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:

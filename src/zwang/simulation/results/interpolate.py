@@ -11,11 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra import judgement
-from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.kernel import row_scale
+from zwang.arrays import on_device
 from zwang.compile import program
 from zwang.compile.blocks import MOST_ON_HOST, in_blocks
+from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.host import HostVectorField, has_host
 from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import host_state
 from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
 from zwang.stepping import AbstractIntegrator
 
@@ -23,6 +27,8 @@ STENCIL = 4
 """Steps that one polynomial goes through; with their rates it has degree 7, that of the default
 integrator's steps.
 """
+LOOKED_AT = 5
+"""Steps whose rows are measured; along a motion the length of a row changes little or vanishes."""
 
 
 class Interpolant:
@@ -55,7 +61,7 @@ class Interpolant:
         if self._is_few(times):
             projected = self._projected_on_host(times, guess, held)
         else:
-            projected = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)[0]
+            projected = self._projected(times, guess, held)[0]
         return np.where(on_step[:, None], guess, projected)
 
     def rows(self, times: np.ndarray, glance: bool = False) -> AbstractRows:
@@ -66,7 +72,7 @@ class Interpolant:
         guess, _, held = self._guessed(times)
         if self._is_few(times):
             return DenseRows(self._rows_on_host(times, guess, held, glance))
-        rows = in_blocks(lambda *x: _projected(self.flow, *x), times, guess, held)[1]
+        rows = self._projected(times, guess, held)[1]
         structure = self.flow.dynamics.structure
         return (
             SparseRows(rows, cast(Any, structure).layout) if structure.sparse else DenseRows(rows)
@@ -94,6 +100,19 @@ class Interpolant:
         return {name: x for name, x in vars(self).items() if name != "_host"}
 
     @cached_property
+    def _usual_lengths(self) -> np.ndarray:
+        """Lengths of rows along the run: the typical ones of its start, or those of a few of its
+        steps where they are longer, shape (m,). A row far below it vanishes.
+        """
+        dynamics, nq = self.flow.dynamics, self.flow.dynamics.system.nq
+        assert dynamics.scales is not None
+        usual = np.asarray(dynamics.scales.row_length)
+        for i in np.unique(np.linspace(0, len(self.t) - 1, LOOKED_AT).astype(int)):
+            at = evaluate(dynamics, host_state(self.y[i, :nq], self.y[i, nq:], self.t[i]))
+            usual = np.fmax(usual, metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+        return usual
+
+    @cached_property
     def _host(self) -> HostVectorField | None:
         """The motion on the host, where it has one."""
         return HostVectorField(self.flow) if has_host(self.flow) else None
@@ -103,6 +122,11 @@ class Interpolant:
         if self._host is None or len(t) > MOST_ON_HOST:
             return in_blocks(lambda t, y: _rates(self.flow, t, y), t, y)
         return np.stack([self._host.rate(*x) for x in zip(t, y, strict=True)])
+
+    def _projected(self, times, guess, held):
+        """States on the constraints, and their rows at unit length, by one program."""
+        usual = on_device(self._usual_lengths)
+        return in_blocks(lambda *x: _projected(self.flow, usual, *x), times, guess, held)
 
     def _projected_on_host(self, times, guess, held) -> np.ndarray:
         """States projected onto the constraints."""
@@ -127,7 +151,9 @@ class Interpolant:
                 s = flow.state(t, y) if glance else flow.placed(t, y)
             A = flow.dynamics.matrix(s)
             C = flow.dynamics.mass(s, A).weigh(A)
-            rows.append(judgement.row_scale(np, np.linalg.norm(C, axis=1))[:, None] * C)
+            # their own length, and of a row that is about to vanish the usual one
+            length = np.maximum(np.linalg.norm(C, axis=1), self._usual_lengths)
+            rows.append(judgement.row_scale(np, length)[:, None] * C)
         return np.stack(rows)
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
@@ -182,17 +208,22 @@ def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y,
 
 
 @program
-def _projected(flow: ConstrainedVectorField, t, y, applied):
+def _projected(flow: ConstrainedVectorField, usual, t, y, applied):
     def one(x):
         t, y, u = x
         held = flow.with_input(u)
         y = held.project_step(t, y, jnp.zeros_like(y)).y
         state = held.state(t, y)
-        dynamics = dataclasses.replace(held.dynamics, scales=None)  # rows by their own lengths
+        dynamics, scales = held.dynamics, held.dynamics.scales
+        assert scales is not None
         A = dynamics.matrix(state)
+        mass = dynamics.mass(state, A)
+        # their own length, and of a row that is shorter than usual, which is about to vanish, that
+        length = jnp.maximum(dynamics.row_lengths(mass, A), usual)
         if dynamics.structure.sparse:
-            return y, dynamics.weighted(dynamics.mass(state, A), A).C.data
-        C = dynamics.mass(state, A).weigh(A)
-        return y, row_scale(row_lengths(C))[:, None] * C
+            scaled = dataclasses.replace(scales, row_length=length)
+            dynamics = dataclasses.replace(dynamics, scales=scaled)
+            return y, dynamics.weighted(mass, A).C.data
+        return y, row_scale(length)[:, None] * mass.weigh(A)
 
     return jax.lax.map(one, (jnp.asarray(t), jnp.asarray(y), jnp.asarray(applied)))
