@@ -146,12 +146,19 @@ def test_start_is_fitted_too(clean):
         ({"observed": {"z": np.zeros(41)}}, "'z' is no coordinate"),
         ({"observed": {"x": np.zeros(40)}}, r"\(40,\) values for \(41,\) times"),
         ({"observed": {"x": np.full(41, np.nan)}}, "'x' has no finite value"),
+        ({"observed": {"x": np.r_[np.zeros(40), np.inf]}}, "'x' holds inf, expected values up to"),
         ({"noise": -1.0}, "positive standard deviations"),
+        ({"bounds": {"length": (2.0, 0.5)}}, "2.0 … 0.5, expected a lowest value below"),
+        ({"bounds": {"length": (np.nan, 2.0)}}, "nan … 2.0, expected a lowest value"),
+        ({"parameters": {"length": np.nan}}, "first guess of 'length' is nan, expected finite"),
+        ({"times": TIMES[::-1]}, "times must be finite and increasing"),
+        ({"rtol": 2.0}, "rtol is 2.0, expected .* at most 1"),
         ({"max_steps": 3}, "stops early: the step limit was reached"),
     ],
 )
 def test_wrong_input(clean, change, says):
     given = {
+        "times": TIMES,
         "observed": noisy(clean, 0),
         "parameters": ["length"],
         "q0": START[0],
@@ -159,7 +166,49 @@ def test_wrong_input(clean, change, says):
         **change,
     }
     with pytest.raises(zw.ModelError, match=says):
-        zw.fit(MODEL, TIMES, **given)
+        zw.fit(MODEL, **given)
+
+
+GUESS = {"length": 1.3, "oil.friction": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("given", "doubts"),
+    [
+        ({}, ()),
+        ({"noise": 0.01}, ()),
+        ({"scale": 1e3}, ("the curves of 'x', 'y' do not follow their data",)),
+        ({"scale": 1.1, "noise": 0.01}, ("times the noise that was given",)),
+        (
+            {"bounds": {"oil.friction": (0.0, 0.2)}, "noise": 0.01},
+            ("'oil.friction' ended on a bound", "times the noise that was given"),
+        ),
+    ],
+)
+def test_a_fit_that_does_not_follow_its_data_says_so(clean, given, doubts):
+    """Data in other units, a value beyond its bounds: the search ends like any other."""
+    scale = given.pop("scale", 1.0)
+    data = {name: scale * x for name, x in noisy(clean, 4).items()}
+    fit = zw.fit(MODEL, TIMES, data, GUESS, q0=START[0], v0=START[1], **given)
+    assert len(fit.warnings) == len(doubts), fit.warnings
+    assert all(says in found for says, found in zip(doubts, fit.warnings, strict=True))
+    assert str(fit).count("warning: ") == len(doubts)
+
+
+@pytest.mark.slow
+def test_an_effect_that_is_gone_where_the_search_ends_is_named():
+    """Friction that saturates at 1 N s/m: beyond it the data say nothing."""
+
+    def force(q, v, t, p):
+        return jnp.array([0.0, -9.81]) - jnp.minimum(p["friction"], 1.0) * v
+
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), force, coordinates=("x", "y"))
+    rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
+    model = zw.Model(system, [rod], {"friction": 0.2})
+    still = {"x": np.ones(41)}
+    fit = zw.fit(model, TIMES, still, ("friction",), q0=START[0], v0=START[1])
+    assert fit.uncertainty["friction"] == np.inf
+    assert "where the search ended, 'friction' has no effect" in fit.warnings[-1]
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -26,7 +26,15 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.simulation.fit_problem import Problem
 from zwang.simulation.parameter_names import written
+from zwang.simulation.tolerances import LEAST_RTOL
 from zwang.simulation.trajectory import Trajectory
+
+LEFT_OVER = 0.5
+"""Part of the scatter of a curve's data that a fit may leave before it is doubted."""
+ON_BOUND = 1e-6
+"""Distance from a bound, of its size, at which a number counts as on it."""
+SURE = 5.0
+"""Standard deviations by which the residual may exceed the given noise before it is doubted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +55,8 @@ class Fit:
         trajectory: the fitted trajectory at the times of the data.
         evaluations: number of trajectories with their derivatives.
         message: how the search ended.
+        warnings: a sentence for each reason to doubt the result, such as a curve that does not
+            follow its data; empty if there is none.
     """
 
     model: Model
@@ -61,6 +71,7 @@ class Fit:
     trajectory: Trajectory
     evaluations: int
     message: str
+    warnings: tuple[str, ...]
 
     @property
     def correlation(self) -> Float[np.ndarray, "n n"]:
@@ -81,6 +92,7 @@ class Fit:
                 *rows,
                 f"{len(self.residual)} observations, {worst:.3g} of their noise on average; "
                 f"{self.message}",
+                *(f"warning: {sentence}" for sentence in self.warnings),
             ]
         )
 
@@ -141,7 +153,7 @@ def fit(
     else:
         parameters = labels(parameters, "parameters")
     bounds = mapping({} if bounds is None else bounds, "bounds", "name -> (lowest, highest)")
-    rtol = number(rtol, "rtol", above=0)
+    rtol = number(rtol, "rtol", least=LEAST_RTOL, most=1)
     max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     flag(fit_start, "fit_start")
     optional_function(progress, "progress", "(evaluations, mean residual)")
@@ -173,12 +185,15 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     y, J, run = problem.at(best.x)
     known = np.isfinite(problem.data)
     # a number at its bound cannot move, and its covariance would be meaningless
-    active = best.active_mask != 0
+    active = _on_bound(problem, best)
     slope = (J / sigma[:, None])[known]
-    covariance = np.zeros((len(best.x), len(best.x)))
-    inside = np.flatnonzero(~active)
+    blind = ~np.any(slope, axis=0) & ~active
+    covariance = np.diag(np.where(blind, np.inf, 0.0))
+    inside = np.flatnonzero(~active & ~blind)
     # by QR, as forming JᵀJ would square the condition number
-    R = scipy.linalg.qr(slope[:, inside], mode="r")[0][: len(inside)]
+    R = np.asarray(scipy.linalg.qr(slope[:, inside], mode="r")[0])[: len(inside)]
+    # an exact 0 is round-off of two effects that are alike
+    np.fill_diagonal(R, np.where(np.diag(R) == 0, np.finfo(float).tiny ** 0.5, np.diag(R)))
     inverse = scipy.linalg.solve_triangular(R, np.eye(len(inside)))
     covariance[inside[:, None], inside] = inverse @ inverse.T
     numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
@@ -202,4 +217,44 @@ def _answer(problem: Problem, best, sigma) -> Fit:
         run,
         problem.evaluations,
         best.message,
+        tuple(_doubts(problem, best, sigma)),
     )
+
+
+def _on_bound(problem: Problem, best) -> np.ndarray:
+    """Which numbers are kept from a better value by a bound; the search stays just inside of it."""
+    x, unknowns = best.x, problem.unknowns
+    near = lambda limit: np.isclose(x, limit, rtol=ON_BOUND, atol=0.0)
+    down, up = near(unknowns.lower) & (best.grad > 0), near(unknowns.upper) & (best.grad < 0)
+    return (best.active_mask != 0) | down | up
+
+
+def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
+    """Reasons to doubt a fit: a search that ends in a local minimum, or of a model that cannot
+    follow the data, ends like any other.
+    """
+    y, _, _ = problem.at(best.x)
+    labels, known = problem.unknowns.labels, np.isfinite(problem.data)
+    if not best.success:
+        yield f"the search did not come to its end: {best.message}"
+    bound = _on_bound(problem, best)
+    if at_bound := [labels[i] for i in np.flatnonzero(bound)]:
+        yield f"{', '.join(map(repr, at_bound[:5]))} ended on a bound: widen it if it is not known"
+    off = np.where(known, problem.data - y, np.nan)
+    remedy = "begin elsewhere, and check the model and the units of the data"
+    if problem.noise is not None:
+        count = known.sum()
+        ratio = float(np.sqrt(np.nanmean((off / sigma) ** 2)))
+        if ratio > 1 + SURE / np.sqrt(2 * count):
+            yield f"the residual is {ratio:.3g} times the noise that was given: {remedy}"
+    else:
+        scatter, left = np.nanstd(problem.data, axis=0), np.sqrt(np.nanmean(off**2, axis=0))
+        beyond = left > np.maximum(LEFT_OVER * scatter, problem.integration_error(y))
+        if names := [n for n, bad in zip(problem.columns, beyond, strict=True) if bad]:
+            yield (
+                f"the curves of {', '.join(map(repr, names[:5]))} do not follow their data, of "
+                f"which they leave more than {LEFT_OVER:.0%} of the scatter: {remedy}"
+            )
+    # numbers on a bound are not looked for any more
+    if not np.any(bound) and (unseen := problem.unseen(best.x)):
+        yield f"where the search ended, {unseen}"

@@ -18,9 +18,11 @@ from zwang.arguments import real_array, refuse
 from zwang.compile import program
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
+from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.parameter_names import known_names, read_of, written
+from zwang.simulation.sample_times import checked_times
 from zwang.simulation.trajectory import Trajectory, trajectory
 
 UNIDENTIFIABLE = 1e-6
@@ -168,6 +170,7 @@ class Problem:
         rtol: float,
         max_steps: int,
     ) -> Problem:
+        times = checked_times(times)
         guess = _guess(model, parameters, bounds)
         columns, data = _observations(model, times, observed)
         start = model.state(q0, v0, times[0])
@@ -266,16 +269,16 @@ class Problem:
         size = np.sqrt(np.nansum((y - self.data) ** 2, axis=0) / known.sum(axis=0) / left)
         return np.maximum(size, 1e-12 * np.nanmax(np.abs(self.data), axis=0) + 1e-300)
 
+    def integration_error(self, y) -> np.ndarray:
+        """What each curve is known to, of its own size, shape (observed,)."""
+        return max(self.rtol, RESOLVED) * np.max(np.abs(y), axis=0)
+
     def check_guess(self) -> None:
         """Refuse a first guess from which no trajectory reaches the end, and unknowns that the data
-        say nothing about, alone or together.
-
-        The effect of an unknown is what the curves change if it changes by its own size (by 1 where
-        it is 0). It is judged against what a curve can show: the integration tolerance and
-        round-off relative to the curve's size, and the noise where it is given.
+        say nothing about there.
         """
         x = self.unknowns.guess
-        y, J, run = self.at(x)
+        _, J, run = self.at(x)
         if code := int(run.result):
             raise ModelError(
                 f"fit: the trajectory of the first guess stops early: {Result(code).sentence}; "
@@ -285,14 +288,26 @@ class Problem:
             raise ModelError(
                 "fit: the derivative of the trajectory is not finite at the first guess."
             )
-        known, labels = np.isfinite(self.data), self.unknowns.labels
+        known = np.isfinite(self.data)
         if known.sum() < len(x):
             raise ModelError(
                 f"fit: {known.sum()} observations for {len(x)} numbers; observe more or fix "
                 "some of them."
             )
-        size = np.maximum(np.nanmax(np.abs(self.data), axis=0), np.max(np.abs(y), axis=0))
-        floor = max(self.rtol, RESOLVED) * size
+        if unseen := self.unseen(x):
+            raise ModelError(f"fit: {unseen}.")
+
+    def unseen(self, x) -> str:
+        """Which unknowns the data say nothing about at x, alone or together, in words; "" if they
+        tell all.
+
+        The effect of an unknown is what the curves change if it changes by its own size (by 1 where
+        it is 0). It is judged against what a curve can show: the integration tolerance and
+        round-off relative to the curve's size, and the noise where it is given.
+        """
+        y, J, _ = self.at(x)
+        known, labels = np.isfinite(self.data), self.unknowns.labels
+        floor = self.integration_error(y)
         if self.noise is not None:
             floor = np.maximum(floor, NOISE_SHARE * self.noise / np.sqrt(known.sum(axis=0)))
         # changes of an unknown by its own size, so that units do not matter
@@ -303,23 +318,24 @@ class Problem:
         if np.any(largest <= 1):
             none = np.flatnonzero(largest <= 1)
             size_of_effect = np.max(np.abs(effect[known][:, none[0]]))
-            raise ModelError(
-                f"fit: {', '.join(repr(labels[i]) for i in none[:5])} has no effect on the "
+            return (
+                f"{', '.join(repr(labels[i]) for i in none[:5])} has no effect on the "
                 f"data: changed by its own size it moves them by {size_of_effect:.1e}, less "
                 f"than their integration error{' or noise' if self.noise is not None else ''}; "
                 "fix it, observe more, or begin with a larger first guess if this one is far "
-                "too small."
+                "too small"
             )
         # columns of unit length: only directions count, not sizes of effects
         _, s, Vt = np.linalg.svd(shown / np.linalg.norm(shown, axis=0), full_matrices=False)
-        if s[-1] <= UNIDENTIFIABLE:
-            order = np.argsort(-np.abs(Vt[-1]))
-            named = [labels[i] for i in order if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])]
-            raise ModelError(
-                f"fit: the data cannot tell {', '.join(map(repr, named[:5]))} apart (relative "
-                f"effect {s[-1]:.1e}, needed {UNIDENTIFIABLE:.0e}); fix one of them or observe "
-                "more."
-            )
+        if s[-1] > UNIDENTIFIABLE:
+            return ""
+        order = np.argsort(-np.abs(Vt[-1]))
+        named = [labels[i] for i in order if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])]
+        return (
+            f"the data cannot tell {', '.join(map(repr, named[:5]))} apart (relative "
+            f"effect {s[-1]:.1e}, needed {UNIDENTIFIABLE:.0e}); fix one of them or observe "
+            "more"
+        )
 
 
 def _guess(model: Model, parameters, bounds) -> dict:
@@ -343,10 +359,17 @@ def _guess(model: Model, parameters, bounds) -> dict:
             )
         if not isinstance(pair, (list, tuple, np.ndarray)) or len(pair) != 2:
             refuse(f"fit: bounds of {name!r}", pair, "a pair (lowest, highest)")
-        for x in pair:
-            real_array(x, f"fit: bounds of {name!r}")
+        low, high = (np.asarray(real_array(x, f"fit: bounds of {name!r}")) for x in pair)
+        if not np.all(low < high):
+            raise ModelError(
+                f"fit: bounds of {name!r} are {low} … {high}, expected a lowest value below the "
+                "highest (-np.inf or np.inf where there is none)."
+            )
     for name, value in guess.items():
-        real_array(value, f"fit: the first guess of {name!r}")
+        if not np.all(np.isfinite(real_array(value, f"fit: the first guess of {name!r}"))):
+            raise ModelError(
+                f"fit: the first guess of {name!r} is {value}, expected finite numbers."
+            )
         if np.shape(value) != present[name].shape:
             raise ModelError(
                 f"fit: the first guess of {name!r} has shape {np.shape(value)}, expected "
@@ -375,6 +398,12 @@ def _observations(model: Model, times, observed) -> tuple[dict[str, int], np.nda
         raise ModelError("fit got no observations.")
     curves = {n: real_array(v, f"fit: observed {n!r}") for n, v in observed.items()}
     data = np.stack([np.asarray(v) for v in curves.values()], axis=1)
+    if np.any(np.abs(data) > LARGEST_SIZE):
+        name = list(curves)[int(np.argmax(np.any(np.abs(data) > LARGEST_SIZE, axis=0)))]
+        raise ModelError(
+            f"fit: observed {name!r} holds {np.nanmax(np.abs(curves[name])):.0e}, expected "
+            f"values up to {LARGEST_SIZE:g}, and NaN where nothing was measured."
+        )
     empty = [
         n for n, column in zip(observed, data.T, strict=True) if not np.any(np.isfinite(column))
     ]
