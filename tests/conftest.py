@@ -52,6 +52,11 @@ without most optimizations compile in half the processor time (405 operations of
 programs: 8.8 s instead of 15.3), each in one piece, as the workers have the cores already (the
 programs of a gyroscope: 4.6 s instead of 5.3). Long tests compile as users do.
 """
+APART = {"ZWANG_ONE_KERNEL": "0"}
+"""For the same runs: programs operation by operation. A kernel is traced twice and takes LLVM
+longer (a trajectory of two coordinates: 1.0 s instead of 1.6), and gains nothing in a run of a
+few steps. Tests whose subject it is ask for `compilers_as_asked`.
+"""
 
 
 def pytest_configure(config):
@@ -59,6 +64,8 @@ def pytest_configure(config):
     given = os.environ.get("XLA_FLAGS", "")
     if "not slow" in config.getoption("markexpr") and QUICK_FLAGS[0] not in given:
         os.environ["XLA_FLAGS"] = " ".join((given, *QUICK_FLAGS)).strip()
+        for variable, value in APART.items():
+            os.environ.setdefault(variable, value)
 
 
 def pytest_collection_finish():

@@ -57,6 +57,13 @@ def test_plain_uses_no_private_name_and_keeps_nothing(monkeypatch, tmp_path, exp
     assert zw.keep_programs(tmp_path / "kept") == "" and not (tmp_path / "kept").exists()
     run = zw.simulate(pendulum(), START, REST, times=TIMES[1:])
     np.testing.assert_allclose(run.dataset.q.values, expected, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_plain_derivatives_and_batches_use_no_private_name(monkeypatch, expected):
+    """The loops by themselves are in `test_hints.py`."""
+    monkeypatch.setenv("ZWANG_COMPILER", "plain")
+    monkeypatch.setattr(compatibility, "private", None)  # calling it would fail
     last = lambda q, kind: zw.trajectory(pendulum(), q, REST, TIMES, gradient=kind, max_steps=30).q[
         -1, 0
     ]

@@ -20,7 +20,11 @@ def in_meters(reached):
     return reached.q / np.where([u == "mm" for u in reached.model.system.units], 1e3, 1.0)
 
 
-@pytest.mark.parametrize("end_only", [False, True], ids=["samples", "end only"])
+@pytest.mark.parametrize(
+    "end_only",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["samples", "end only"],
+)
 @pytest.mark.parametrize(
     "variant",
     [v if v == "all at once" else pytest.param(v, marks=pytest.mark.slow) for v in VARIANTS],

@@ -85,6 +85,7 @@ FAMILIES = {
         Family("driven", points=3, rods=((0, 1), (1, 2)), drives=(0,), combined=2),
         Family("hoist", points=3, rods=((0, GROUND), (0, 1), (1, 2)), varying=True),
         Family("rope", points=8, rods=((0, GROUND), *((i, i + 1) for i in range(7)))),
+        Family("doubled", bodies=1, pins=((GROUND, 0),), combined=2),
     )
 }
 

@@ -214,8 +214,8 @@ def with_unit_factors(case: Case) -> Case:
     return Case(case.family, case.seed, case.q, case.v, {**case.params, **ones})
 
 
-METHOD_FAMILIES = ("redundant",)
-"""One shape by default, as each method is compiled for each of them."""
+METHOD_FAMILIES = ("doubled",)
+"""One small shape by default, as each method is compiled for each of them."""
 
 
 def of_methods(count: int):
@@ -343,7 +343,8 @@ def test_a_batch_moves_as_its_members_alone(count):
     holds(law, drawn, 1e-7)
 
 
-@of_runs
+@pytest.mark.slow  # the others run on the host; six models: tests/simulation/test_execution.py
+@pytest.mark.parametrize("count", [1000])
 def test_the_host_and_the_compiled_loop_give_the_same_motion(count):
     def law(case):
         host, compiled = (
