@@ -38,8 +38,11 @@ def test_unstable_equilibria_of_a_double_pendulum_are_found_and_called_so(
 ):
     rest = zw.equilibrium(double, guess, find="nearest")
     np.testing.assert_allclose(rest.q, exact, atol=1e-12)
-    assert not rest.stable
+    assert not rest.stable and not rest.guess_balances
     assert int(np.sum(rest.stiffness < 0)) == negative
+    # from there a minimum is downhill, which is said
+    lower = zw.equilibrium(double, exact)
+    assert lower.stable and lower.guess_balances and 'find="nearest" keeps it' in str(lower)
 
 
 def test_the_gradient_in_the_tangent_space_vanishes(double):

@@ -2,11 +2,15 @@
 is slow.
 """
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+
+import zwang.cli as zwang_cli
 
 from .command_line import zwang
 
@@ -34,6 +38,29 @@ def test_help_teaches_by_example():
     text = " ".join(re.sub(r"\x1b\[[0-9;]*m|│", "", zwang("run", "--help").out).split())
     assert "zwang run n-four-bar --set N=3 --duration 10 --rtol 1e-10" in text
     assert "Default: 201" in text and "[s]" in text
+
+
+def test_units_in_brackets_are_shown():
+    """Rich takes an unescaped bracket for its markup, and shows nothing."""
+    wrong = []
+    for file in Path(zwang_cli.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "help":
+                text = ast.unparse(node.value)
+                wrong += re.findall(r"(?<!\\\\)\[(?!bold\]|/\])[^\]]*\]", text)
+    assert not wrong
+
+
+def test_who_reads_no_further_is_no_fault():
+    """`zwang list | head -1`, and the same of help, which ends in another exception."""
+    for words in (["list"], ["list", "--help"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "zwang", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.wait()
 
 
 def test_version():

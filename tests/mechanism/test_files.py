@@ -2,6 +2,7 @@
 formed.
 """
 
+import dataclasses
 import textwrap
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.cli.command_line import zwang
 from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.gallery.index.mechanisms import FOLDER
 from zwang.mechanism import read
+from zwang.mechanism.mistakes import HOLDS, OTHER_WORDS
 
 GOOD = """\
     [parameters]
@@ -148,6 +150,34 @@ def test_a_wrong_file_is_told_in_one_sentence_with_the_line(what, tmp_path):
         and "machine.toml" in str(told.value)
         and "\n" not in str(told.value)
     )
+
+
+def test_all_mistakes_of_a_file_are_told_and_words_of_other_programs_known(tmp_path):
+    path = tmp_path / "machine.toml"
+    text = textwrap.dedent(GOOD)
+    path.write_text(
+        text.replace("length = 2.5", "lenght = 2.5").replace('"2*t" }', '"2*t", pace = 3 }')
+        + '[forces]\npush = { on = "rocker", force = ["1", "2"] }\n'
+    )
+    with pytest.raises(zw.ModelError) as told:
+        read(path)
+    said = str(told.value)
+    assert "line 8: bodies.rocker.lenght: there is no 'lenght' here; did you mean" in said
+    assert " Also line 17: drives.motor.pace: there is no 'pace' here; line 19: " in said
+    assert "line 19: forces.push: effort is missing." in said
+    path.write_text(text + '[forces]\npush = { on = "rocker", force = ["1", "2"] }\n')
+    with pytest.raises(zw.ModelError, match="there is no 'force' here; did you mean 'effort'"):
+        read(path)
+    path.write_text(text.replace('"rocker.end"] }', '"rocker.end"], axis = [1, 0] }', 1))
+    with pytest.raises(zw.ModelError, match="no 'axis' here; axes belong to points"):
+        read(path)
+
+
+def test_every_other_word_for_a_field_leads_to_one():
+    for table, words in OTHER_WORDS.items():
+        fields = {f.name for f in dataclasses.fields(HOLDS[table])}
+        for word, meant in words.items():
+            assert word not in fields and (meant in fields or " " in meant), (table, word)
 
 
 def test_a_mesh_lies_beside_its_mechanism(tmp_path):

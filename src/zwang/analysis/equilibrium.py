@@ -54,6 +54,8 @@ class Equilibrium:
         residual: its size relative to the forces that there are.
         stiffness: eigenvalues of the reduced Hessian of the potential in the mass metric [1/s²],
             the least first; None in a steady motion, or where forces have no potential.
+        guess_balances: whether forces balance at the guess, too, from which the search for a
+            minimum went downhill: an unstable equilibrium, which `find="nearest"` keeps.
     """
 
     model: Model
@@ -68,6 +70,7 @@ class Equilibrium:
     gradient: np.ndarray
     residual: float
     stiffness: np.ndarray | None
+    guess_balances: bool = False
 
     @property
     def steady(self) -> bool:
@@ -248,12 +251,16 @@ def equilibrium(
     problem, start = _started(model, q, v, t, params, hold, acting)
     # a minimum of the potential exists only for forces at rest with nothing else to be found
     searched = not (problem.symmetric is not None or acting.names or hold)
+    balances = False
     if find == "minimum" and searched and has_potential(start):
         at = minimum(problem, start)
+        left = at.q is not start.q and not np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6)
+        balances = left and bool(np.linalg.norm(problem.residual(start)) < ACCEPTED)
     else:
         at = _nearest(problem, start, bool(hold))
     _refuse_unbalanced(model, problem, at)
-    return as_equilibrium(model, problem, at, params)
+    found = as_equilibrium(model, problem, at, params)
+    return dataclasses.replace(found, guess_balances=balances)
 
 
 def _started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Problem, Point]:

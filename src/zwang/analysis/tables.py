@@ -42,6 +42,8 @@ def equilibrium_lines(e: Equilibrium) -> Iterator[str]:
     if e.stiffness is not None and len(e.stiffness):
         least, most = e.stiffness[[0, -1]]
         yield f"  stiffness         {least:.6g} … {most:.6g} 1/s² (reduced Hessian, mass metric)"
+    if e.guess_balances:
+        yield '  guess             balances, too, but is unstable: find="nearest" keeps it'
     for name, value in e.inputs.items():
         yield f"  found             {name} = {value:.9g}"
     yield ""

@@ -158,16 +158,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             or 0
         )
-    except BrokenPipeError:  # who reads the output has left, as `head` does
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAULT
     except BaseException as error:  # a user's file may raise anything, SystemExit included
+        if _reader_has_left(error):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAULT
         if debug:
             raise
         sentence, code = explain(error)
         complain(sentence)
         return code
+
+
+def _reader_has_left(error: BaseException) -> bool:
+    """Whether who reads the output has gone, as `head` does; tables and help then end in a
+    `SystemExit` of their own.
+    """
+    cause = error.__context__ if isinstance(error, SystemExit) else error
+    return isinstance(cause, BrokenPipeError)
 
 
 def console() -> NoReturn:

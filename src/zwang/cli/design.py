@@ -21,8 +21,8 @@ def command(
     input_: Annotated[
         str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
     ],
-    from_: Annotated[float, typer.Option("--from", help="First value of the input [its unit].")],
-    to: Annotated[float, typer.Option("--to", help="Last value of the input [its unit].")],
+    from_: Annotated[float, typer.Option("--from", help="First value of the input \\[its unit].")],
+    to: Annotated[float, typer.Option("--to", help="Last value of the input \\[its unit].")],
     vary: Annotated[
         list[str],
         typer.Option(metavar="NAME=LOW:HIGH", help="A parameter and its bounds; repeatable."),
@@ -37,13 +37,13 @@ def command(
     torque: Annotated[bool, typer.Option("--torque", help="Little driving torque.")] = False,
     transmission: Annotated[
         str | None,
-        typer.Option(metavar="A,B,LEAST", help="Least angle [rad] between two links."),
+        typer.Option(metavar="A,B,LEAST", help="Least angle \\[rad] between two links."),
     ] = None,
     stroke: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=LOW:HIGH", help="Limits of an output's stroke; repeatable."),
     ] = None,
-    rate: Annotated[float, typer.Option(help="Rate of the input [unit/s].")] = 1.0,
+    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
     samples: Annotated[int, typer.Option(help="Number of configurations.", min=3)] = 61,
     set_: Settings = None,
     out: Annotated[

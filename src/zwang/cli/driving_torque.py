@@ -20,9 +20,9 @@ def command(
     input_: Annotated[
         str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
     ],
-    from_: Annotated[float, typer.Option("--from", help="First value of the input [its unit].")],
-    to: Annotated[float, typer.Option("--to", help="Last value of the input [its unit].")],
-    rate: Annotated[float, typer.Option(help="Rate of the input [unit/s].")] = 1.0,
+    from_: Annotated[float, typer.Option("--from", help="First value of the input \\[its unit].")],
+    to: Annotated[float, typer.Option("--to", help="Last value of the input \\[its unit].")],
+    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
     samples: Annotated[int, typer.Option(help="Number of configurations.", min=2)] = 201,
     set_: Settings = None,
     out: Annotated[

@@ -24,9 +24,9 @@ def command(
         str,
         typer.Argument(metavar="INPUT", help="The name of a coordinate or of a joint."),
     ],
-    from_: Annotated[float, typer.Option("--from", help="First value of the input [its unit].")],
-    to: Annotated[float, typer.Option("--to", help="Last value of the input [its unit].")],
-    rate: Annotated[float, typer.Option(help="Rate of the input [unit/s].")] = 1.0,
+    from_: Annotated[float, typer.Option("--from", help="First value of the input \\[its unit].")],
+    to: Annotated[float, typer.Option("--to", help="Last value of the input \\[its unit].")],
+    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
     output: Annotated[
         list[str] | None,
         typer.Option(help="A coordinate whose rate and dead points are asked for; repeatable."),

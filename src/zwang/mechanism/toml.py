@@ -4,7 +4,6 @@ in a file is executed.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Mapping
@@ -14,35 +13,13 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
-from zwang.mechanism import schema
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.mistakes import MistakesError, explained
 from zwang.provenance import Source, remember
 from zwang.suggestions import did_you_mean
 
-HOLDS = {
-    "bodies": schema.Link,
-    "joints": schema.Joint,
-    "drives": schema.Drive,
-    "springs": schema.Spring,
-    "bushings": schema.Bushing,
-    "forces": schema.Force,
-    "start": schema.Begin,
-    "actuators": schema.Actuator,
-    "servo": schema.ServoConstraint,
-}
-"""Tables of named schema."""
-EXPECTED = {
-    "dataclass": "expected a table, {{ field = value, ... }}",
-    "dict": "expected a table",
-    "tuple": "expected a list in brackets",
-    "too_long": "expected at most {max_length} entries",
-    "string": "expected text in quotes",
-    "int": "expected a whole number",
-    "float": "expected a number",
-}
-"""What a value should have been, by what pydantic calls the mistake."""
 _HEADER, _KEY = (
     re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),
     re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*="),
@@ -86,9 +63,10 @@ def parsed(text: str, path: Path, settings: Mapping[str, float]) -> Mechanism:
         _join_start(content)
         mechanism = _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
-        line = line_of(text, error.where)
-        place = f", line {line}" if line else ""
-        raise ModelError(f"{path}{place}: {error}") from None
+        place = functools.partial(line_of, text)
+        line = place(error.where)
+        said = error.listed(place) if isinstance(error, MistakesError) else error
+        raise ModelError(f"{path}{f', line {line}' if line else ''}: {said}") from None
     remember(mechanism, Source("mechanism", str(path), dict(settings), text=text))
     return mechanism
 
@@ -171,43 +149,7 @@ def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
     try:
         return _reader().validate_python(content, context=values)
     except pydantic.ValidationError as error:
-        # one sentence: the first mistake, and how many there are
-        found = [_explained(x) for x in error.errors(include_url=False)]
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise PartError(found[0].where, found[0].message + more) from None
-
-
-def _explained(found) -> PartError:
-    """What pydantic found, in words of mechanics."""
-    cause = found.get("ctx", {}).get("error")
-    if isinstance(cause, PartError):
-        return cause
-    where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
-    # entries of a list have no lines of their own
-    known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
-    if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        last = where[len(where) - 1]
-        fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
-        names = [f.name for f in dataclasses.fields(fields)] if fields else []
-        return PartError(
-            where, f"there is no {last!r} here{did_you_mean(last, names) if names else '.'}"
-        )
-    if found["type"] in ("missing", "missing_argument"):
-        few = isinstance(found["loc"][-1], int)
-        return PartError(
-            where[:-1], "has too few entries." if few else f"{found['loc'][-1]} is missing."
-        )
-    if cause is not None:
-        return PartError(known, str(cause))
-    got = found["input"]
-    shown = (
-        f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ", got a table"
-    )
-    said = next(
-        (x for kind, x in EXPECTED.items() if kind in found["type"]),
-        found["msg"].replace("Input should be", "expected"),
-    )
-    return PartError(known, f"{said.format(**found.get('ctx', {}))}{shown}.")
+        raise MistakesError([explained(x) for x in error.errors(include_url=False)]) from None
 
 
 def line_of(text: str, where: tuple[str, ...]) -> int | None:

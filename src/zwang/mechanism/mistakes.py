@@ -1,0 +1,114 @@
+"""Mistakes in a mechanism file, in words of mechanics: what pydantic found, all of it at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from zwang.mechanism import schema
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.mechanism import Mechanism
+from zwang.suggestions import did_you_mean
+
+HOLDS = {
+    "bodies": schema.Link,
+    "joints": schema.Joint,
+    "drives": schema.Drive,
+    "springs": schema.Spring,
+    "bushings": schema.Bushing,
+    "forces": schema.Force,
+    "start": schema.Begin,
+    "actuators": schema.Actuator,
+    "servo": schema.ServoConstraint,
+}
+"""Tables of named schema."""
+EXPECTED = {
+    "dataclass": "expected a table, {{ field = value, ... }}",
+    "dict": "expected a table",
+    "tuple": "expected a list in brackets",
+    "too_long": "expected at most {max_length} entries",
+    "string": "expected text in quotes",
+    "int": "expected a whole number",
+    "float": "expected a number",
+}
+"""What a value should have been, by what pydantic calls the mistake."""
+AXES = "axes belong to points: give the first point of 'between' its 'angle', in space its 'axis'"
+OTHER_WORDS = {
+    "bodies": {"m": "mass", "position": "at", "pos": "at", "shape": "shapes"},
+    "joints": {"type": "kind", "bodies": "between", "axis": AXES, "angle": AXES},
+    "drives": {"speed": "rate", "velocity": "rate", "angle": "value", "motion": "value"},
+    "springs": {"k": "stiffness", "c": "damping", "rest_length": "rest", "length": "rest"},
+    "bushings": {"k": "stiffness", "c": "damping"},
+    "forces": {"force": "effort", "torque": "effort", "value": "effort", "body": "on"},
+    "start": {"angle": "value", "position": "value", "velocity": "rate", "speed": "rate"},
+    "actuators": {"min": "lower", "max": "upper"},
+    "servo": {"gains": "gain", "position": "value", "velocity": "rate", "path": "value"},
+}
+"""Fields as other programs call them, by table: the field here, or a sentence."""
+MOST_MISTAKES = 8
+"""Most mistakes that one message lists."""
+
+
+class MistakesError(PartError):
+    """Everything that is wrong with the fields of a file; as an exception the first of it.
+
+    Attributes:
+        found: the mistakes, at least one.
+    """
+
+    def __init__(self, found: list[PartError]):
+        # of a field that is missing and one that does not exist the second says what was meant
+        self.found = sorted(found, key=lambda x: "is missing" in x.message)
+        super().__init__(self.found[0].where, self.found[0].message)
+
+    def listed(self, line_of: Callable[[tuple[str, ...]], int | None]) -> str:
+        """The first of them, and in short where the others are."""
+        others = []
+        for mistake in self.found[1:MOST_MISTAKES]:
+            line, short = line_of(mistake.where), str(mistake).split("; ")[0].rstrip(".")
+            others.append(f"line {line}: {short}" if line else short)
+        if len(self.found) > MOST_MISTAKES:
+            others.append(f"{len(self.found) - MOST_MISTAKES} more")
+        return f"{self} Also {'; '.join(others)}." if others else str(self)
+
+
+def explained(found) -> PartError:
+    """What pydantic found, in words of mechanics."""
+    cause = found.get("ctx", {}).get("error")
+    if isinstance(cause, PartError):
+        return cause
+    where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
+    # entries of a list have no lines of their own
+    known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
+    if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return PartError(where, f"there is no {where[-1]!r} here{_field_meant(where)}")
+    if found["type"] in ("missing", "missing_argument"):
+        few = isinstance(found["loc"][-1], int)
+        return PartError(
+            where[:-1], "has too few entries." if few else f"{found['loc'][-1]} is missing."
+        )
+    if cause is not None:
+        return PartError(known, str(cause))
+    got = found["input"]
+    shown = (
+        f", got {got!r:.60}" if isinstance(got, (str, int, float, list, tuple)) else ", got a table"
+    )
+    said = next(
+        (x for kind, x in EXPECTED.items() if kind in found["type"]),
+        found["msg"].replace("Input should be", "expected"),
+    )
+    return PartError(known, f"{said.format(**found.get('ctx', {}))}{shown}.")
+
+
+def _field_meant(where: tuple[str, ...]) -> str:
+    """The end of a sentence about a field that does not exist: which was meant, and which do."""
+    fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
+    if fields is None:
+        return "."
+    names = [f.name for f in dataclasses.fields(fields)]
+    if len(where) == 1:
+        return did_you_mean(where[0], names)
+    word = OTHER_WORDS[where[0]].get(where[2], "")
+    if word and word not in names:
+        return f"; {word}."
+    return f"; did you mean {word!r}?" if word else did_you_mean(where[2], names)
