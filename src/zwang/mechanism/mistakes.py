@@ -81,7 +81,7 @@ def explained(found) -> PartError:
     # entries of a list have no lines of their own
     known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return PartError(where, f"there is no {where[-1]!r} here{_field_meant(where)}")
+        return PartError(where, f"there is no {where[len(where) - 1]!r} here{_field_meant(where)}")
     if found["type"] in ("missing", "missing_argument"):
         few = isinstance(found["loc"][-1], int)
         return PartError(
