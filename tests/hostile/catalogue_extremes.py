@@ -81,6 +81,19 @@ def run_of(model, q, v):
     return zw.simulate(model, q, v, duration=0.1, samples=2, execution="host").result.sentence
 
 
+def scaled_batch(folder: Path) -> str:
+    """A weight on a rod, and three more of it in units that float64 cannot compute with."""
+    system = zw.System(
+        2, lambda q, t, p: p["mass"] * jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81])
+    )
+    rod = H(lambda q, t, p: p["factor"] * (q @ q - 1), name="rod")
+    model = zw.Model(system, [rod], {"mass": 1.0, "factor": 1.0})
+    q, v = np.tile([0.6, 0.8], (4, 1)), np.zeros((4, 2))
+    varied = {"factor": [1.0, 1e200, 1e-200, 1.0], "mass": [1.0, 1.0, 1.0, 1e200]}
+    found = zw.batch(model, q, v, [0.0, 0.1], params={k: np.array(x) for k, x in varied.items()})
+    return str(found.failures)
+
+
 TINY = lambda: zw.Model(
     zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -9.81])),
     [
@@ -145,6 +158,24 @@ SCALES = (
         sizes(run_of, TINY),
     ),
     Case(
+        "a row of 1e-20 beside one of 1, checked",
+        4,
+        "cannot be held 'tiny'.*factor such as 1e\\+20.* verdict no force can hold 'tiny'",
+        sizes(zw.check, TINY),
+    ),
+    Case(
+        "a row of 1e-20 beside one of 1, as a trajectory",
+        4,
+        "'tiny'.*round-off.*factor such as 1e\\+20",
+        sizes(lambda model, q, v: zw.trajectory(model, q, v, [0.0, 0.1]).reason(model), TINY),
+    ),
+    Case(
+        "rows and masses of sizes out of range, as a batch",
+        4,
+        r"1: .*'rod'.*size 2.8e\+200.*2: .*'rod'.*size 2.8e-200.*3: .*mass of velocity.*1e\+100",
+        scaled_batch,
+    ),
+    Case(
         "rows times 1e200, one acceleration",
         4,
         "'rod'.*size",
@@ -187,6 +218,14 @@ SCALES = (
         "gradient of a constraint vanishes.*'rod'",
         lambda folder: zw.simulate(
             shrinking(), [1.0, 0.0], [-1.0, 0.003], duration=2.0, rtol=1e-4, execution="host"
+        ),
+    ),
+    Case(
+        "a rod that shrinks to a point straight on, to come out on the other side or back",
+        1,
+        "gradient of a constraint vanishes.*'rod' has",
+        lambda folder: zw.simulate(
+            shrinking(), [1.0, 0.0], [-1.0, 0.0], duration=2.0, samples=9, execution="host"
         ),
     ),
     Case(

@@ -29,7 +29,7 @@ from zwang.analysis.redundancy import (
 from zwang.arguments import host_only, instance
 from zwang.compile import program
 from zwang.display import present
-from zwang.dynamics.consistency import LATER
+from zwang.dynamics.consistency import LATER, vanishing_rows
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift.metric import condition_of_mass, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -43,6 +43,7 @@ from zwang.dynamics.initial_conditions import (
     with_mass,
 )
 from zwang.dynamics.model import Model
+from zwang.dynamics.motion import row_name
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -97,6 +98,7 @@ class Diagnosis:
         mass_condition: condition of M at unit diagonal; infinite if M is singular.
         singular_mass: whether M is singular here.
         consistent: whether state and constraints agree.
+        unheld: rows without a gradient that a run refuses, and why no force can hold them.
         actuators: names of the actuators; empty without control.
         control: u at the state and what it achieves; None without control.
         levels: of a hierarchy, what each level adds, lowest first.
@@ -127,6 +129,7 @@ class Diagnosis:
     mass_condition: float
     singular_mass: bool
     consistent: bool
+    unheld: dict[str, str] = dataclasses.field(default_factory=dict)
     actuators: tuple[str, ...] = ()
     control: Control | None = None
     levels: tuple[LevelReport, ...] = ()
@@ -243,6 +246,7 @@ def _diagnose(
                 _largest(psi[rows]),
             )
         )
+    gone = vanishing_rows(dynamics.passive, start.there, start.placement.state)
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
     residual = start.verdict.residual
     return Diagnosis(
@@ -261,10 +265,15 @@ def _diagnose(
         _accuracy(dynamics, start),
         np.inf if dynamics.singular_mass else condition_of_mass(start.at.M),
         dynamics.singular_mass,
-        violation < 1e-6 and speed < 1e-6 and start.verdict.consistent,
+        violation < 1e-6 and speed < 1e-6 and start.verdict.consistent and not gone,
+        {row_name(model, row): why for row, why in gone.items()},
         levels=level_reports(model, C, _rank_of),
         tree=tree_lines(model, C, _rank_of),
-        dependencies=dependencies(C, c.row_slices, rank),
+        dependencies=tuple(
+            x
+            for x in dependencies(C, c.row_slices, rank)
+            if x.others or c.row_slices[x.row[0]].start + x.row[1] not in gone
+        ),
         free_motions=free_motions(Vt[rank:] @ metric.W.T, model.system.velocities),
         reach=reached,
         integrals={name: x for name, x in integrals.items() if x is not None},

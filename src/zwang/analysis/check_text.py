@@ -51,6 +51,8 @@ def lines(d: Diagnosis):
         yield f"    {x}"
     if len(d.dependencies) > MOST_DEPENDENCIES:
         yield f"    and {len(d.dependencies) - MOST_DEPENDENCIES} more in .dependencies"
+    for name, why in d.unheld.items():
+        yield f"  cannot be held       {name}: {why}"
     for x in d.suggestions[:MOST_SUGGESTIONS]:
         yield f"  suggestion           {x}"
     if d.rank:
@@ -90,11 +92,7 @@ def lines(d: Diagnosis):
             )
             for c in d.constraints
         ]
-        widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-        for r in rows:
-            yield (
-                "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
-            )
+        yield from _table(rows)
 
     if d.tree:
         yield ""
@@ -151,4 +149,6 @@ def _verdict(d: Diagnosis) -> str:
         return "the state is off its constraints: move it with zw.consistent_state"
     if d.velocity_violation >= 1e-6:
         return "the velocity does not obey the constraints: move it with zw.consistent_state"
+    if d.unheld:
+        return f"no force can hold {', '.join(d.unheld)}: a run refuses it"
     return "the constraints contradict each other at this state"

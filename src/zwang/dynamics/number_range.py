@@ -37,6 +37,12 @@ def out_of_range(xp: Any, size, diagonal):
     return beyond(longest) | xp.any(beyond(masses))
 
 
+def too_large(xp: Any, *values):
+    """Whether a coordinate, velocity or force is; what is not finite is another complaint."""
+    whole = xp.concatenate([xp.abs(xp.asarray(x)) for x in values])
+    return xp.any(xp.isfinite(whole) & (whole > LARGEST_SIZE))
+
+
 def refuse_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
     """Name the number of a model or a state that is out of range.
 
@@ -44,6 +50,12 @@ def refuse_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
         ModelError: for masses or rows that are too large or too small, coordinates, velocities or
             forces that are too large.
     """
+    if beyond := beyond_range(dynamics, at, state):
+        raise ModelError(f"{beyond}.")
+
+
+def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
+    """Which number of a model or a state is out of range, in words; "" if none is."""
     system, allowed = dynamics.system, f"expected sizes from {LEAST_SIZE:g} to {LARGEST_SIZE:g}"
     diagonal = np.einsum("bii->bi", mass_blocks(np.asarray(at.M))).ravel()
     for what, names, values in (
@@ -58,15 +70,21 @@ def refuse_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
             beyond |= (size > 0) & (size < LEAST_SIZE)
         if np.any(beyond):
             i = int(np.argmax(beyond))
-            raise ModelError(f"{what} {names[i]!r} is {size[i]:.1e}, {allowed}: use other units.")
+            return f"{what} {names[i]!r} is {size[i]:.1e}, {allowed}: use other units"
     size = row_sizes(np, rows_of(at.A), diagonal)
     if out_of_range(np, size, diagonal):
         largest = float(np.max(size))
         worst = next(n for n, s in dynamics.constraints.row_slices.items() if largest in size[s])
-        raise ModelError(
+        return (
             f"constraint {worst!r}: its gradient has the size {largest:.1e} in the metric of 1/M, "
-            f"{allowed}: multiply its rows by a factor, or use other units."
+            f"{allowed}: multiply its rows by a factor, or use other units"
         )
+    return ""
+
+
+def probes(nv: int) -> np.ndarray:
+    """Small steps along which a residual is compared with its gradient, shape (3, nv)."""
+    return 1e-4 * np.random.default_rng(1687).standard_normal((3, nv))
 
 
 def factor_of(dynamics: Dynamics, state: State, row: int, gradient: np.ndarray) -> float | None:
@@ -77,7 +95,7 @@ def factor_of(dynamics: Dynamics, state: State, row: int, gradient: np.ndarray) 
     largest = float(np.max(np.abs(gradient), initial=0.0))
     if not largest > 0:
         return None
-    c, random = dynamics.constraints, np.random.default_rng(1687)
+    c = dynamics.constraints
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
 
@@ -89,7 +107,7 @@ def factor_of(dynamics: Dynamics, state: State, row: int, gradient: np.ndarray) 
         return float(np.asarray(evaluate(dynamics, moved).psi)[place])
 
     still = residual(np.zeros(dynamics.system.nv))
-    for step in 1e-4 * random.standard_normal((3, dynamics.system.nv)):
+    for step in probes(dynamics.system.nv):
         change, expected = residual(step) - still, float(gradient @ step)
         if not abs(change - expected) < ACTING * abs(expected):
             return None

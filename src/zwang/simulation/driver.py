@@ -39,6 +39,7 @@ from zwang.simulation.watch import (
     blocked,
     decisive,
     examine,
+    leaps,
     loses_mass,
     remeasured,
     rescaled,
@@ -178,12 +179,15 @@ class RunDriver:
                 before = here
                 here, history = self.engine.advance(self.flow, here, window)
                 part = Steps.of(history, done).without_samples_from(until)
-                found = examine(self.model, self.flow, self._last_steps(), part)
+                last = self._last_steps()
+                found = leaps(self.flow, self.parts[0], last, part) or examine(
+                    self.model, self.flow, last, part
+                )
                 # the steps before it are good and are kept
                 if isinstance(found, Contradiction):
                     self.parts.append(part.first(found.step))
                     self.detail = found.sentence
-                    return Result.INCONSISTENT, self._stopped_at(here)
+                    return found.result, self._stopped_at(here)
                 if isinstance(found, NearlyParallel) and self._decide(found, before):
                     here = before  # the chunk is taken once more
                     continue

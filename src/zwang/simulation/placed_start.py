@@ -16,6 +16,7 @@ from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.number_range import ACTING, out_of_range, probes, row_sizes, too_large
 from zwang.dynamics.scales import directions_of, extent_of, scales_of, size_of
 from zwang.equations.state import State
 from zwang.simulation.differentiable import corrected, position_violation
@@ -82,9 +83,21 @@ def has_mass(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
     return dynamics.mass(s, A).is_positive()
 
 
+def beyond_range(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
+    """Whether masses, rows, coordinates, velocities or forces are of a size that float64 cannot
+    compute with; `zwang.dynamics.number_range` names it.
+    """
+    A = dynamics.matrix(s)
+    diagonal = dynamics.mass(s, A).diag()
+    force = dynamics.system.force(s.q, s.v, s.t, dynamics.p)
+    beyond = out_of_range(jnp, row_sizes(jnp, A, diagonal), diagonal)
+    return beyond | too_large(jnp, s.q, s.v, force)
+
+
 def vanishes(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
     """Whether a row that vanishes at a state is a squared constraint or an isolated point: its
-    second-order form has one sign on what the other rows allow (`zwang.dynamics.consistency`).
+    second-order form has one sign on what the other rows allow; or it is one like any other, lost
+    in the round-off of longer rows (`zwang.dynamics.consistency`).
 
     The form is looked at on the planes of `TANGENT` directions, which decides where the others
     leave two directions of motion or fewer. A form that has one sign on every plane and yet two
@@ -112,7 +125,24 @@ def vanishes(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
         present = jnp.max(jnp.abs(single), axis=0) > small
         two_signs = jnp.any(single > small, axis=0) & jnp.any(single < -small, axis=0)
         saddle = jnp.any(single[i] * single[j] - mixed**2 < -small * jnp.abs(size).max(0), axis=0)
-        return jnp.any(gone & present & ~two_signs & ~saddle)
+        return jnp.any(gone & (_acts(dynamics, s, A) | present & ~two_signs & ~saddle))
 
     # of a batch it is computed only if any member has such a row
     return jax.lax.cond(for_any_member(jnp.any(gone)), looked_at, lambda: jnp.asarray(False))
+
+
+def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " rows"]:
+    """Which rows of ψ have a gradient that gives the change of their residual, as
+    `zwang.dynamics.number_range.factor_of` tells it from one that is round-off.
+    """
+    c = dynamics.constraints
+    steps = jnp.asarray(probes(dynamics.system.nv))
+    moved = jax.vmap(lambda d: dynamics.position_residual(State(dynamics.move(s, d), s.v, s.t)))
+    pushed = jax.vmap(lambda d: dynamics.velocity_residual(State(s.q, s.v + d, s.t)))
+    change = jnp.zeros((len(steps), c.m))
+    change = change.at[:, c.velocity_rows].set(pushed(steps) - dynamics.velocity_residual(s))
+    # ψ of a position row is linear in v even where its gradient is round-off
+    change = change.at[:, c.position_rows].set(moved(steps) - dynamics.position_residual(s))
+    expected = jax.vmap(lambda d: A @ d)(steps)
+    acts = jnp.all(abs(change - expected) < ACTING * abs(expected), axis=0)
+    return acts[c.velocity_rows]

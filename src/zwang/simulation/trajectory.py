@@ -36,7 +36,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
-from zwang.simulation.placed_start import has_mass, placed, scales_at, vanishes
+from zwang.simulation.placed_start import beyond_range, has_mass, placed, scales_at, vanishes
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
@@ -290,14 +290,17 @@ def _trajectory(
     scales = without_derivative(scales_at(flow.dynamics, given, times[-1] - times[0]))
     flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, scales=scales))
     start, before = placed(flow.dynamics, given, flow.target)
-    # without mass nothing can be placed, and the state as given is what a reason is looked for at
     massive = has_mass(*without_derivative((flow.dynamics, given)))
-    start = jax.tree_util.tree_map(lambda x, y: jnp.where(massive, x, y), start, given)
+    beyond = beyond_range(*without_derivative((flow.dynamics, given)))
+    # such a start cannot be placed, and the state as given is what a reason is looked for at
+    kept = massive & ~beyond
+    start = jax.tree_util.tree_map(lambda x, y: jnp.where(kept, x, y), start, given)
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
     gone = vanishes(*without_derivative((flow.dynamics, start)))
     result = jnp.where(gone, int(Result.VANISHING), result)
     result = jnp.where(massive, result, int(Result.SINGULAR_MASS))
+    result = jnp.where(beyond, int(Result.OUT_OF_RANGE), result)
     # far below any time of the motion: the controller lengthens it tenfold a step
     first = 1e-4 * tolerances.duration / max(len(times) - 1, 100)
     values = without_derivative(events(flow, (), times[0], y0))

@@ -22,6 +22,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.initial_conditions import mass_is_positive, massless
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, row_name
+from zwang.dynamics.number_range import beyond_range
 from zwang.dynamics.placement import CONVERGED, place
 from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -58,6 +59,9 @@ SHRUNK, STANDING = 1e-3, 1e-3
 far: a motion that passes through such a point takes ordinary steps."""
 NEARLY_SHRUNK = 1e-2
 """The same part where a motion has already ended for want of steps."""
+LEAP = 0.5
+"""Part of the velocities that changes within a step which a row that vanishes makes leap: with no
+gradient it holds no velocity, and a projection next to it may turn one round."""
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
@@ -69,10 +73,12 @@ class Contradiction:
     Attributes:
         step: index of the last step of the chunk that can be kept.
         sentence: which rows, by how much, and when.
+        result: what the motion ends with.
     """
 
     step: int
     sentence: str
+    result: Result = Result.INCONSISTENT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +116,29 @@ def examine(
             smallest = min(smallest, sigma)
     persistent = len(suspicious) > PERSISTENT * len(chunk.t)
     return NearlyParallel(smallest) if persistent and np.isfinite(smallest) else None
+
+
+def leaps(
+    flow: ConstrainedVectorField, start: Steps, before: Steps, chunk: Steps
+) -> Contradiction | None:
+    """The first step of a chunk within which velocities leap because a row vanishes; `start` holds
+    the first state of the run.
+
+    A point where a row has no gradient leaves open how the motion goes on, on the other side or
+    back.
+    """
+    nq = flow.dynamics.system.nq
+    y = np.vstack([before.y[-1:], chunk.y])
+    v = np.abs(y[:, nq:]).max(axis=1)
+    leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > LEAP * np.maximum(v[1:], v[:-1])
+    heights = np.append(before.log_det, chunk.log_det)
+    usual = np.max(heights, initial=-np.inf, where=np.isfinite(heights))
+    for i in np.flatnonzero(leap & (chunk.log_det < usual + 2 * np.log(SHRUNK))):
+        ends = (start.t[0], start.y[0]), (chunk.t[i], chunk.y[i])
+        first, here = (host_state(y[:nq], y[nq:], float(t)) for t, y in ends)
+        if gone := shrunk(flow.dynamics.passive, first, here):
+            return Contradiction(int(i), gone, Result.VANISHING)
+    return None
 
 
 def _worth_a_look(suspicious: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -294,6 +323,10 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
         return result.sentence if result is Result.SUCCESS else when + result.sentence
     detail, y = "", np.concatenate([np.asarray(end.q), np.asarray(end.v)])
     passive = model.dynamics(params)
+    if result is Result.OUT_OF_RANGE and (
+        beyond := beyond_range(passive, evaluate(passive, end), end)
+    ):
+        return when + beyond
     # of a model that is said to be massless it is no reason
     if result in MASSLESS and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
         # what a fixed step has stepped over lies further ahead
