@@ -7,6 +7,7 @@ import pytest
 
 import zwang as zw
 from zwang.mechanism import (
+    Bushing,
     Force,
     Joint,
     Link,
@@ -137,3 +138,30 @@ def test_masses_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(both
     run = zw.simulate(m.model, start.q, start.v, params=turned, duration=0.1, samples=2)
     with pytest.raises(PartError, match="'inertia' was changed for a run in joint coordinates"):
         reactions(m, run)
+
+
+@pytest.mark.parametrize("world", ["plane", "space"])
+def test_components_have_names_and_are_saved(world, tmp_path):
+    """A force by components on a point, and a bushing, whose variables have one more dimension."""
+    d = 2 if world == "plane" else 3
+    inertia = 1.0 if d == 2 else (1.0, 1.0, 1.0)
+    body = Link(mass=2.0, inertia=inertia, at=(0.1,) + (0.0,) * (d - 1))
+    mechanism = Mechanism(
+        {"block": body},
+        bushings={"mount": Bushing(("ground", "block"), (10.0,) * (3 if d == 2 else 6))},
+        forces={"push": Force(("3 + t", *("0",) * (d - 1)), on="block")},
+        gravity=(0.0,) * d,
+        world=world,
+    )
+    start = mechanism.start_state
+    run = zw.simulate(mechanism.model, start.q, start.v, duration=0.2, samples=3)
+    found = applied_forces(mechanism, run)
+    np.testing.assert_allclose(found["push"].values[:, 0], 3 + run.t, rtol=1e-12)
+    np.testing.assert_allclose(found["mount"].values[:, 0], -10 * run.q[:, 0], rtol=1e-9)
+    assert list(found["push component"].values) == list("xyz"[:d])
+    assert found["push"].attrs == {"units": "N"} and found["mount"].shape[1] == 3 * (d - 1)
+    run.variables.add(found)
+    saved = zw.load(run.save(tmp_path / "run.nc"), model=mechanism.model).dataset
+    np.testing.assert_array_equal(
+        saved["push"].sel({"push component": "x"}), found["push"].values[:, 0]
+    )

@@ -234,12 +234,14 @@ def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings:
 
     summary = summarize(run, target.exact)
     warnings += run.warnings
-    if target.mechanism is not None:
-        from zwang.mechanism import applied_forces, joint_motion
+    try:
+        if target.mechanism is not None:
+            from zwang.mechanism import applied_forces, joint_motion
 
-        for more in (joint_motion, applied_forces):
-            run.variables.add(more(target.mechanism, run))
-    run.save(folder / "run.nc")
+            for more in (joint_motion, applied_forces):
+                run.variables.add(more(target.mechanism, run))
+    finally:  # a fault in what is computed of a run must not lose it
+        run.save(folder / "run.nc")
     wall.ends("results")
     return summary
 

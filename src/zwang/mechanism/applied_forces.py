@@ -14,6 +14,14 @@ from zwang.simulation.results.variables import Variables
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
+AXES = {
+    ("plane", 2): ("x", "y"),
+    ("plane", 3): ("x", "y", "angle"),
+    ("space", 3): ("x", "y", "z"),
+    ("space", 6): ("x", "y", "z", "about x", "about y", "about z"),
+}
+"""Names of the components of a force and of a bushing."""
+
 
 def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
     """Efforts of all springs, bushings and forces at the samples of a run.
@@ -27,7 +35,8 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
         run: a run of its model.
 
     Returns:
-        Variables over `time` (and `component`), with units where an effort is one number.
+        Variables over `time`, and over `NAME component` where there are several, with units
+        where all components have the same.
     """
     mechanism = mechanism.of_run(run)
     p, laws = mechanism.params, mechanism.compiled.forces.laws()
@@ -48,11 +57,17 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
         return found
 
     data: dict[str, tuple] = {}
+    labels: dict[str, tuple] = dict(time)
     for name, values in at(run.q, run.v, run.t).items():
         angular = laws[name][0].coordinate.angular
         units = ("N m", "rad", "rad/s") if angular else ("N", "m", "m/s")
         for ending, value, unit in zip(("", " value", " rate"), values, units, strict=True):
-            one = value.ndim == 1
-            dims = ("time",) if one else ("time", f"{name} component")
-            data[name + ending] = (dims, np.asarray(value), {"units": unit} if one else {})
-    return Variables(data, time, {})
+            if value.ndim == 1:
+                data[name + ending] = (("time",), np.asarray(value), {"units": unit})
+                continue
+            axes, along = AXES[mechanism.world, value.shape[1]], f"{name} component"
+            labels[along] = ((along,), np.asarray(axes), {})
+            # a bushing has forces and torques side by side
+            same = {"units": unit} if len(axes) == mechanism.d else {}
+            data[name + ending] = (("time", along), np.asarray(value), same)
+    return Variables(data, labels, {})
