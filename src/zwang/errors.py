@@ -78,6 +78,7 @@ class Result(enum.IntEnum):
     OUTSIDE_STRUCTURE = 15
     VANISHING = 16
     OUT_OF_RANGE = 17
+    BETWEEN_BRANCHES = 18
 
     @property
     def sentence(self) -> str:
@@ -139,6 +140,11 @@ _SENTENCES = {
     Result.OUT_OF_RANGE: (
         "masses or gradients of constraints are too large or too small to compute with: choose "
         "other units, or multiply the constraints by a factor"
+    ),
+    Result.BETWEEN_BRANCHES: (
+        "the start is at rest where branches of motion meet, and its acceleration is along none of "
+        "them: start beside it on the branch meant (zw.branches lists them), or let zw.simulate "
+        "choose one"
     ),
     Result.VANISHING: (
         "the gradient of a constraint vanishes while it asks for something, so that no finite "

@@ -191,6 +191,41 @@ def test_a_motion_too_slow_to_keep_its_branch_says_which_it_took(parallelogram, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"step": 0.01}], ids=["adaptive", "fixed"])
+def test_a_compiled_motion_from_rest_where_branches_meet_is_refused_in_words(
+    parallelogram, options
+):
+    model, params, still = parallelogram.model, parallelogram.params, np.zeros(3)
+    times = np.linspace(0.0, 0.5, 3)
+    found = zw.trajectory(model, still, still, times, params=params, **options)
+    assert "branches of motion meet" in found.reason(model, params)
+    beside = -1e-3 * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]])
+    both = zw.batch(model, beside, np.zeros((2, 3)), times, params=params, **options)
+    assert list(both.failures) == [0] and "branches of motion meet" in both.failures[0]
+    assert abs(both.q[1, -1, 0] + 0.0593) < 1e-3
+
+
+@pytest.mark.slow
+def test_an_acceleration_that_no_motion_has_is_said_to_be_one(parallelogram):
+    model, params, still = parallelogram.model, parallelogram.params, np.zeros(3)
+    # by the law of the parallelogram, −1.4/3 of crank and rocker
+    text = str(zw.motion(model, still, still, params=params))
+    assert "no motion has this acceleration" in text and "crank -0.466667, rocker" in text
+    moving = zw.motion(model, still, parallelogram.start(0).v, params=params)
+    assert "no motion has this acceleration" in str(moving)
+    beside = zw.motion(model, 0.1 * np.array([1.0, 0.0, 1.0]), still, params=params)
+    assert "no motion" not in str(beside)
+    # rows that depend on each other everywhere take no motion away
+    twice = zw.Model(model.system, [*model.constraints.members, *_renamed(model)], params)
+    assert "no motion" not in str(zw.motion(twice, 0.1 * np.array([1.0, 0.0, 1.0]), still))
+
+
+def _renamed(model):
+    (loop,) = model.constraints.members
+    return [zw.Holonomic(loop.phi, name="loop again")]
+
+
+@pytest.mark.slow
 def test_two_loops_in_line_have_three_branches_each_followed_by_a_run():
     example = zw.gallery.load("n-four-bar", N=2, gravity=0.0)
     line = np.array([0.5, 0, 0, 1.5, 0, 0, 2.5, 0, 0, 1.5, 0, 0, 2.5, 0, 0.0])

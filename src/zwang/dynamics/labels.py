@@ -16,6 +16,7 @@ class Labels(NamedTuple):
         velocities, velocity_units: names and units of the velocities.
         energy_unit: unit of energy, from which units of generalized forces follow.
         actuators, actuator_units: names and units of the controls.
+        note: what is to be said of these numbers, or "".
     """
 
     model: str
@@ -24,9 +25,10 @@ class Labels(NamedTuple):
     energy_unit: str
     actuators: tuple[str, ...] = ()
     actuator_units: tuple[str, ...] = ()
+    note: str = ""
 
 
-def labels_of(name: str, system: System) -> Labels:
+def labels_of(name: str, system: System, note: str = "") -> Labels:
     """The names and units of a system, under the name of its model."""
     velocities, units = tuple(system.velocities), tuple(system.velocity_units)
-    return Labels(name, velocities, units, system.energy_unit)
+    return Labels(name, velocities, units, system.energy_unit, note=note)

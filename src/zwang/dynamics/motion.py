@@ -23,11 +23,13 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_term
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.labels import Labels, labels_of
+from zwang.dynamics.leaving import leaves_no_branch
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import out_of_range, refuse_range, row_sizes
 from zwang.dynamics.scales import measure
 from zwang.dynamics.sparse_structure import MISSED
+from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
@@ -59,7 +61,7 @@ class Motion(eqx.Module):
             equilibrium of forces it is relative to the free acceleration.
         result: a `Result` code.
         labels: names and units, by which it prints itself; None where it was not asked for by
-            `zw.motion`.
+            `zw.motion`. `labels.note` says so where no motion has this acceleration.
     """
 
     acceleration: Float[Array, " nv"]
@@ -140,9 +142,37 @@ def motion(
         if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
             refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
         raise_on_failure(answer, model)
+    note = _between_branches(dynamics, state, answer) if is_concrete((answer, state)) else ""
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
-    object.__setattr__(named, "labels", labels_of(model.name, model.system))
+    object.__setattr__(named, "labels", labels_of(model.name, model.system, note))
     return named
+
+
+def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:
+    """What is to be said of an acceleration that no motion has, because branches of motion meet in
+    the configuration; "" of others.
+    """
+    rows, w = dynamics.constraints, answer.acceleration
+    failed = Result(int(answer.result)).is_failure
+    # rows that are independent leave one motion
+    regular = failed or int(answer.rank) >= rows.m or dynamics.structure.sparse
+    if regular or not bool(leaves_no_branch(dynamics, state, w)):
+        return ""
+    said = "no motion has this acceleration: branches of motion meet here"
+    at_rest = not np.any(np.asarray(state.v))
+    if not at_rest or not may_branch(dynamics):
+        return f"{said}, see zw.branches"
+    cone = tangent_cone(dynamics, state.q, state.t)
+    work = cone.tangents @ cone.mass @ np.asarray(w)
+    if not len(work):
+        return f"{said}, see zw.branches"
+    i = int(np.argmax(np.abs(work)))
+    shown = ", ".join(
+        f"{name} {a:+.6g}"
+        for name, a in zip(dynamics.system.velocities, work[i] * cone.tangents[i], strict=True)
+        if abs(a) > 1e-9 * np.max(np.abs(work[i] * cone.tangents[i]))
+    )
+    return f"{said}; of the {len(work)} zw.simulate takes branch {i}, with the acceleration {shown}"
 
 
 def augmented(model: Model, dynamics: Dynamics) -> Dynamics:

@@ -16,6 +16,7 @@ from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.leaving import ALONG_BRANCH, FORM_VANISHES
 from zwang.dynamics.number_range import ACTING, out_of_range, probes, row_sizes, too_large
 from zwang.dynamics.scales import directions_of, extent_of, scales_of, size_of
 from zwang.equations.state import State
@@ -94,41 +95,60 @@ def beyond_range(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
     return beyond | too_large(jnp, s.q, s.v, force)
 
 
-def vanishes(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
-    """Whether a row that vanishes at a state is a squared constraint or an isolated point: its
-    second-order form has one sign on what the other rows allow; or it is one like any other, lost
-    in the round-off of longer rows (`zwang.dynamics.consistency`).
+def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, ""]]:
+    """Whether a row that vanishes at a start is a squared constraint or an isolated point: its
+    second-order form has one sign on what the other rows allow; or one like any other, lost in the
+    round-off of longer rows (`zwang.dynamics.consistency`). And
+    whether the start is at rest with an acceleration that no motion has (`zwang.dynamics.leaving`);
+    with a control law or a drive at work that is not looked for.
 
     The form is looked at on the planes of `TANGENT` directions, which decides where the others
     leave two directions of motion or fewer. A form that has one sign on every plane and yet two
     signs between them is taken for one of one sign; `zw.simulate` looks at all of it.
     """
-    c = dynamics.constraints
+    c, no = dynamics.constraints, jnp.asarray(False)
     if not len(c.velocity_rows):
-        return jnp.asarray(False)
+        return no, no
+    assert dynamics.scales is not None
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
     length = dynamics.row_lengths(mass, A)
     gone = ~(length > ABSENT * jnp.max(length))[c.velocity_rows]
+    square = lambda x: jnp.abs(x @ mass.apply(x))
+    free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
+    pushed = jnp.sqrt(square(free))
+    slow = (pushed > 0) & (
+        0.5 * square(s.v) <= pushed * ALONG_BRANCH / dynamics.scales.inverse_length
+    )
 
-    def looked_at() -> Bool[Array, ""]:
+    def looked_at() -> tuple[Bool[Array, ""], Bool[Array, ""]]:
         drawn = jnp.asarray(np.random.default_rng(1829).standard_normal((TANGENT, len(s.v))))
         drawn = jax.vmap(mass.unweigh)(drawn)
-        tangent = jax.vmap(dynamics.weighted(mass, A).tangent)(drawn)
+        weighted = dynamics.weighted(mass, A)
+        *tangent, w = jax.vmap(weighted.tangent)(jnp.concatenate([drawn, free[None]]))
+        tangent = jnp.stack(tangent)
         i, j = np.triu_indices(TANGENT, 1)
-        asked = jnp.concatenate([drawn, tangent, tangent[i] + tangent[j]])
-        b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t))[c.velocity_rows])
-        form = b(0 * asked[:1]) - 0.5 * (b(asked) + b(-asked))
-        size, single, both = jnp.split(form, [TANGENT, 2 * TANGENT])
+        asked = jnp.concatenate([drawn, tangent, tangent[i] + tangent[j], w[None]])
+        b = jax.vmap(lambda v: dynamics.rhs(State(s.q, v, s.t))[c.velocity_rows])
+        still = b(0 * asked[:1])
+        form = still - 0.5 * (b(asked) + b(-asked))
+        size, single, both = jnp.split(form[:-1], [TANGENT, 2 * TANGENT])
         mixed = 0.5 * (both - single[i] - single[j])
         small = SECOND_ORDER * jnp.max(jnp.abs(size), axis=0)
         present = jnp.max(jnp.abs(single), axis=0) > small
         two_signs = jnp.any(single > small, axis=0) & jnp.any(single < -small, axis=0)
         saddle = jnp.any(single[i] * single[j] - mixed**2 < -small * jnp.abs(size).max(0), axis=0)
-        return jnp.any(gone & (_acts(dynamics, s, A) | present & ~two_signs & ~saddle))
+        # the acceleration of a driven start has a part of its own that no form shows
+        driven = jnp.any(jnp.abs(still) > FORM_VANISHES * pushed * length[c.velocity_rows])
+        typical = jnp.max(jnp.abs(size), axis=0) * square(w) / jnp.mean(jax.vmap(square)(drawn))
+        r = jnp.zeros(c.m).at[c.velocity_rows].set(form[-1])
+        left = (weighted.units() * (r - A @ weighted.correct(r)))[c.velocity_rows]
+        beside = FORM_VANISHES * jnp.max(weighted.units()[c.velocity_rows] * typical)
+        between = slow & ~driven & (jnp.max(jnp.abs(left)) > beside)
+        return jnp.any(gone & (_acts(dynamics, s, A) | present & ~two_signs & ~saddle)), between
 
-    # of a batch it is computed only if any member has such a row
-    return jax.lax.cond(for_any_member(jnp.any(gone)), looked_at, lambda: jnp.asarray(False))
+    # of a batch it is computed only if any member has such a row, or is at rest
+    return jax.lax.cond(for_any_member(jnp.any(gone) | slow), looked_at, lambda: (no, no))
 
 
 def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " rows"]:

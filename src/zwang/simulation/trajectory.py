@@ -36,7 +36,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
-from zwang.simulation.placed_start import beyond_range, has_mass, placed, scales_at, vanishes
+from zwang.simulation.placed_start import beyond_range, has_mass, judged, placed, scales_at
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
@@ -297,8 +297,9 @@ def _trajectory(
     start = jax.tree_util.tree_map(lambda x, y: jnp.where(kept, x, y), start, given)
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
-    gone = vanishes(*without_derivative((flow.dynamics, start)))
+    gone, between = judged(*without_derivative((flow.dynamics, start)))
     result = jnp.where(gone, int(Result.VANISHING), result)
+    result = jnp.where(between, int(Result.BETWEEN_BRANCHES), result)
     result = jnp.where(massive, result, int(Result.SINGULAR_MASS))
     result = jnp.where(beyond, int(Result.OUT_OF_RANGE), result)
     # far below any time of the motion: the controller lengthens it tenfold a step

@@ -1,0 +1,72 @@
+"""Whether a motion leaves a state with the acceleration that its rows and forces give there.
+
+Where rows depend on each other only in one configuration, accelerations that meet `A v̇ = b` need
+not belong to any motion: branches of motion meet, and the acceleration lies between them. Along a
+motion, `A v̇ − b` vanishes with all its derivatives. With a basis L of the left null space of A,
+its first derivative asks the acceleration w for
+
+    Lᵀ d/dt (A w − b) = 0       along (q̇, w), w held
+
+and where the velocity is zero, so that this is met by any w, its second derivative for
+
+    Lᵀ b(w) = 0                 b's quadratic part, with w in place of the velocity
+
+which rows that are redundant all along the motion meet by themselves.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+from zwang.compile import program
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+
+ALONG_BRANCH = 1e-4
+"""How far along its branch a start at rest begins [1, in typical radii of curvature of the rows]:
+nearer, steps are hundreds of times shorter, and round-off of the rows decides where they end. A
+start is at rest if it is no faster than forces would make it over that distance."""
+DRAWN = 3
+"""Random directions by which the size of a quadratic form is measured."""
+FORM_VANISHES = 1e-6
+"""Part of its size below which a form is round-off."""
+
+
+@program
+def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
+    """Whether no motion has acceleration w at a state, at rest or moving."""
+    A, rows, system = dynamics.matrix(s), dynamics.constraints, dynamics.system
+    mass = dynamics.mass(s, A)
+    weighted = dynamics.weighted(mass, A)
+    speed = lambda x: jnp.sqrt(jnp.abs(x @ mass.apply(x)))
+
+    def drawn(w):
+        """Random directions as long as w in the mass metric."""
+        random = jnp.asarray(np.random.default_rng(1829).standard_normal((DRAWN, len(w))))
+        random = jax.vmap(mass.unweigh)(random)
+        return random * (speed(w) / jnp.maximum(jax.vmap(speed)(random), 1e-300))[:, None]
+
+    def leaves(r, sizes):
+        """Whether some of r lies outside the range of A, beside values of its size."""
+        # rows of accelerations have a right-hand side of their own
+        known = np.isin(np.arange(rows.m), rows.velocity_rows)
+        rest = weighted.units() * jnp.where(known, r - A @ weighted.correct(r), 0.0)
+        size = jnp.max(jnp.abs(weighted.units() * jnp.where(known, sizes, 0.0)), initial=0.0)
+        return jnp.max(jnp.abs(rest), initial=0.0) > FORM_VANISHES * size
+
+    def rate(v, w):
+        """d/dt (A w − b) of the velocity rows, w held."""
+        psi = lambda q, v, t: rows.velocity_residual(q, v, t, dynamics.p)
+        along = lambda q, v, t: (system.rate(q, v, t, dynamics.p), w, jnp.ones_like(t))
+        once = lambda q, v, t: jax.jvp(psi, (q, v, t), along(q, v, t))[1]
+        twice = jax.jvp(once, (s.q, v, s.t), along(s.q, v, s.t))[1]
+        return jnp.zeros(rows.m).at[rows.velocity_rows].set(twice)
+
+    moving = leaves(rate(s.v, w), jax.vmap(rate)(drawn(s.v), drawn(w)[::-1]))
+    asked = jnp.concatenate([w[None], drawn(w)])
+    b = jax.vmap(lambda v: dynamics.rhs(State(s.q, v, s.t)))
+    form = 0.5 * (b(asked) + b(-asked)) - b(0 * w[None])
+    return jnp.where(jnp.any(s.v != 0), moving, leaves(form[0], form[1:]))
