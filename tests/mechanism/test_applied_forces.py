@@ -8,6 +8,7 @@ import pytest
 import zwang as zw
 from zwang.mechanism import (
     Bushing,
+    Drive,
     Force,
     Joint,
     Link,
@@ -17,6 +18,7 @@ from zwang.mechanism import (
     applied_forces,
     reactions,
 )
+from zwang.output.report.joints import driving_efforts
 
 K, REST, DAMPING = 4.0, 0.5, 0.3
 
@@ -165,3 +167,31 @@ def test_components_have_names_and_are_saved(world, tmp_path):
     np.testing.assert_array_equal(
         saved["push"].sel({"push component": "x"}), found["push"].values[:, 0]
     )
+
+
+def test_a_drive_has_a_signed_effort_in_the_unit_of_its_coordinate():
+    """A crank against its weight, τ = m g r cos θ, and a slide that follows s = sin 3t, f = m s̈."""
+    m = Mechanism(
+        {
+            "crank": Link(mass=2.0, inertia=0.1, points={"pin": (-0.5, 0.0)}, at=(0.5, 0.0)),
+            "slider": Link(mass=3.0, inertia=0.1, at=(0.0, 2.0)),
+        },
+        joints={
+            "pivot": Joint("revolute", between=("ground", "crank.pin")),
+            "guide": Joint("prismatic", between=("ground.rail", "slider")),
+        },
+        ground={"rail": (0.0, 2.0)},
+        drives={"motor": Drive("pivot", rate=4.0), "push": Drive("guide", value="sin(3*t)")},
+    )
+    start = m.start_state
+    run = zw.simulate(m.model, start.q, start.v, duration=1.0, samples=11, rtol=1e-9)
+    found = reactions(m, run)
+    assert (found["motor"].unit, found["push"].unit) == ("N m", "N")
+    assert found["pivot"].effort is None
+    t = run.t
+    np.testing.assert_allclose(found["motor"].effort, 2 * 9.81 * 0.5 * np.cos(4 * t), atol=1e-6)
+    np.testing.assert_allclose(found["push"].effort, -27.0 * np.sin(3 * t), atol=1e-6)
+    torque, force = driving_efforts(run, found)[0].figure.panels
+    assert (torque.ylabel, force.ylabel) == ("driving torque [N m]", "driving force [N]")
+    assert min(torque.curves[0].y) < -5 < 5 < max(torque.curves[0].y)  # signed
+    assert driving_efforts(run, {"pivot": found["pivot"]}) == []

@@ -40,12 +40,20 @@ Side = Literal["first", "second"]
 
 @dataclasses.dataclass(frozen=True)
 class Reaction:
-    """Force [N], shape (..., d), and torque [N·m], a number (...) in the plane or (..., 3), of a
-    joint in its own axes.
+    """What a joint or drive transmits, in the joint's own axes.
+
+    Attributes:
+        force: [N], shape (..., d).
+        torque: [N·m], a number (...) in the plane or (..., 3).
+        effort: of a drive at the samples of a run, what it exerts along its coordinate x, with its
+            sign: `effort · ẋ` is the power that it gives; None for others.
+        unit: of `effort`, "N m" or "N".
     """
 
     force: np.ndarray
     torque: np.ndarray
+    effort: np.ndarray | None = None
+    unit: str = ""
 
 
 class Shares(NamedTuple):
@@ -65,7 +73,8 @@ def reactions(
     mechanism: Mechanism, run: Run, *, axes: Axes = "joint", on: Side = "second"
 ) -> dict[str, Reaction]:
     """`reaction` of every joint between two bodies, and of every drive, at the samples of a run, in
-    either kind of coordinates; `axes` and `on` as there.
+    either kind of coordinates; `axes` and `on` as there. A drive has its signed `effort` as well:
+    the multiplier of its row, which is the force conjugate to its coordinate.
 
     Raises:
         PartError: as there; for a run in joint coordinates with another `inertia`, which has
@@ -81,10 +90,19 @@ def reactions(
     maximal = mechanism.maximal
     _check(maximal, axes, on)
     at = maximal.placed(found.q).points  # once for all joints
-    return {
+    made = {
         name: _reaction(maximal, at, *found, name, axes, on)
         for name in (*joints, *mechanism.drives)
     }
+    rows, multipliers = run.model.constraints.row_slices, np.asarray(seen.motion.multipliers)
+    for name, drive in mechanism.drives.items():
+        ends = mechanism.compiled.joints.of(drive.joint, drive.coordinate, ("drives", name))
+        made[name] = dataclasses.replace(
+            made[name],
+            effort=multipliers[:, rows[name]][:, 0],
+            unit="N m" if ends.coordinate.angular else "N",
+        )
+    return made
 
 
 def _made_as(mechanism: Mechanism, run: Run) -> Mechanism:

@@ -48,5 +48,30 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
     return finished(run, "joints", "Joint forces", caption, panels, {"joint_forces": table})
 
 
+def driving_efforts(run: Run, reactions: Mapping[str, Reaction]) -> list[Chart]:
+    """What each drive exerts along its coordinate, with its sign; nothing without a drive."""
+    driven: dict[str, dict[str, np.ndarray]] = {}
+    for name, r in reactions.items():
+        if r.effort is not None:
+            driven.setdefault(r.unit, {})[name] = r.effort
+    if not driven:
+        return []
+    panels, columns, values = [], [], []
+    for unit, of in driven.items():
+        efforts = np.stack(list(of.values()), axis=1)
+        what = "torque" if unit == "N m" else "force"
+        panels.append(lines(run.t, efforts, list(of), f"driving {what} [{unit}]"))
+        columns += [(f"{name} {what}", unit) for name in of]
+        values.append(efforts)
+    caption = (
+        "What each drive exerts along its coordinate: positive where it pushes the coordinate "
+        "forward, so that times the coordinate's rate it is the power that the drive gives. Where "
+        "another joint or drive holds the same motion the shares are those of least norm."
+    )
+    table = Table(run.t, columns, np.concatenate(values, axis=1))
+    tables = {"driving_efforts": table}
+    return [finished(run, "drives", "Driving torques and forces", caption, panels, tables)]
+
+
 def _components(torque: np.ndarray, r: Reaction) -> np.ndarray:
     return torque[:, None] if torque.ndim < r.force.ndim else torque

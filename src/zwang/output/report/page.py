@@ -15,7 +15,7 @@ from zwang.files import make_folder, write_text
 from zwang.output.report import interactive
 from zwang.output.report.figures import Chart, charts, exact_error, phase
 from zwang.output.report.html import HERE, render
-from zwang.output.report.joints import joint_forces
+from zwang.output.report.joints import driving_efforts, joint_forces
 from zwang.output.report.summary import Summary, summarize
 from zwang.output.report.svg import drawn, inline_svg, is_wide
 from zwang.output.report.tables import Table, save_curves
@@ -103,7 +103,8 @@ def write_report(
     transmitted = []
     if reactions is not None:
         try:
-            transmitted = [joint_forces(run, reactions(run))]
+            found = reactions(run)
+            transmitted = [*driving_efforts(run, found), joint_forces(run, found)]
         except ModelError as error:  # of a run that cannot tell them; all else is shown
             complaints.append(f"the report has no joint forces: {error}")
     every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
