@@ -127,6 +127,28 @@ def test_where_branches_are_not_named_a_run_says_why(parallelogram, switched, le
     assert why in sentence and "at 1 of 1 singular configurations" in sentence
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("execution", ["host", "compiled"])
+def test_a_run_with_a_blade_says_that_its_branch_is_not_known(parallelogram, execution):
+    """The parallelogram passes its line while a blade slides over the ground beside it."""
+    inner, params = parallelogram.model, parallelogram.params
+    (loop,), force = inner.constraints.members, inner.system.force
+    system = zw.System(
+        6,
+        lambda q, t, p: jnp.array([1.0, 0.5, 2.0, 1.0, 1.0, 0.3]),
+        lambda q, v, t, p: jnp.concatenate([force(q[:3], v[:3], t, p), jnp.zeros(3)]),
+    )
+    slip = lambda q, v, t, p: v[3] * jnp.sin(q[5]) - v[4] * jnp.cos(q[5])
+    rows = [
+        zw.Holonomic(lambda q, t, p: loop.phi(q[:3], t, p), name="loop"),
+        zw.Nonholonomic(slip, name="blade"),
+    ]
+    model, bars = zw.Model(system, rows, params, name="both"), np.array([1.0, 0.0, 1.0])
+    q, v = np.append(0.2 * bars, np.zeros(3)), np.append(-2.0 * bars, [1.0, 0.0, 0.4])
+    run = zw.simulate(model, q, v, duration=0.5, execution=execution)
+    assert len(run.crossings) == 1 and "'blade' is not holonomic" in run.warnings[0]
+
+
 def test_from_rest_a_run_leaves_on_the_branch_of_most_work_and_says_so(parallelogram):
     """By the law of the parallelogram, 3 α̈ = −1.4 cos α with α of crank and rocker."""
     model, params, still = parallelogram.model, parallelogram.params, np.zeros(3)
