@@ -170,7 +170,7 @@ def test_components_have_names_and_are_saved(world, tmp_path):
 
 
 def test_a_drive_has_a_signed_effort_in_the_unit_of_its_coordinate():
-    """A crank against its weight, τ = m g r cos θ, and a slide that follows s = sin 3t, f = m s̈."""
+    """A crank against its weight, τ = m g r cos θ, and a slide s = sin 3t, f = m s̈."""
     m = Mechanism(
         {
             "crank": Link(mass=2.0, inertia=0.1, points={"pin": (-0.5, 0.0)}, at=(0.5, 0.0)),
