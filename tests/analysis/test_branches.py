@@ -186,7 +186,7 @@ def test_a_start_beside_a_singular_configuration_leaves_it(parallelogram, side):
 
 def test_a_row_that_vanishes_is_a_crossing_and_its_branch_is_named(parallelogram):
     """Loops in joint coordinates lose a rank by a row that vanishes, not by one that repeats."""
-    for side, speed in ((0.1, 1.0), (0.01, 0.1), (-0.3, 2.0)):
+    for side, speed in ((0.1, 1.0), (0.01, 0.1), (-0.3, 2.0), (1e-3, 1e-3), (1e-4, 0.3)):
         q = side * np.array([1.0, 0.0, 1.0])
         v = -np.sign(side) * speed * np.array([1.0, 0.0, 1.0])
         run = zw.simulate(

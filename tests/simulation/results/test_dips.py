@@ -15,11 +15,23 @@ from zwang.simulation.results.record import Steps
 @pytest.mark.parametrize("digits", [0, 1, 6])
 @pytest.mark.parametrize("size", [3, 4, 10, 200])
 def test_dips_are_those_of_scipy_plateaus_included(size, digits):
+    """Between high walls, as what lies beyond the ends is not known, but one real side is."""
     rng = np.random.default_rng(size)
     for scale in (1.0, 3.0) * 50:
         log_det = np.round(scale * rng.standard_normal(size), digits)
-        peaks, _ = find_peaks(-log_det, prominence=PROMINENCE)
-        np.testing.assert_array_equal(_dips(log_det), peaks)
+        walled = np.concatenate([[1e3], log_det, [1e3]])
+        peaks, _ = find_peaks(-walled, prominence=PROMINENCE)
+        rises = log_det.max() - log_det >= PROMINENCE
+        np.testing.assert_array_equal(_dips(log_det), [i for i in peaks - 1 if rises[i]])
+
+
+def test_a_run_may_begin_just_before_a_dip_or_end_just_after_it():
+    # the first step has no value, and what is flat dips nowhere
+    np.testing.assert_array_equal(_dips(np.array([np.nan, -1.0, -1.2, 0.0, 0.1])), [2])
+    np.testing.assert_array_equal(_dips(np.array([np.nan, -1.0, 0.0, 0.5])), [1])
+    np.testing.assert_array_equal(_dips(np.array([np.nan, 0.0, -0.3, -1.5])), [3])
+    for flat in ([np.nan, -1.0, -1.2, -0.9], [np.nan], [0.0, 0.0, 0.0], [np.nan, np.nan]):
+        assert not len(_dips(np.array(flat)))
 
 
 def test_the_old_name_of_the_log_determinant_goes_on_working():

@@ -24,6 +24,8 @@ RISE = 12.0
 """Singular values that are e⁶ = 400 times those of a dip are those of the motion around it."""
 WALKED = 200
 """Steps within which they are looked for: near a singular configuration steps may be tiny."""
+HIGH = 1e300
+"""Stands for a log-determinant that is not known, at the ends of a run."""
 PRECISION = 1e-9
 """A crossing's time is found to this fraction of the run's duration."""
 FIRST = np.linspace(0.0, 1.0, 9)
@@ -106,7 +108,7 @@ def find_crossings(
             for a first glance only near them.
         labels: (constraint, row) of every row.
     """
-    dips = _dips(log_det) if len(t) >= 3 and len(labels) else np.zeros(0, int)
+    dips = _dips(log_det) if len(t) >= 2 and len(labels) else np.zeros(0, int)
     if not len(dips):
         return []
     shoulders = np.array([[_shoulder(log_det, i, side) for i in dips] for side in (-1, 1)])
@@ -119,18 +121,20 @@ def find_crossings(
     )
     many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
-    ends = [scaled_rows(t[dips + side], True) for side in (-1, 1)]
-    sides = np.stack([height(rows, generic) for rows in ends], axis=1)
+    beside_it = t[np.maximum(dips - 1, 0)], t[np.minimum(dips + 1, len(t) - 1)]
+    sides = np.stack([height(scaled_rows(x, True), generic) for x in beside_it], axis=1)
 
     def heights(dips: np.ndarray, times: np.ndarray, glance: bool) -> np.ndarray:
         return height(scaled_rows(times, glance), generic[dips])
 
     precision = PRECISION * max(t[-1] - t[0], 1e-3)
-    times = _bottoms(t[dips - 1], t[dips + 1], sides, heights, precision)
+    times = _bottoms(*beside_it, sides, heights, precision)
     rows_at = scaled_rows(times)
     rank, smallest = rows_at.rank(), rows_at.lowest(generic, 1)[:, 0]
     found = []
-    for i in map(int, np.flatnonzero(rank < generic)):
+    # a run that begins or ends in a singular configuration does not pass it
+    passed = (times > t[0] + precision) & (times < t[-1] - precision)
+    for i in map(int, np.flatnonzero((rank < generic) & passed)):
         # rows that were redundant before have a share in the null space all along, and are not
         # named
         lost = np.flatnonzero(rows_at.null_share(i) - rows_before.null_share(i) > 0.05)
@@ -152,21 +156,22 @@ def _dips(log_det: np.ndarray) -> np.ndarray:
     """Steps where the log-determinant dips: its minima, less those shallower than `PROMINENCE`.
 
     A minimum is as deep as the lower of the two heights that must be climbed from it to reach
-    something lower, or an end.
+    something lower. An end of the run is no height: what came before it, or would come after it,
+    is not known, and a run may begin just before a singular configuration.
     """
-    last = np.flatnonzero(np.diff(log_det, append=np.nan) != 0)  # of each run of equal values
-    first, level = np.concatenate([[0], last[:-1] + 1]), log_det[last]
+    values = np.concatenate([[HIGH], np.where(np.isnan(log_det), HIGH, log_det), [HIGH]])
+    last = np.flatnonzero(np.diff(values, append=np.nan) != 0)  # of each run of equal values
+    first, level = np.concatenate([[0], last[:-1] + 1]), values[last]
     slope = np.sign(np.diff(level))
     low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
-    if not len(low):
-        return low
     # before the first minimum, between two, after the last
-    between = np.fmax.reduceat(level, np.concatenate([[0], low]))
-    climb = np.minimum(
-        _climbs(level[low], between[:-1]), _climbs(level[low][::-1], between[:0:-1])[::-1]
-    )
+    between = np.maximum.reduceat(np.where(level < HIGH, level, -np.inf), np.append(0, low))
+    left, at_start = _climbs(level[low], between[:-1])
+    right, at_end = (x[::-1] for x in _climbs(level[low][::-1], between[:0:-1]))
+    lower = np.minimum(np.where(at_start, np.inf, left), np.where(at_end, np.inf, right))
+    climb = np.where(at_start & at_end, np.maximum(left, right), lower)
     deep = low[climb - level[low] >= PROMINENCE]
-    return (first[deep] + last[deep]) // 2
+    return (first[deep] + last[deep]) // 2 - 1
 
 
 def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
@@ -177,22 +182,25 @@ def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
     climb = np.where(np.isnan(far), -np.inf, far) - log_det[dip]
     lower, higher = np.flatnonzero(climb < 0), np.flatnonzero(climb >= RISE)
     way = climb[: max(lower[0], 1)] if len(lower) else climb
+    if not len(way):
+        return dip
     found = higher[0] if len(higher) and higher[0] < len(way) else np.argmax(way)
     return dip + side * (1 + int(found))
 
 
-def _climbs(minima: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _climbs(minima: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each minimum the highest value on the way back to a lower one, given the highest value
-    just before each.
+    just before each; and whether there is none, so that the way ends at the end of the run.
     """
-    climbs, lower = np.zeros(len(minima)), []
+    climbs, ended, lower = np.zeros(len(minima)), np.zeros(len(minima), bool), []
     for i, (minimum, climb) in enumerate(zip(minima.tolist(), before.tolist(), strict=True)):
         # a stack of ever lower minima: each is passed once, so that many dips take linear time
         while lower and lower[-1][0] >= minimum:
             climb = max(climb, lower.pop()[1])
+        ended[i] = not lower
         lower.append((minimum, climb))
         climbs[i] = climb
-    return climbs
+    return climbs, ended
 
 
 def _bottoms(
