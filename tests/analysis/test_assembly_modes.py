@@ -26,12 +26,10 @@ def test_a_four_bar_has_its_two_modes():
 
 
 @pytest.mark.slow
-def test_an_input_out_of_reach_and_too_few_inputs_are_said():
+def test_an_input_out_of_reach_is_said():
     lengths, q = np.array([2.0, 1.5, 2.0, 3.0]), closed_form([2.0, 1.5, 2.0, 3.0], 0.3, 1)
     with pytest.raises(zw.ModelError, match="no configuration was found"):
         zw.assembly_modes(four_bar(), {"crank": 3.0}, q=q, params={"lengths": lengths}, starts=256)
-    with pytest.raises(zw.ModelError, match="as many inputs as degrees of freedom"):
-        zw.assembly_modes(four_bar(), q=closed_form(LENGTHS, 0.3, 1), starts=64)
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +165,13 @@ def test_dietmaiers_platform_has_forty_postures_and_no_other():
 
 TURNED = np.array([1, 1, 1, -1, -1, -1, -1])
 """A quaternion and its negative are one attitude."""
+
+
+def test_too_few_inputs_are_refused_before_anything_is_searched():
+    with pytest.raises(
+        zw.ModelError, match="of rank 2 for 3 velocities, so that inputs for 1 more"
+    ):
+        zw.assembly_modes(four_bar(), q=closed_form(LENGTHS, 0.3, 1))
+    particle = zw.Model(zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: 0 * q))
+    with pytest.raises(zw.ModelError, match="has no loop or other constraint"):
+        zw.assembly_modes(particle, q=[0.0, 0.0])

@@ -12,7 +12,7 @@ import zwang as zw
 from tests.cli.command_line import zwang
 from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.gallery.index.mechanisms import FOLDER
-from zwang.mechanism import read
+from zwang.mechanism import Joint, Link, Mechanism, Point, read
 from zwang.mechanism.mistakes import HOLDS, OTHER_WORDS
 
 GOOD = """\
@@ -178,6 +178,16 @@ def test_every_other_word_for_a_field_leads_to_one():
         fields = {f.name for f in dataclasses.fields(HOLDS[table])}
         for word, meant in words.items():
             assert word not in fields and (meant in fields or " " in meant), (table, word)
+
+
+def test_a_hinge_drawn_at_right_angles_to_its_axis_is_put_together():
+    """No direction is downhill there, and a rough guess is all that is asked of a user."""
+    arm = Link(2.0, inertia=(0.01, 0.2, 0.2), at=(0.5, 0, 1), points={"a": (-0.5, 0, 0)})
+    pin = Joint("revolute", between=("ground.tower", "arm.a"))
+    tower = Point((0.0, 0.0, 1.0), axis=(0.0, 1.0, 0.0))
+    m = Mechanism({"arm": arm}, joints={"pin": pin}, ground={"tower": tower}, world="space")
+    state = m.start_state
+    assert np.max(np.abs(m.model.constraints.position_residual(state.q, 0.0, m.params))) < 1e-12
 
 
 def test_a_mesh_lies_beside_its_mechanism(tmp_path):

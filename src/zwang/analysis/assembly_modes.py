@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
+PLACES_TRIED = 3
+"""Configurations at which rows and inputs are counted before modes are looked for."""
 BOXES_AT_ONCE = 512
 """Starts that run at once."""
 NEWTON_ITERATIONS, FINAL = 60, 1e-12
@@ -253,6 +255,7 @@ def assembly_modes(
     ]
     closed = with_inputs(subject.model, tuple(held))
     dynamics = closed.dynamics(params, Proximal())
+    _refuse_loose(closed, dynamics, subject.q, t)
     if method != "starts":
         size = _spread(subject.model, subject.q, spread)
         values = tuple((x, f.value) for x, f in held)
@@ -303,6 +306,23 @@ def assembly_modes(
         )
     sigma = np.array([x for _, x in smallest])
     return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out, t)
+
+
+def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
+    """Refuse at once where rows and inputs are too few wherever they are looked at: minutes would
+    be spent on configurations that are not isolated.
+    """
+    nv = closed.system.nv
+    if not closed.constraints.m:
+        raise ModelError(f"{closed.name}: has no loop or other constraint that modes could meet.")
+    places = np.vstack([q, _starts(closed, q, PLACES_TRIED, None, np.random.default_rng(0))])
+    rank = max(_smallest(dynamics, x, t)[0] for x in places)
+    if rank < nv:
+        raise ModelError(
+            f"{closed.name}: configurations are not isolated at these inputs: rows and inputs are "
+            f"of rank {rank} for {nv} velocities, so that inputs for {nv - rank} more are needed, "
+            f"such as {closed.system.coordinates[0]!r}."
+        )
 
 
 def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) -> AssemblyModes:

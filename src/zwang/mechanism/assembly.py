@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.initial_conditions import PlacementError, placed
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 OPEN = 1e-9
 """Residual of a joint [m or rad] above which its position is what is wrong, not its rate."""
+SHAKEN = (0.05, 0.1, 0.2)
+"""How far bodies are turned at random [rad] where a guess cannot be put together as it is."""
 
 
 class AssemblyError(ModelError):
@@ -108,7 +112,16 @@ def _placed(mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v) ->
     try:
         return placed(model, q, v, parts=parts).state
     except PlacementError as error:
-        raise _unplaced(mechanism, model, error.placement.state) from None
+        failed = error.placement.state
+    # axes drawn exactly at right angles to where they belong have no way that is downhill
+    angular = np.array([unit == "rad/s" for unit in model.system.velocity_units])
+    for size, drawn in zip(
+        SHAKEN, np.random.default_rng(1828).standard_normal((3, len(angular))), strict=True
+    ):
+        shaken = model.system.move(jnp.asarray(q), jnp.asarray(size * drawn * angular), 0.0, {})
+        with contextlib.suppress(PlacementError):
+            return placed(model, shaken, v, parts=parts).state
+    raise _unplaced(mechanism, model, failed)
 
 
 def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError:
