@@ -143,8 +143,8 @@ _SENTENCES = {
     ),
     Result.BETWEEN_BRANCHES: (
         "the start is at rest where branches of motion meet, and its acceleration is along none of "
-        "them: start beside it on the branch meant (zw.branches lists them), or let zw.simulate "
-        "choose one"
+        "them: start beside it on the branch meant, as listed by the analysis of branches, or run "
+        "it on the host, where one is chosen"
     ),
     Result.VANISHING: (
         "the gradient of a constraint vanishes while it asks for something, so that no finite "

@@ -78,19 +78,14 @@ def may_branch(dynamics: Dynamics) -> bool:
     )
 
 
-def tangent_cone(dynamics: Dynamics, q, t, singular: float = SINGULAR) -> TangentCone:
-    """The tangents of all motions through a configuration of a model with holonomic rows.
-
-    Args:
-        singular: singular values of the rows, over the lengths that rows have nearby, that count as
-            zero; of a configuration beside a singular one these grow with the distance.
-    """
+def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
+    """The tangents of all motions through a configuration of a model with holonomic rows."""
     nv = dynamics.system.nv
     here = _evaluated(dynamics, q, np.zeros(nv), t)
     metric = metric_of(dynamics, here.M, here.A)
     length = _lengths(dynamics, q, t, metric)
     U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
-    rank = int(np.sum(sigma > singular * max(np.max(sigma, initial=0.0), 1e-300)))
+    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), 1e-300)))
     kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
     directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left), nv - rank)
     # by their velocities, as the kernel's basis is turned by round-off and the order must not be

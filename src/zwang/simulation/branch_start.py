@@ -14,22 +14,14 @@ import dataclasses
 import numpy as np
 
 from zwang.arrays import on_device
-from zwang.dynamics.consistency import singular_values
-from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.dynamics.drift.metric import RANK_THRESHOLD, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import Start, begin
 from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, may_branch, moved, tangent_cone
-from zwang.equations.state import State, host_state
+from zwang.equations.state import State
 
-NEARLY_SINGULAR = 3e-4
-"""Singular values of the rows, of typical lengths, below this part of the largest: nearer to where
-branches meet than `ALONG_BRANCH`, they are no farther apart than errors that steps may leave."""
-MOST_DOUBLED = 12
-"""How often that distance is doubled until the rows are farther from dependent than at the start:
-what begins beside the singular configuration may be pushed through it."""
 OWN_TANGENT = 0.1
 """Largest angle between a velocity and a branch [rad] that it is taken to choose."""
 NO_WORK = 1e-9
@@ -40,40 +32,28 @@ OF_THE_GIVEN = ("moved_q", "moved_v", "violation_before", "velocity_violation_be
 
 def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> tuple[Start, str]:
     """The start that a run begins with, and what is to be said about it, or ""."""
-    if not len(start.scales.row_length) or not may_branch(dynamics):
+    state, sigma = start.placement.state, start.verdict.singular_values
+    # where no row depends on others, one motion leaves a state
+    redundant = len(sigma) and sigma[-1] <= RANK_THRESHOLD * sigma[0]
+    if not redundant or not may_branch(dynamics):
         return start, ""
-    state, A = start.placement.state, rows_of(start.there.A)
-    typical = np.asarray(start.scales.row_length)
     F, v = np.asarray(start.there.F), np.asarray(state.v)
     metric = metric_of(dynamics, start.there.M, start.there.A)
-    free, speed = metric.solve(F), metric.speed(v)
-    pushed = metric.speed(free)
+    pushed, speed = metric.speed(metric.solve(F)), metric.speed(v)
     distance = ALONG_BRANCH / float(start.scales.inverse_length)
     # with more speed than forces give it over that distance, momentum decides
     if not pushed or 0.5 * speed**2 > pushed * distance:
         return start, ""
-    # where no row depends on others, nor nearly so, one motion leaves a state
-    sigma = singular_values(metric, A, typical)
-    if not len(sigma) or sigma[-1] > NEARLY_SINGULAR * sigma[0]:
-        return start, ""
-    cone = tangent_cone(dynamics, state.q, state.t, NEARLY_SINGULAR)
+    cone = tangent_cone(dynamics, state.q, state.t)
     if not len(cone.tangents) or cone.rank == dynamics.system.nv - 1:
         return start, ""
-    # beside the singular configuration it is along the branch that the state is on
-    drawn = free + metric.correct(A, metric.lengths(A), np.asarray(start.there.b) - A @ free)
-    work = cone.tangents @ (metric.M @ drawn)
+    work = cone.tangents @ F
     i = _chosen(cone, work, v, speed)
     if abs(work[i]) <= NO_WORK * pushed:
         return start, ""
     along = np.copysign(distance, work[i]) * cone.tangents[i]
-    for _ in range(MOST_DOUBLED):
-        there = moved(dynamics, state.q, along, state.t)
-        A = rows_of(evaluate(dynamics, host_state(there, 0 * v, state.t)).A)
-        # smaller ones: it is pushed towards the singular configuration, and through it
-        if singular_values(metric, A, typical)[cone.rank] > sigma[cone.rank]:
-            break
-        along = 2 * along
     # rows, scales and method are judged where the run begins
+    there = moved(dynamics, state.q, along, state.t)
     aside = begin(dynamics, State(on_device(there), state.v, state.t), span)
     before = {x: getattr(start.placement, x) for x in OF_THE_GIVEN}
     aside = dataclasses.replace(aside, placement=dataclasses.replace(aside.placement, **before))

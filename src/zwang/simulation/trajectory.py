@@ -298,8 +298,9 @@ def _trajectory(
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
     gone, between = judged(*without_derivative((flow.dynamics, start)))
-    result = jnp.where(gone, int(Result.VANISHING), result)
+    # a row that vanishes is the cause, where accelerations are of no motion for its sake
     result = jnp.where(between, int(Result.BETWEEN_BRANCHES), result)
+    result = jnp.where(gone, int(Result.VANISHING), result)
     result = jnp.where(massive, result, int(Result.SINGULAR_MASS))
     result = jnp.where(beyond, int(Result.OUT_OF_RANGE), result)
     # far below any time of the motion: the controller lengthens it tenfold a step

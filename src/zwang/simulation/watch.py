@@ -60,8 +60,8 @@ far: a motion that passes through such a point takes ordinary steps."""
 NEARLY_SHRUNK = 1e-2
 """The same part where a motion has already ended for want of steps."""
 LEAP = 0.5
-"""Part of the velocities that changes within a step which a row that vanishes makes leap: with no
-gradient it holds no velocity, and a projection next to it may turn one round."""
+"""Part of the largest velocity that changes within a step which a row that vanishes makes leap:
+with no gradient it holds no velocity, and a projection next to it may turn one round."""
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
@@ -129,11 +129,12 @@ def leaps(
     """
     nq = flow.dynamics.system.nq
     y = np.vstack([before.y[-1:], chunk.y])
-    v = np.abs(y[:, nq:]).max(axis=1)
-    leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > LEAP * np.maximum(v[1:], v[:-1])
+    # a motion that comes to rest, where such a row may vanish too, does not leap
+    usual = max(np.max(np.abs(x)) for x in (y[:, nq:], start.y[:1, nq:]))
+    leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > LEAP * usual
     heights = np.append(before.log_det, chunk.log_det)
-    usual = np.max(heights, initial=-np.inf, where=np.isfinite(heights))
-    for i in np.flatnonzero(leap & (chunk.log_det < usual + 2 * np.log(SHRUNK))):
+    high = np.max(heights, initial=-np.inf, where=np.isfinite(heights))
+    for i in np.flatnonzero(leap & (chunk.log_det < high + 2 * np.log(SHRUNK))):
         ends = (start.t[0], start.y[0]), (chunk.t[i], chunk.y[i])
         first, here = (host_state(y[:nq], y[nq:], float(t)) for t, y in ends)
         if gone := shrunk(flow.dynamics.passive, first, here):
