@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -57,42 +59,45 @@ def placed(
     return corrected(dynamics, s), before
 
 
-def scales_at(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Scales:
+class Measured(NamedTuple):
+    """What is known of a start as it is given.
+
+    Attributes:
+        scales: typical row lengths and curvature.
+        massive: whether M, or `M + AᵀDA` where it may be singular, is positive definite.
+        beyond: whether masses, rows, coordinates, velocities or forces are of a size that float64
+            cannot compute with; `zwang.dynamics.number_range` names it.
+    """
+
+    scales: Scales
+    massive: Bool[Array, ""]
+    beyond: Bool[Array, ""]
+
+
+def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
     """`zwang.dynamics.scales.measure` inside a program, by this state alone: neighbours would make
-    the program of five-bar a fifth longer to compile.
+    the program of five-bar a fifth longer to compile. The model is evaluated once for all of it.
     """
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    length = dynamics.row_lengths(mass, A)
+    length, diagonal = dynamics.row_lengths(mass, A), mass.diag()
     speed = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
-    unit = jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
+    unit = jnp.sqrt(jnp.mean(jnp.abs(diagonal)))
     place = speed(s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
-    free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
-    extent = extent_of(jnp, place, speed(s.v), speed(free), unit, span)
+    force = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p))
+    extent = extent_of(jnp, place, speed(s.v), speed(mass.solve(force)), unit, span)
     directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
     still = 0 * directions[:1]
     b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(
         jnp.concatenate([directions, -directions, still])
     )
     half = len(directions)
-    return scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent)
-
-
-def has_mass(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
-    """Whether M, or `M + AᵀDA` where it may be singular, is positive definite at a state."""
-    A = dynamics.matrix(s) if dynamics.singular_mass else jnp.zeros((0, len(s.v)))
-    return dynamics.mass(s, A).is_positive()
-
-
-def beyond_range(dynamics: Dynamics, s: State) -> Bool[Array, ""]:
-    """Whether masses, rows, coordinates, velocities or forces are of a size that float64 cannot
-    compute with; `zwang.dynamics.number_range` names it.
-    """
-    A = dynamics.matrix(s)
-    diagonal = dynamics.mass(s, A).diag()
-    force = dynamics.system.force(s.q, s.v, s.t, dynamics.p)
     beyond = out_of_range(jnp, row_sizes(jnp, A, diagonal), diagonal)
-    return beyond | too_large(jnp, s.q, s.v, force)
+    return Measured(
+        scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent),
+        mass.is_positive(),
+        beyond | too_large(jnp, s.q, s.v, force),
+    )
 
 
 def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, ""]]:

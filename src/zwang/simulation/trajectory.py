@@ -36,7 +36,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
-from zwang.simulation.placed_start import beyond_range, has_mass, judged, placed, scales_at
+from zwang.simulation.placed_start import judged, measured, placed
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
@@ -287,11 +287,10 @@ def _trajectory(
     gradient: Gradient | None,
     limit,
 ) -> Trajectory:
-    scales = without_derivative(scales_at(flow.dynamics, given, times[-1] - times[0]))
+    still, at = without_derivative((flow.dynamics, given))
+    scales, massive, beyond = without_derivative(measured(still, at, times[-1] - times[0]))
     flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, scales=scales))
     start, before = placed(flow.dynamics, given, flow.target)
-    massive = has_mass(*without_derivative((flow.dynamics, given)))
-    beyond = beyond_range(*without_derivative((flow.dynamics, given)))
     # such a start cannot be placed, and the state as given is what a reason is looked for at
     kept = massive & ~beyond
     start = jax.tree_util.tree_map(lambda x, y: jnp.where(kept, x, y), start, given)
@@ -400,7 +399,7 @@ def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float
     dynamics = model.dynamics(params)
     start = State(jnp.asarray(q0), jnp.asarray(v0), found.t[0])
     scaled = dataclasses.replace(
-        dynamics, scales=scales_at(dynamics, start, found.t[-1] - found.t[0])
+        dynamics, scales=measured(dynamics, start, found.t[-1] - found.t[0]).scales
     )
     of_sample = lambda q, v, t: position_violation(scaled, State(q, v, t))
     return jax.vmap(of_sample)(found.q, found.v, found.t)
