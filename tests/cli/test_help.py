@@ -6,9 +6,12 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import zwang.cli as zwang_cli
 
@@ -82,3 +85,27 @@ def test_the_list_has_every_model_with_its_settings():
 def test_the_list_can_be_searched():
     assert "n-four-bar" in zwang("list", "four-bar").out
     assert "pendulum" not in zwang("list", "four-bar").out
+
+
+def _examples() -> list[str]:
+    """The commands that `--help` teaches by, less those that need a file of the user's, serve, run
+    for long, or need an extra.
+    """
+    left_out = r"my_|view|--resume|--stream|reproduce|> |fmu|export|derive scara"
+    found: set[str] = set()
+    for file in Path(zwang_cli.__file__).parent.glob("*.py"):
+        text = re.sub(r"\s+\\?\s*", " ", file.read_text(encoding="utf-8"))
+        found |= set(re.findall(r"\[cyan\]zwang ([^\[]*)\[/\]", text))
+    return sorted(x.strip() for x in found if not re.search(left_out, x))
+
+
+def test_examples_are_found():
+    assert len(_examples()) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", _examples())
+def test_every_example_of_help_runs(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = zwang(*shlex.split(words))
+    assert answer.code == 0, answer.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -28,11 +29,12 @@ def command(
         float, typer.Option(help="On these pages, of the coordinate that moves most.")
     ] = 0.1,
 ) -> int:
-    """The branches of motion through a model's start, where its constraints may lose rank.
+    """The branches of motion through a model's start, where its constraints may lose rank; drives
+    are set aside.
 
     Examples:
 
-    [cyan]zwang branches four-bar --set coupler=3.5 --set rocker=1[/]
+    [cyan]zwang branches five-bar --set angle=0[/]
     """
     given = assignments(set_ or [])
     locate(model)
@@ -42,7 +44,11 @@ def command(
     target = load_target(model, given)
     from zwang.analysis.branches import branches
 
-    found = branches(target.model.passive, target.q0, params=target.params or None)
+    free = target.model.passive
+    if target.mechanism is not None:
+        undriven = {"drives": {}, "servo": {}, "actuators": {}}
+        free = dataclasses.replace(target.mechanism, **undriven).model
+    found = branches(free, target.q0, params=target.params or None)
     say(fitted(str(found)))
     if out is not None and target.scene is not None:
         from zwang.output.viewer import write_free_motion
@@ -51,7 +57,7 @@ def command(
         for i, branch in enumerate(found.branches):
             page = folder / f"branch-{i}.html"
             options = {"params": target.params or None, "amplitude": amplitude}
-            ways = (target.model, target.q0, branch.tangent, target.scene, page)
+            ways = (free, target.q0, branch.tangent, target.scene, page)
             written.append(write_free_motion(*ways, name=f"Branch {i}", **options))
         say("written: " + ", ".join(map(str, written)))
     return 0

@@ -43,7 +43,7 @@ def command(
 
     Examples:
 
-    [cyan]zwang linearize double-pendulum --input q0 --lqr[/]
+    [cyan]zwang linearize double-pendulum --input "rod 1.angle" --lqr[/]
     """
     given = assignments(set_ or [])
     locate(model)

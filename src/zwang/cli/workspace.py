@@ -34,7 +34,7 @@ def command(
 
     Examples:
 
-    [cyan]zwang workspace digger bucket --input boom=-0.5:0.8 --input arm=-1:1[/]
+    [cyan]zwang workspace four-bar coupler.end --input A=0.5:2.5[/]
     """
     given = assignments(set_ or [])
     locate(model)
