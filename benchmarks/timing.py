@@ -17,8 +17,8 @@ from zwang.dynamics.equation_of_motion import Dynamics
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a process that is timed as a whole. It keeps the bytecode of modules, as
-    Python does by default, even if the timing process itself was told not to.
+    """The environment for timing a whole process: bytecode is written, as by default in Python,
+    even if PYTHONDONTWRITEBYTECODE is set here.
     """
     kept = {name: x for name, x in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "COLUMNS": "200", **more}

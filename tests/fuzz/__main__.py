@@ -27,11 +27,11 @@ KINDS = {
 SHOWN = 40
 """Failures of a kind that are printed; all of them are in the file of seeds."""
 LINES = 40
-"""Lines of progress that the cases of a kind are told in at most, a second apart."""
+"""Most progress lines printed for one kind, at least a second apart."""
 
 
-class Told:
-    """Prints a failure at once, and how far the cases of a kind have come in `LINES` lines."""
+class Progress:
+    """Prints each failure as it happens, and at most `LINES` lines of progress."""
 
     def __init__(self, kind: str, count: int):
         self.kind, self.count, self.every = kind, count, max(1, count // LINES)
@@ -67,11 +67,11 @@ def main() -> int:
     for kind, (case, seconds) in KINDS.items():
         if count := getattr(asked, kind):
             begun = time.monotonic()
-            told = Told(kind, count)
+            progress = Progress(kind, count)
             try:
-                wrong = runner.failures(kind, case, count, asked.seed, seconds, told=told)
+                wrong = runner.failures(kind, case, count, asked.seed, seconds, progress=progress)
             except KeyboardInterrupt:
-                print(told.interrupted(asked.seed), flush=True)
+                print(progress.interrupted(asked.seed), flush=True)
                 return 130
             took = time.monotonic() - begun
             print(f"{kind}: {len(wrong)} of {count} failed, {took:.0f} s", flush=True)

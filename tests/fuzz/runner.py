@@ -94,12 +94,12 @@ def failures(
     seed: int,
     seconds: float,
     seeds: Path | None = SEEDS,
-    told: Callable[[int, str | None], None] = lambda seed, what: None,
+    progress: Callable[[int, str | None], None] = lambda seed, what: None,
 ) -> dict[int, str]:
     """What is wrong, by seed: seeds that failed before first, then `count` from `seed` on.
 
-    New ones are appended to the file of seeds at once unless `seeds` is None; `told` hears of
-    each case when it has ended.
+    New ones are appended to the file of seeds at once unless `seeds` is None; `progress` is called
+    with each case when it has ended.
     """
     known = remembered(kind, seeds)
     wrong = {}
@@ -109,7 +109,7 @@ def failures(
             if seeds is not None and s not in known:
                 with seeds.open("a") as file:
                     file.write(f"{kind} {s}\n")
-        told(s, what)
+        progress(s, what)
     return wrong
 
 

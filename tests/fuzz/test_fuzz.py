@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.fuzz import arguments, formulas, models, robot_files, runner, starts, toml_files
-from tests.fuzz.__main__ import Told
+from tests.fuzz.__main__ import Progress
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 
@@ -69,9 +69,9 @@ def test_seeds_that_failed_are_kept_and_tried_first(tmp_path):
         tried.append(number := random.integers(1000))
         assert number % 2 == 0, f"{number} is odd"
 
-    told = Told("numbers", 20)
-    found = runner.failures("numbers", odd, 20, 0, 1.0, seeds, told)
-    assert (told.done, told.failed, told.last) == (20, len(found), 19)
+    progress = Progress("numbers", 20)
+    found = runner.failures("numbers", odd, 20, 0, 1.0, seeds, progress)
+    assert (progress.done, progress.failed, progress.last) == (20, len(found), 19)
     assert 0 < len(found) < 20 and runner.remembered("numbers", seeds) == list(found)
     tried.clear()
     assert set(runner.failures("numbers", odd, 1, 1000, 1.0, seeds)) >= set(found)
@@ -80,10 +80,10 @@ def test_seeds_that_failed_are_kept_and_tried_first(tmp_path):
 
 
 def test_a_stopped_campaign_says_how_it_goes_on():
-    told = Told("numbers", 100)
-    assert told.interrupted(50).endswith("go on by --numbers 100 --seed 50")
-    told(50, None), told(51, "wrong")
-    assert "1 failed; go on by --numbers 98 --seed 52" in told.interrupted(50)
+    progress = Progress("numbers", 100)
+    assert progress.interrupted(50).endswith("go on by --numbers 100 --seed 50")
+    progress(50, None), progress(51, "wrong")
+    assert "1 failed; go on by --numbers 98 --seed 52" in progress.interrupted(50)
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
 
 
 def _forces(moved: MovingState, p) -> tuple[Any, Any]:
-    """What is left of the equations of motion with other parameters, q, v, w and λ held."""
+    """Residual of the equations of motion at parameters p, with q, v, w and λ held fixed."""
     there = with_parameters(moved.dynamics, p)
     return (
         dynamic_residual(there, moved.state, moved.w, moved.multipliers),

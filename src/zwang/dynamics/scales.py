@@ -42,7 +42,8 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     """
     here = evaluate(dynamics, s)
     metric = metric_of(dynamics, here.M, here.A)
-    length = metric.lengths(rows_of(here.A))
+    rows = rows_of(here.A)
+    length = metric.lengths(rows)
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
     def b(w):
@@ -50,8 +51,8 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
 
     # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
     # linear part along one random direction, there is none along the others
-    still, along = b(np.zeros(dynamics.system.nv)), b(directions[0])
-    even = np.array_equal(along, b(-directions[0]))
+    still = b(np.zeros(dynamics.system.nv))
+    even = np.array_equal(b(directions[0]), b(-directions[0]))
 
     def form(w):
         return (b(w) if even else 0.5 * (b(w) + b(-w))) - still
@@ -64,7 +65,7 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     scales = scales_of(np, length, curved, extent)
     if not scales.curvature > 0:
         return scales
-    rows, w = rows_of(here.A), directions[0]
+    w = directions[0]
     along = tangent_of(metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
     turning = metric.speed(metric.correct(rows, length, form(along)))
     step = neighbourhood(turning, len(length), float(extent))
