@@ -122,6 +122,47 @@ def shrinking() -> zw.Model:
     )
 
 
+def shrunk_past(least: float):
+    """A function of a folder that runs past the point where a rod is shortest."""
+
+    def do(folder: Path) -> str:
+        run = zw.simulate(
+            shrinking_but_for(),
+            [np.hypot(1.0, least), 0.0],
+            [-1.0 / np.hypot(1.0, least), 0.0],
+            duration=2.0,
+            samples=10,
+            rtol=1e-4,
+            params=jnp.asarray(least),
+            execution="host",
+        )
+        return "; ".join(run.warnings)
+
+    return do
+
+
+@functools.cache
+def shrinking_but_for() -> zw.Model:
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
+    rod = H(lambda q, t, p: q @ q - (1 - t) ** 2 - p**2, name="rod")
+    return zw.Model(system, [rod], params=jnp.asarray(0.0))
+
+
+def nearly_a_parallelogram(folder: Path) -> str:
+    """Two cranks and a coupler by their points, which turn over where all lie in line."""
+
+    def links(q, t, p):
+        a, b = q[:2], q[2:]
+        c = b - jnp.array([2.0, 0.0])
+        return jnp.stack([a @ a - 1, (b - a) @ (b - a) - 4, c @ c - (1 + 1e-8) ** 2])
+
+    system = zw.System(4, lambda q, t, p: jnp.ones(4), lambda q, v, t, p: jnp.zeros(4))
+    model = zw.Model(system, [H(links, name="links")])
+    start = zw.consistent_state(model, [0.0, 1.0, 2.0, 1.0], [1.0, 0.0, 1.0, 0.0]).state
+    run = zw.simulate(model, start.q, start.v, duration=2.0, samples=3, rtol=1e-4, execution="host")
+    return "; ".join(run.warnings)
+
+
 SLOW = N(lambda q, v, t, p: jnp.maximum(-v[1] - 1.0, 0.0) ** 3, name="slow")
 TILTED = lambda q, t, p: jnp.array([[2.0, t], [0.0, 2.0]])
 
@@ -227,6 +268,30 @@ SCALES = (
         lambda folder: zw.simulate(
             shrinking(), [1.0, 0.0], [-1.0, 0.0], duration=2.0, samples=9, execution="host"
         ),
+    ),
+    Case(
+        "a rod that shrinks to a billionth of its length and grows again",
+        2,
+        "kept its branch is not known at 1 of 1.*passes just beside it",
+        shrunk_past(1e-9),
+    ),
+    Case(
+        "a rod that shrinks to a point between two steps",
+        2,
+        "kept its branch is not known at 1 of 1.*passes just beside it",
+        shrunk_past(0.0),
+    ),
+    Case(
+        "a rod that shrinks to a thousandth of its length and grows again, in large steps",
+        2,
+        "stepped from one branch onto another .*rod, singular value 7.*shorter steps",
+        shrunk_past(1e-3),
+    ),
+    Case(
+        "a parallelogram of rods that differ by a hundred-millionth",
+        2,
+        "stepped from one branch onto another .*links, singular value .*shorter steps",
+        nearly_a_parallelogram,
     ),
     Case(
         "a rod that shrinks to a point, as a trajectory",

@@ -26,6 +26,8 @@ from zwang.equations.state import host_state
 
 SINGULAR = 1e-6
 """Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
+TYPICAL = 0.1
+"""Singular value that the largest one is taken for at least: rows have about unit length nearby."""
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
 MOST_NEWTON = 80
@@ -85,7 +87,8 @@ def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
     metric = metric_of(dynamics, here.M, here.A)
     length = _lengths(dynamics, q, t, metric)
     U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
-    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), 1e-300)))
+    # where all rows vanish, they are none of them long
+    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
     kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
     directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left), nv - rank)
     # by their velocities, as the kernel's basis is turned by round-off and the order must not be

@@ -15,7 +15,6 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
-from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
@@ -32,18 +31,15 @@ from zwang.simulation.switching import (
     accumulation,
     event_values,
 )
+from zwang.simulation.vanishing import ENDLESS, Contradiction, vanishing
 from zwang.simulation.watch import (
-    STANDING,
-    Contradiction,
     NearlyParallel,
     blocked,
     decisive,
     examine,
-    leaps,
     loses_mass,
     remeasured,
     rescaled,
-    shrunk,
 )
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress
@@ -61,8 +57,6 @@ be missed.
 
 RECENT_TURNS = 1000
 """Turns that decide whether their instants accumulate, or chatter."""
-ENDLESS = (Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS)
-"""How a run ends before a row that vanishes."""
 LOST_MASS = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """How a run ends whose mass matrix becomes singular."""
 
@@ -142,13 +136,12 @@ class RunDriver:
         self.conditions = tuple(conditions)
         end = float(instants[-1])
         self.engine = Engine(execution, integrator, events, tolerances, limit, end)
-        if keeper is not None:
-            self.engine.slice = np.inf
         self.parts: list[Steps] = []
         self.dropped = 0
         self.turned: list[Switched] = []
         self.detail: str | None = None
         self.first_step = np.nan
+        self._start: Steps | None = None
 
     def run(self, here: Progress) -> tuple[Result, Progress]:
         """Step to the last sample, or as far as the motion goes."""
@@ -159,40 +152,41 @@ class RunDriver:
         t0, instants = float(here.t), self.instants
         self.first_step = float(here.h)
         done = self._add(here, 0)
-        first = self.parts[0]
+        # a run that is gone on with has let go of its first steps
+        self._start = first = self._start or self.parts[0]
         try:
             if self.keeper is not None:
                 here, done = self.keeper.begin(self, here, done)
             clock = Clock(t0, float(instants[-1]), float(here.t))
             pace = Pace(float(here.t), float(instants[-1]), int(self.limit))
+
+            def said(t: float, violation=()) -> None:
+                if self.progress is not None:
+                    self.progress(clock.reached(t, np.asarray(violation)))
+
             while done < len(instants):
-                until = (
-                    np.inf if self.switching is None else self.switching.next_time(float(here.t))
-                )
-                window = np.full(CHUNK, np.inf)
-                # a window of one length, padded by inf: chunks of any number of samples share one
-                # program
-                ahead = instants[done : done + CHUNK]
-                # the last one may be a switch's, not a sample's
-                ahead = np.minimum(ahead[: np.searchsorted(ahead, until) + 1], until)
-                window[: len(ahead)] = ahead
+                until, window = self._window(float(here.t), done)
                 before = here
-                here, history = self.engine.advance(self.flow, here, window)
+                here, history = self.engine.advance(self.flow, here, window, said)
+                if interrupted := int(here.result) == Result.INTERRUPTED:
+                    here = eqx.tree_at(lambda p: p.result, here, before.result)
+                    if self.keeper is not None:  # it goes on from whole chunks
+                        here = before
+                        raise KeyboardInterrupt
                 part = Steps.of(history, done).without_samples_from(until)
-                last = self._last_steps()
-                found = leaps(self.flow, self.parts[0], last, part) or examine(
-                    self.model, self.flow, last, part
-                )
+                found = self._judged(here, part)
                 # the steps before it are good and are kept
                 if isinstance(found, Contradiction):
                     self.parts.append(part.first(found.step))
                     self.detail = found.sentence
                     return found.result, self._stopped_at(here)
-                if isinstance(found, NearlyParallel) and self._decide(found, before):
+                if not (interrupted or found is None) and self._decide(found, before):
                     here = before  # the chunk is taken once more
                     continue
                 self.parts.append(part)
                 done += part.samples
+                if interrupted:
+                    raise KeyboardInterrupt
                 # checked per chunk on the host: raising inside the compiled loop is not possible
                 last = self.parts[-1]
                 refuse_missed(self.flow, last.t, last.y)
@@ -200,8 +194,7 @@ class RunDriver:
                     self.flow, np.append(first.t[0], last.t), np.vstack([first.y[:1], last.y])
                 )
                 refuse_undefined(here, self.conditions)
-                if self.progress is not None:
-                    self.progress(clock.reached(float(here.t), part.violation))
+                said(float(here.t), part.violation)
                 stopped = int(here.result)
                 if stopped == Result.STOPPED and not np.any(
                     np.asarray(here.fired)[: len(self.events.stops)]
@@ -255,6 +248,27 @@ class RunDriver:
         where = lambda p: (p.t, p.y, p.accepted)
         return eqx.tree_at(where, here, (last.t[-1], last.y[-1], np.int64(kept)))
 
+    def _window(self, t: float, done: int) -> tuple[float, np.ndarray]:
+        """When the next switch is due by its time, and the sample times that a chunk steps to."""
+        until = np.inf if self.switching is None else self.switching.next_time(t)
+        # a window of one length, padded by inf: chunks of any number of samples share one program
+        window = np.full(CHUNK, np.inf)
+        ahead = self.instants[done : done + CHUNK]
+        # the last one may be a switch's, not a sample's
+        ahead = np.minimum(ahead[: np.searchsorted(ahead, until) + 1], until)
+        window[: len(ahead)] = ahead
+        return until, window
+
+    def _judged(self, here: Progress, part: Steps) -> Contradiction | NearlyParallel | None:
+        """What the watch says of a chunk that has ended at `here`."""
+        assert self._start is not None
+        last = self._last_steps()
+        accepted, result = int(here.accepted), int(here.result)
+        lengths = self._recent_lengths(part)
+        return vanishing(self.flow, self._start, last, part, accepted, lengths, result) or examine(
+            self.model, self.flow, last, part
+        )
+
     def _decide(self, found: NearlyParallel, here: Progress) -> bool:
         """Whether a chunk is to be taken once more, with row lengths or a method that its rows
         need.
@@ -294,22 +308,6 @@ class RunDriver:
         self.changes.append(f"the mass matrix becomes singular at t = {float(here.t):.6g} s")
         return True, stopped
 
-    def _vanishing(self, here: Progress, stopped: int) -> int:
-        """`VANISHING` if a run stands still before a row that vanishes, or as it is."""
-        first, nq = self.parts[0], self.model.system.nq
-        so_far = (float(here.t) - float(first.t[0])) / max(int(here.accepted), 1)
-        stands = stopped == Result.SUCCESS and float(here.h) < STANDING * so_far
-        if stopped not in ENDLESS and not stands:
-            return stopped
-        ends = (first.t[0], first.y[0]), (float(here.t), np.asarray(here.y))
-        start, end = (host_state(y[:nq], y[nq:], t) for t, y in ends)
-        if not np.all(np.isfinite(here.y)) or not (
-            gone := shrunk(self.flow.dynamics.passive, start, end)
-        ):
-            return stopped
-        self.detail = gone
-        return int(Result.VANISHING)
-
     def _mended(self, here: Progress, stopped: int) -> tuple[bool, int]:
         """Whether a stopped run goes on with other equations, and otherwise why it ends."""
         # a singular mass shows as one of these; with the constraints’ help the run may go on
@@ -330,7 +328,6 @@ class RunDriver:
         if stopped == Result.NOT_CONVERGED:
             flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
             stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
-        stopped = self._vanishing(here, stopped)
         if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
             where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)
             self.detail = where or self.detail
@@ -340,11 +337,12 @@ class RunDriver:
             self.detail = "; ".join(filter(None, said)) or None
         return stopped
 
-    def _recent_lengths(self) -> np.ndarray:
-        """Lengths of the last steps since the turn before, at most `RECENT`."""
-        # by steps and not by parts, which are shorter on a slow machine: equal digits on all
+    def _recent_lengths(self, *added: Steps) -> np.ndarray:
+        """Lengths of the last steps since the turn before, at most `RECENT`; with those of parts
+        that are not kept yet.
+        """
         last: list[np.ndarray] = []
-        for part in reversed(self.parts):
+        for part in reversed([*self.parts, *added]):
             last.insert(0, part.t)
             began = len(part.t) and np.isnan(part.log_det[0])  # the state after that turn
             if began or sum(map(len, last)) > RECENT:

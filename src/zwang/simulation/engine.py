@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -31,7 +32,7 @@ LOOP_TO_EVALUATION = 5.0
 _spent_on: dict[Any, float] = {}
 """Seconds on the host so far, by program."""
 SLICE = 0.25
-"""Longest time on the host between two looks at the outside [s]: progress, Ctrl-C, the compiler."""
+"""Longest time on the host between two looks at the outside [s]: progress, the compiler."""
 
 
 class HostEvents:
@@ -57,7 +58,6 @@ class Engine:
 
     Attributes:
         steps: accepted steps, by where they were taken.
-        slice: longest time on the host between two looks at the outside [s].
     """
 
     def __init__(
@@ -78,7 +78,6 @@ class Engine:
             end,
         )
         self.steps = {"host": 0, "compiled": 0}
-        self.slice = SLICE
         self._host: HostVectorField | None = None
         self._events = HostEvents(events)
         self._compiled_for: ConstrainedVectorField | None = None
@@ -92,9 +91,15 @@ class Engine:
         return ", then ".join(taken)
 
     def advance(
-        self, flow: ConstrainedVectorField, here: Progress, window: np.ndarray
+        self,
+        flow: ConstrainedVectorField,
+        here: Progress,
+        window: np.ndarray,
+        reached: Callable[[float], None] = lambda t: None,
     ) -> tuple[Progress, History]:
-        """A chunk of steps, or what the host takes of one in `SLICE` seconds."""
+        """A chunk of steps: on the host the same as in the compiled loop, whatever the time that it
+        takes, or those until the loop is ready. `reached` is called with the time [s] meanwhile.
+        """
         arguments = self.integrator, self.events, here, window, self.tolerances, self.limit
         if self._is_compiled(flow, arguments):
             found = cast(Any, advance)(flow, *arguments)
@@ -103,7 +108,22 @@ class Engine:
         # the driver replaces the motion when it rescales rows or changes the method for A⊕
         if self._host is None or self._host.flow is not flow:
             self._host = HostVectorField(flow)
-        begun, first = time.perf_counter(), float(here.t)
+        mark = time.perf_counter(), float(here.t)
+
+        def look(p: Progress) -> None:
+            nonlocal mark
+            (begun, first), mark = mark, (time.perf_counter(), float(p.t))
+            self._spent += mark[0] - begun
+            if self.execution == "auto":
+                self._look_ahead(flow, arguments, mark[0] - begun, first, mark[1])
+
+        def until(p: Progress) -> bool:
+            if time.perf_counter() <= mark[0] + SLICE:
+                return False
+            look(p)
+            reached(mark[1])
+            return self._is_ready(flow)
+
         found = advance_on_host(
             cast(Any, self._host),
             self.integrator,
@@ -112,12 +132,10 @@ class Engine:
             window,
             self.tolerances,
             self.limit,
-            lambda: time.perf_counter() > begun + self.slice,
+            until,
         )
         self.steps["host"] += int(found[1].count)
-        self._spent += (spent := time.perf_counter() - begun)
-        if self.execution == "auto":
-            self._look_ahead(flow, arguments, spent, float(found[0].t) - first)
+        look(found[0])
         return found
 
     def _is_compiled(self, flow: ConstrainedVectorField, arguments: tuple) -> bool:
@@ -128,26 +146,29 @@ class Engine:
         if self.execution == "host":
             return False
         if self._compiled_for is not flow:
-            if self._behind is None:
-                ask = not self._spent  # once: has another run compiled it?
-            else:
-                compiled_for, behind = self._behind
-                ask = compiled_for is flow and behind.done and behind.error is None
-            if ask:
+            # the first time: has another run compiled it?
+            if self._is_ready(flow) or (self._behind is None and not self._spent):
                 ready = prepared(advance, flow, *arguments, make=False)
                 self._compiled_for = flow if ready else None
         return self._compiled_for is flow
 
+    def _is_ready(self, flow: ConstrainedVectorField) -> bool:
+        """Whether the loop that was compiled behind this run is ready."""
+        if self._behind is None:
+            return False
+        compiled_for, behind = self._behind
+        return compiled_for is flow and behind.done and behind.error is None
+
     def _look_ahead(
-        self, flow: ConstrainedVectorField, arguments: tuple, spent: float, gone: float
+        self, flow: ConstrainedVectorField, arguments: tuple, spent: float, first: float, t: float
     ) -> None:
         """Begin to compile the loop if it pays: for what is left of this run, or because the same
-        motion has been run before.
+        motion has been run before. Stepping from `first` to `t` [s] has just taken `spent` seconds.
         """
-        if self._behind is not None or gone <= 0:
+        if self._behind is not None or t <= first:
             return
-        # at the pace so far; a motion that gets faster or slower is judged again after each chunk
-        left = spent * (self.end - float(arguments[2].t)) / gone
+        # at the pace so far; a motion that gets faster or slower is judged again each time
+        left = spent * (self.end - t) / (t - first)
         assert self._host is not None
         evaluation = self._host.evaluation
         worth, key = max(LEAST_WAIT, LOOP_TO_EVALUATION * evaluation.seconds), evaluation.key

@@ -29,6 +29,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.results import Steps
+from zwang.simulation.vanishing import Contradiction, shrunk
 
 SUSPICIOUS = 1e-10
 """Residual at the start of a step, relative to the accelerations in it, above which the host
@@ -54,31 +55,10 @@ MASSLESS = (
 """Ends of a motion whose cause may be a mass that vanishes."""
 FURTHER = (0.03, 0.1, 0.3)
 """Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
-SHRUNK, STANDING = 1e-3, 1e-3
-"""A row that is this part of its length at the start vanishes, if steps are this part of those so
-far: a motion that passes through such a point takes ordinary steps."""
 NEARLY_SHRUNK = 1e-2
 """The same part where a motion has already ended for want of steps."""
-LEAP = 0.5
-"""Part of the largest velocity that changes within a step which a row that vanishes makes leap:
-with no gradient it holds no velocity, and a projection next to it may turn one round."""
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Contradiction:
-    """Constraints that came to contradict each other.
-
-    Attributes:
-        step: index of the last step of the chunk that can be kept.
-        sentence: which rows, by how much, and when.
-        result: what the motion ends with.
-    """
-
-    step: int
-    sentence: str
-    result: Result = Result.INCONSISTENT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,30 +96,6 @@ def examine(
             smallest = min(smallest, sigma)
     persistent = len(suspicious) > PERSISTENT * len(chunk.t)
     return NearlyParallel(smallest) if persistent and np.isfinite(smallest) else None
-
-
-def leaps(
-    flow: ConstrainedVectorField, start: Steps, before: Steps, chunk: Steps
-) -> Contradiction | None:
-    """The first step of a chunk within which velocities leap because a row vanishes; `start` holds
-    the first state of the run.
-
-    A point where a row has no gradient leaves open how the motion goes on, on the other side or
-    back.
-    """
-    nq = flow.dynamics.system.nq
-    y = np.vstack([before.y[-1:], chunk.y])
-    # a motion that comes to rest, where such a row may vanish too, does not leap
-    usual = max(np.max(np.abs(x)) for x in (y[:, nq:], start.y[:1, nq:]))
-    leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > LEAP * usual
-    heights = np.append(before.log_det, chunk.log_det)
-    high = np.max(heights, initial=-np.inf, where=np.isfinite(heights))
-    for i in np.flatnonzero(leap & (chunk.log_det < high + 2 * np.log(SHRUNK))):
-        ends = (start.t[0], start.y[0]), (chunk.t[i], chunk.y[i])
-        first, here = (host_state(y[:nq], y[nq:], float(t)) for t, y in ends)
-        if gone := shrunk(flow.dynamics.passive, first, here):
-            return Contradiction(int(i), gone, Result.VANISHING)
-    return None
 
 
 def _worth_a_look(suspicious: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -246,27 +202,6 @@ def blocked(
     symbol = "phi" if found.violation_after > CONVERGED else "psi"
     return Result.NOT_CONVERGED, (
         f"constraint {worst!r} keeps {symbol} = {residual[c.row_slices[worst]].max():.3g} after it"
-    )
-
-
-def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SHRUNK) -> str:
-    """Which rows have all but vanished since the start, in words; empty if none have.
-
-    A rod that shrinks to a point takes ever more force and ever shorter steps, without end.
-    """
-    lengths = []
-    for s in (start, end):
-        at = evaluate(dynamics, s)
-        lengths.append(metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
-    rest = np.where(lengths[0] > 0, lengths[1] / np.where(lengths[0] > 0, lengths[0], 1.0), 1.0)
-    found = {
-        name: float(np.min(rest[rows], initial=1.0))
-        for name, rows in dynamics.constraints.row_slices.items()
-    }
-    return ", ".join(
-        f"{name!r} has {part:.0e} of the gradient that it had at the start"
-        for name, part in found.items()
-        if part < least
     )
 
 

@@ -141,28 +141,33 @@ def advance_on_host(
     targets: np.ndarray,
     tolerances: Tolerances,
     limit: Any,
-    until: Callable[[], bool],
+    until: Callable[[Progress], bool],
 ) -> tuple[Progress, History]:
-    """`advance` by NumPy around one compiled evaluation of the model; it also ends where `until()`
-    says so after a step.
+    """`advance` by NumPy around one compiled evaluation of the model; it also ends where `until`
+    says so after a step, and with the steps so far, as `INTERRUPTED`, at a Ctrl-C.
     """
     # numbers as numbers: a power of an array without axes has another last digit, and a run must
     # not depend on where the clock cuts it into chunks
     p, k, steps = jax.tree_util.tree_map(lambda x: np.asarray(x)[()], progress), 0, []
     method: Any = _Method(integrator.step, integrator.order)
     # a trial step may overflow, and is then refused; no warning is wanted for it
-    with on_host(), np.errstate(all="ignore"):
-        while (
-            int(p.result) == Result.SUCCESS
-            and len(steps) < CHUNK
-            and k < CHUNK
-            and np.isfinite(targets[k])
-            and not until()
-        ):
-            tried = attempt(flow, method, events, p, targets[k], tolerances, limit)
-            p = tried.progress
-            if tried.kept:
-                steps.append((tried, k if tried.on_sample else -1))
-            k += int(tried.on_sample)
+    try:
+        with on_host(), np.errstate(all="ignore"):
+            while (
+                int(p.result) == Result.SUCCESS
+                and len(steps) < CHUNK
+                and k < CHUNK
+                and np.isfinite(targets[k])
+                and not until(p)
+            ):
+                tried = attempt(flow, method, events, p, targets[k], tolerances, limit)
+                p = tried.progress
+                if tried.kept:
+                    steps.append((tried, k if tried.on_sample else -1))
+                k += int(tried.on_sample)
+    except KeyboardInterrupt:
+        # it may come between any two lines: what the last step in the list says is whole
+        p = steps[-1][0].progress if steps else p
+        p = p._replace(result=cast(Any, np.int64(Result.INTERRUPTED)))
     held = len(flow.held_input(p.controller_state))
     return p, History.of(steps, len(p.y), held)

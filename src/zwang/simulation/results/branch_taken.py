@@ -27,7 +27,9 @@ def unnamed(run: Run) -> str:
     if all(x.branches for x in run.crossings):
         return ""
     return (
-        _unjudged(run) or "the motion stands still there, or goes on in a continuum of directions"
+        _unjudged(run)
+        or "the motion stands still there, goes on in a continuum of directions, or passes just "
+        "beside it"
     )
 
 
@@ -47,7 +49,8 @@ def _judged(run: Run, crossing: Crossing) -> Crossing:
     q, v = run.at([t, max(t - span, first), min(t + span, last)])
     cone = tangent_cone(run.flow.dynamics, q[0], t)
     # a mechanism that stands still is on all of its branches
-    if not len(cone.tangents) or not np.all(np.any(v[1:], axis=1)):
+    stands = not np.all(np.any(v[1:], axis=1))
+    if not len(cone.tangents) or cone.rank > crossing.rank or stands:
         return crossing
     before, after = (cone.taken(x)[0] for x in v[1:])
     return dataclasses.replace(crossing, branches=len(cone.tangents), before=before, after=after)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from zwang.simulation.results.singular import AbstractRows
+from zwang.simulation.results.singular import CROSSING_THRESHOLD, AbstractRows
 
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
@@ -40,6 +40,9 @@ FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 
 """The same where it was not: narrowed down at least eight times."""
 
 
+LOOKED_BETWEEN = 16
+"""Instants at which rows are compared between two steps that seem to lie on two branches; an even
+number, so that none is in the middle."""
 SMALL_THROUGHOUT = 2e-2
 """Singular values below this on both sides of a dip stay small all along: rows that are nearly
 parallel. They would hide one that vanishes until it is smaller still."""
@@ -81,6 +84,11 @@ class Crossing:
     after: int | None = None
 
     @property
+    def lost(self) -> bool:
+        """Whether a rank is lost there; otherwise the motion stepped across a gap."""
+        return self.rank < max(self.rank_before, self.rank_after)
+
+    @property
     def changed(self) -> bool:
         """Whether the run left on another branch than it came on."""
         return self.before != self.after
@@ -100,7 +108,8 @@ def find_crossings(
     scaled_rows: RowsAt,
     labels: list[tuple[str, str]],
 ) -> list[Crossing]:
-    """Crossings along a run.
+    """Crossings along a run; and where it stepped across the gap between two branches that all but
+    meet, of which no rank is lost (`Crossing.lost`).
 
     Args:
         t, log_det: accepted steps and their log-determinants, shape (steps,).
@@ -134,10 +143,13 @@ def find_crossings(
     found = []
     # a run that begins or ends in a singular configuration does not pass it
     passed = (times > t[0] + precision) & (times < t[-1] - precision)
-    for i in map(int, np.flatnonzero((rank < generic) & passed)):
+    gaps = _stepped_across(t, dips, scaled_rows) & ~(rank < generic)
+    for i in map(int, np.flatnonzero(((rank < generic) | gaps) & passed)):
         # rows that were redundant before have a share in the null space all along, and are not
         # named
-        lost = np.flatnonzero(rows_at.null_share(i) - rows_before.null_share(i) > 0.05)
+        below = 2 * smallest[i] if gaps[i] else CROSSING_THRESHOLD
+        share = rows_at.null_share(i, below) - rows_before.null_share(i)
+        lost = np.flatnonzero(share > 0.05)
         found.append(
             Crossing(
                 float(times[i]),
@@ -149,6 +161,26 @@ def find_crossings(
                 float(smallest[i]),
             )
         )
+    return found
+
+
+def _stepped_across(t: np.ndarray, dips: np.ndarray, scaled_rows: RowsAt) -> np.ndarray:
+    """At which dips the rows come out turned over: `det(C₀ C₁ᵀ)`, which no motion along one branch
+    can bring through zero but at a singular configuration, changes its sign between two steps.
+
+    Reference: Allgower, Georg (1990), Numerical Continuation Methods, ch. 8 (there as the test for
+    a bifurcation point).
+    """
+    found = np.zeros(len(dips), bool)
+    around = [t[max(i - 1, 0) : i + 2] for i in dips]
+    rows = scaled_rows(np.concatenate(around), True)
+    sign = rows.turned()
+    first = np.cumsum([0, *map(len, around)])
+    for k, times in enumerate(around):
+        if np.prod(sign[first[k] : first[k] + len(times) - 1]) < 0:
+            # a fast motion may turn its rows so far in one step; then they turn little by little
+            between = np.linspace(times[0], times[-1], LOOKED_BETWEEN)
+            found[k] = np.prod(scaled_rows(between).turned()) < 0
     return found
 
 

@@ -311,11 +311,17 @@ class Run:
     @cached_property
     def crossings(self) -> list[Crossing]:
         """Singular configurations that the run passed, from every accepted step."""
-        labels = [
-            (n, f"{n}[{i}]")
-            for n, s in self.model.constraints.row_slices.items()
-            for i in range(s.stop - s.start)
-        ]
+        return with_branches(self, [x for x in self._passed if x.lost])
+
+    @property
+    def stepped_across(self) -> list[Crossing]:
+        """Where the run stepped across the gap between two branches that all but meet."""
+        return [x for x in self._passed if not x.lost]
+
+    @cached_property
+    def _passed(self) -> list[Crossing]:
+        slices = self.model.constraints.row_slices
+        labels = [(n, f"{n}[{i}]") for n, s in slices.items() for i in range(s.stop - s.start)]
         found = []
         for span in self.steps.spans:
             t = self.steps.t[span]
@@ -325,7 +331,7 @@ class Run:
                 np.clip(times, low, high), glance
             )
             found += find_crossings(t, self.steps.log_det[span], rows, labels)
-        return with_branches(self, found)
+        return found
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and

@@ -5,6 +5,7 @@ rows, or from their entries alone.
 from __future__ import annotations
 
 import abc
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,15 @@ class AbstractRows(abc.ABC):
         """
 
     @abc.abstractmethod
-    def null_share(self, i: int) -> np.ndarray:
-        """How much of each row's unit vector lies in the left null space: 0 for an independent row,
-        up to 1.
+    def null_share(self, i: int, below: float = CROSSING_THRESHOLD) -> np.ndarray:
+        """How much of each row's unit vector lies in the left null space, that of singular values
+        up to `below`: 0 for an independent row, up to 1.
+        """
+
+    @abc.abstractmethod
+    def turned(self) -> np.ndarray:
+        """Between each instant and the next the sign of `det(C₀ C₁ᵀ)`, of independent rows, shape
+        (k − 1,): −1 where the rows have come through a singular configuration in between.
         """
 
 
@@ -60,9 +67,18 @@ class DenseRows(AbstractRows):
         place = generic[:, None] - 1 - np.arange(count)
         return np.where(place >= 0, np.take_along_axis(sigma, np.maximum(place, 0), axis=1), 1.0)
 
-    def null_share(self, i):
+    def null_share(self, i, below=CROSSING_THRESHOLD):
         U, sigma, _ = np.linalg.svd(self.rows[i])
-        return np.sum(U[:, int(np.sum(sigma > CROSSING_THRESHOLD)) :] ** 2, axis=1)
+        return np.sum(U[:, int(np.sum(sigma > below)) :] ** 2, axis=1)
+
+    def turned(self):
+        from scipy.linalg import qr
+
+        rank = int(np.max(self.rank(), initial=0))
+        factors: Any = qr(self.rows[0].T, mode="r", pivoting=True)
+        order = factors[1]  # independent rows first
+        C = self.rows[:, np.sort(order[:rank])]
+        return np.linalg.slogdet(C[:-1] @ np.swapaxes(C[1:], 1, 2))[0]
 
 
 class SparseRows(AbstractRows):
@@ -87,18 +103,24 @@ class SparseRows(AbstractRows):
             found[i, : len(sigma)] = sigma
         return found
 
-    def null_share(self, i):
-        return np.sum(self._null(self.rows[i])[1] ** 2, axis=1)
+    def null_share(self, i, below=CROSSING_THRESHOLD):
+        return np.sum(self._null(self.rows[i], below)[1] ** 2, axis=1)
 
-    def _null(self, C) -> tuple[np.ndarray, np.ndarray]:
-        """Singular values below the threshold and their vectors; the search widens until one is
-        above.
-        """
+    def turned(self):
+        # of rows that repeat each other the determinant is none
+        if np.any(self.rank() < self.m):
+            return np.ones(len(self.rows) - 1)
+        return np.array(
+            [_sign_of_det(C @ D.T) for C, D in zip(self.rows, self.rows[1:], strict=False)]
+        )
+
+    def _null(self, C, below: float = CROSSING_THRESHOLD) -> tuple[np.ndarray, np.ndarray]:
+        """Singular values up to `below` and their vectors; the search widens until one is above."""
         count = FIRST_BLOCK
         while True:
             sigma, U = smallest(C, count)
-            if sigma[-1] > CROSSING_THRESHOLD or len(sigma) == self.m:
-                lost = sigma <= CROSSING_THRESHOLD
+            if sigma[-1] > below or len(sigma) == self.m:
+                lost = sigma <= below
                 return sigma[lost], U[:, lost]
             count *= 2
 
@@ -125,3 +147,22 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     U, sigma, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]
+
+
+def _sign_of_det(matrix) -> float:
+    """Of a sparse square matrix."""
+    from scipy.sparse.linalg import splu
+
+    factor = splu(matrix.tocsc())
+    swaps = sum(len(p) - _cycles(p) for p in (factor.perm_r, factor.perm_c))
+    return float((-1) ** swaps * np.prod(np.sign(factor.U.diagonal())))
+
+
+def _cycles(permutation: np.ndarray) -> int:
+    """How many cycles a permutation has."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(permutation)
+    graph = coo_array((np.ones(n), (np.arange(n), permutation)), shape=(n, n))
+    return int(connected_components(graph, directed=False)[0])

@@ -102,6 +102,20 @@ def _branch_unnamed(run: Run, data: Variables) -> Iterator[str]:
         )
 
 
+def _stepped_across(run: Run, data: Variables) -> Iterator[str]:
+    """Gaps between branches that steps went across, where the motion itself may turn."""
+    if not (found := run.stepped_across):
+        return
+    c = found[0]
+    more = f", and {len(found) - 1} times more" if len(found) > 1 else ""
+    yield (
+        f"the run stepped from one branch onto another that it does not meet at t = {c.time:.6g} s "
+        f"({', '.join(c.constraints)}, singular value {c.smallest:.1e}){more}: the motion itself "
+        "turns there, which shorter steps follow (longest_step, rtol); or end it before with a "
+        "zw.Stop."
+    )
+
+
 def _method_changed(run: Run, data: Variables) -> Iterator[str]:
     """Rows that became nearly parallel, for which another method for A⊕ was taken."""
     yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
@@ -152,6 +166,7 @@ WARNINGS = (
     _start_branch,
     _branch_changed,
     _branch_unnamed,
+    _stepped_across,
     _method_changed,
     _inaccurate,
     _unmet,
