@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax
@@ -59,12 +60,12 @@ class PlanarBodies:
         self._index = by_name(self.bodies)
         mass, inertia = stacked(self.bodies, ())
         self.params = {"mass": mass, "inertia": inertia, "gravity": np.array(gravity, float)}
-        self._wrench, self._potential = wrench, potential
+        equations = _Equations(wrench, potential)
         self.system = System(
             3 * len(self.bodies),
-            self._mass_matrix,
-            self._force,
-            potential=self._energy,
+            equations.mass_matrix,
+            equations.force,
+            potential=equations.energy,
             coordinates=[f"{body.name}.{c}" for body in self.bodies for c in ("x", "y", "angle")],
             units=[length_unit, length_unit, "rad"] * len(self.bodies),
             energy_unit=energy_unit,
@@ -97,20 +98,28 @@ class PlanarBodies:
         twist, arm = self.pose(v, body), self.point(q, body, offset) - self.pose(q, body)[..., :2]
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
 
-    # --- the free system
 
-    def _mass_matrix(self, q, t, p):
+@dataclasses.dataclass(frozen=True)
+class _Equations:
+    """The free system. It holds no numbers: a compiled program is known by all that its functions
+    can reach, and serves bodies of any masses.
+    """
+
+    wrench: Callable | None
+    potential: Callable | None
+
+    def mass_matrix(self, q, t, p):
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()
 
-    def _force(self, q, v, t, p):
+    def force(self, q, v, t, p):
         # gravity does not turn a body about its center of mass
         weight = p["mass"][:, None] * p["gravity"]
         F = jnp.concatenate([weight, jnp.zeros((len(weight), 1))], axis=1)
-        F = F if self._wrench is None else F + self._wrench(q, v, t, p)
-        return (
-            F.ravel() if self._potential is None else F.ravel() - jax.grad(self._potential)(q, t, p)
-        )
+        F = F if self.wrench is None else F + self.wrench(q, v, t, p)
+        if self.potential is None:
+            return F.ravel()
+        return F.ravel() - jax.grad(self.potential)(q, t, p)
 
-    def _energy(self, q, t, p):
+    def energy(self, q, t, p):
         gravity = -jnp.sum(p["mass"] * (q.reshape(-1, 3)[:, :2] @ p["gravity"]))
-        return gravity if self._potential is None else gravity + self._potential(q, t, p)
+        return gravity if self.potential is None else gravity + self.potential(q, t, p)

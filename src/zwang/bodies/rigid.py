@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax
@@ -64,15 +65,15 @@ class RigidBodies:
         principal = all(np.shape(body.inertia) == (3,) for body in self.bodies)
         mass, inertia = stacked(self.bodies, (3,) if principal else (3, 3))
         self.params = {"mass": mass, "inertia": inertia, "gravity": np.array(gravity, float)}
-        self._wrench, self._potential = wrench, potential
+        equations = _Equations(wrench, potential)
         self.system = System(
             7 * len(self.bodies),
-            self._mass_matrix,
-            self._force,
+            equations.mass_matrix,
+            equations.force,
             nv=6 * len(self.bodies),
-            velocity_map=self._velocity_map,
-            retract=self._retract,
-            potential=self._energy,
+            velocity_map=velocity_map,
+            retract=_retract,
+            potential=equations.energy,
             coordinates=[f"{body.name}.{c}" for body in self.bodies for c in COORDINATES],
             velocities=[f"{body.name}.{c}" for body in self.bodies for c in VELOCITIES],
             units=["m", "m", "m", "1", "1", "1", "1"] * len(self.bodies),
@@ -116,16 +117,24 @@ class RigidBodies:
         twist, offset = v.reshape(-1, 6)[entry(self._index, body)], jnp.asarray(offset, float)
         return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
 
-    # --- the free system
 
-    def _mass_matrix(self, q, t, p):
+@dataclasses.dataclass(frozen=True)
+class _Equations:
+    """The free system. It holds no numbers: a compiled program is known by all that its functions
+    can reach, and serves bodies of any masses.
+    """
+
+    wrench: Callable | None
+    potential: Callable | None
+
+    def mass_matrix(self, q, t, p):
         mass, inertia = p["mass"], p["inertia"]
         if inertia.ndim == 2:
             return jnp.concatenate([jnp.tile(mass[:, None], 3), inertia], axis=1).ravel()
         blocks = jnp.zeros((len(mass), 6, 6)).at[:, 3:, 3:].set(inertia)
         return blocks.at[:, [0, 1, 2], [0, 1, 2]].set(mass[:, None])
 
-    def _force(self, q, v, t, p):
+    def force(self, q, v, t, p):
         w = v.reshape(-1, 6)[:, 3:]
         spin = (
             p["inertia"] * w
@@ -134,29 +143,32 @@ class RigidBodies:
         )
         # in body axes the inertia is constant and Euler’s term −ω × J ω appears
         F = jnp.concatenate([p["mass"][:, None] * p["gravity"], -jnp.cross(w, spin)], axis=1)
-        F = F if self._wrench is None else F + self._wrench(q, v, t, p)
-        if self._potential is None:
+        F = F if self.wrench is None else F + self.wrench(q, v, t, p)
+        if self.potential is None:
             return F.ravel()
         # ∂V/∂q belongs to q̇; Nᵀ takes it to v, where quaternions have three rates and not four
-        slope = jax.grad(self._potential)(q, t, p).reshape(-1, 7)
+        slope = jax.grad(self.potential)(q, t, p).reshape(-1, 7)
         turning = jnp.einsum("bij,bi->bj", rate_map(q.reshape(-1, 7)[:, 3:]), slope[:, 3:])
         return (F - jnp.concatenate([slope[:, :3], turning], axis=1)).ravel()
 
-    def _energy(self, q, t, p):
+    def energy(self, q, t, p):
         gravity = -jnp.sum(p["mass"] * (q.reshape(-1, 7)[:, :3] @ p["gravity"]))
-        return gravity if self._potential is None else gravity + self._potential(q, t, p)
+        return gravity if self.potential is None else gravity + self.potential(q, t, p)
 
-    def _velocity_map(self, q, t, p):
-        nb = len(self.bodies)
-        turning = rate_map(q.reshape(nb, 7)[:, 3:])
-        # joined and not written into zeros, which the compiler would do entry by entry
-        moving = jnp.broadcast_to(jnp.eye(3, 6), (nb, 3, 6))
-        turning = jnp.concatenate([jnp.zeros((nb, 4, 3)), turning], axis=2)
-        blocks = jnp.concatenate([moving, turning], axis=1)
-        return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
 
-    def _retract(self, q, dv, t, p):
-        poses, steps = q.reshape(-1, 7), dv.reshape(-1, 6)
-        return jnp.concatenate(
-            [poses[:, :3] + steps[:, :3], moved(poses[:, 3:], steps[:, 3:])], axis=1
-        ).ravel()
+def velocity_map(q: Float[Array, " nq"], t, p) -> Float[Array, "nq nv"]:
+    """N of rigid bodies: `q̇ = N v`."""
+    poses = q.reshape(-1, 7)
+    nb, turning = len(poses), rate_map(poses[:, 3:])
+    # joined and not written into zeros, which the compiler would do entry by entry
+    moving = jnp.broadcast_to(jnp.eye(3, 6), (nb, 3, 6))
+    turning = jnp.concatenate([jnp.zeros((nb, 4, 3)), turning], axis=2)
+    blocks = jnp.concatenate([moving, turning], axis=1)
+    return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
+
+
+def _retract(q, dv, t, p):
+    poses, steps = q.reshape(-1, 7), dv.reshape(-1, 6)
+    return jnp.concatenate(
+        [poses[:, :3] + steps[:, :3], moved(poses[:, 3:], steps[:, 3:])], axis=1
+    ).ravel()

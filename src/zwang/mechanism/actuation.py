@@ -28,7 +28,7 @@ def servo(
     joints: JointConstraints,
     taken: tuple[str, ...],
     rate: Callable,
-    nv: Callable[[], int],
+    velocities: Callable,
 ) -> Servo | None:
     """The servo of a mechanism, or None if it has no servo constraint.
 
@@ -38,7 +38,7 @@ def servo(
         joints: the mechanism's joints.
         taken: names of its passive constraints.
         rate: `(q, v, t, p)` → q̇.
-        nv: number of velocities, asked for when a force is first computed.
+        velocities: `q` → how many velocities there are.
 
     Raises:
         PartError: for a part that makes no sense, naming it.
@@ -66,7 +66,7 @@ def servo(
             )
 
         # ẋ is linear in v, so that its derivative may be taken at v = 0
-        return jax.jacrev(rates)(jnp.zeros(nv())).T
+        return jax.jacrev(rates)(jnp.zeros(velocities(q))).T
 
     limits = {
         side: np.array([getattr(a, side) for a in actuators.values()], float)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
+from zwang.bodies.rigid import velocity_map
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
@@ -27,8 +28,27 @@ if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
 
 
+class _OnTree:
+    """Forces and energy of a tree's bodies, which are functions of its coordinates and are set
+    once it is built.
+    """
+
+    def __init__(self):
+        self.force_on: Callable | None = None
+        self.energy: Callable | None = None
+
+    def force(self, q, v, t, p):
+        return 0.0 if self.force_on is None else self.force_on(q, v, t, p)
+
+    def potential(self, q, t, p):
+        return jnp.zeros(()) if self.energy is None else self.energy(q, t, p)
+
+
 class CompiledMechanism:
     """What a mechanism's declaration becomes, each piece made when it is first asked for.
+
+    No function of the model can reach the declaration, which holds all its numbers: programs are
+    known by what their functions can reach, and one that is compiled serves other numbers, too.
 
     Args:
         declared: the mechanism.
@@ -36,6 +56,7 @@ class CompiledMechanism:
 
     def __init__(self, declared: Mechanism):
         self.declared = declared
+        self._on_tree = _OnTree()
 
     def check(self) -> None:
         """Resolve every joint, drive, force and servo constraint.
@@ -69,14 +90,12 @@ class CompiledMechanism:
         joints = self.declared.maximal.compiled.joints
         ends = {n: (x[0].a, x[0].b) for n, x in joints.ends.items() if not joints.kind(n).couples}
 
-        # gravity, forces and potential are functions of the bodies, which exist only once the tree
-        # is built
         def build(branches):
             return BodyTree(
                 branches,
                 gravity=(*self._gravity, *(0.0,) * (3 - self.declared.d)),
-                force=self._force,
-                potential=self._potential,
+                force=self._on_tree.force,
+                potential=self._on_tree.potential,
             )
 
         return SpanningTree(self.declared.joints, ends, self.geometry, build)
@@ -94,25 +113,12 @@ class CompiledMechanism:
         d, given = self.declared.d, self.declared.gravity
         return (0.0,) * (d - 1) + (-9.81,) if given is None else given
 
-    def _force(self, q, v, t, p):
-        """Generalized force of dampers and forces on the tree. It is made when it is first traced,
-        because it needs the coordinates of the tree that it acts on.
-        """
-        force = self.forces.force(self.rate)
-        return 0.0 if force is None else force(q, v, t, p)
-
-    def _potential(self, q, t, p):
-        energy = self.forces.potential
-        return jnp.zeros(()) if energy is None else energy(q, t, p)
-
     @cached_property
     def servo(self) -> Servo | None:
         """The servo constraints and their actuators, or None."""
         made = self.declared
         names = (*made.joints, *made.drives)
-        # the bodies are not there yet when a file is checked
-        count = lambda: self.bodies.system.nv
-        return servo(made.servo, made.actuators, self.joints, names, self.rate, count)
+        return servo(made.servo, made.actuators, self.joints, names, self.rate, self._velocities)
 
     # --- the model
 
@@ -120,6 +126,9 @@ class CompiledMechanism:
     def bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
         """The bodies without their constraints."""
         if self.tree is not None:
+            if (force := self.forces.force(self.rate)) is not None:
+                self._on_tree.force_on = force
+            self._on_tree.energy = self.forces.potential
             return self.tree.tree
         kind, size = (PlanarBodies, 3) if self.declared.d == 2 else (RigidBodies, 6)
         force = self.forces.force(self.rate)
@@ -132,9 +141,21 @@ class CompiledMechanism:
             potential=self.forces.potential,
         )
 
-    def rate(self, q, v, t, p):
-        """q̇."""
-        return self.bodies.system.rate(q, v, t, p)
+    @cached_property
+    def rate(self) -> Callable:
+        """`(q, v, t, p)` → q̇."""
+        # not that of the bodies, whose forces need it
+        if self.tree is not None:
+            return self.tree.tree.system.rate
+        return _as_they_are if self.declared.d == 2 else _of_rigid_bodies
+
+    @property
+    def _velocities(self) -> Callable:
+        """`q` → how many velocities there are."""
+        if self.tree is None:
+            return len if self.declared.d == 2 else _of_quaternions
+        nv = self.tree.tree.branching.nv
+        return lambda q: nv
 
     @cached_property
     def params(self) -> dict:
@@ -184,3 +205,18 @@ class CompiledMechanism:
         if self.tree is not None:
             q, v = self.tree.at_bodies(q, v, self.params)
         return State(q, v, jnp.zeros(()))
+
+
+def _as_they_are(q, v, t, p):
+    """q̇ of bodies in the plane."""
+    return v
+
+
+def _of_rigid_bodies(q, v, t, p):
+    """q̇ of bodies in space."""
+    return velocity_map(q, t, p) @ v
+
+
+def _of_quaternions(q):
+    """How many velocities rigid bodies in space have."""
+    return 6 * len(q) // 7

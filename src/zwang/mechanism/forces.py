@@ -91,15 +91,15 @@ class Forces:
         """`(q, t, p)` → energy of the springs [J], or None."""
         if not self._springs:
             return None
+        stretches = {c: self._stretch(c) for c in self._springs}
 
         def energy(q, t, p):
             parts = [
                 0.5
                 * jnp.sum(
-                    p["springs"][c]["stiffness"]
-                    * (self._stretch(c, q, p) - p["springs"][c]["rest"]) ** 2
+                    p["springs"][c]["stiffness"] * (stretch(q, p) - p["springs"][c]["rest"]) ** 2
                 )
-                for c in self._springs
+                for c, stretch in stretches.items()
             ]
             return sum(parts, jnp.zeros(()))
 
@@ -109,28 +109,34 @@ class Forces:
         """`(q, v, t, p)` → generalized force of dampers and forces, shape (nv,), or None."""
         if not self._damped and not self._forces:
             return None
+        damped = {c: self._stretch(c) for c in self._damped}
+        forces = self._forces
 
         def force(q, v, t, p):
             def coordinates(q):
-                stretches = {c: self._stretch(c, q, p) for c in self._damped}
-                return stretches, [x(q, p) for x, _ in self._forces]
+                stretches = {c: stretch(q, p) for c, stretch in damped.items()}
+                return stretches, [x(q, p) for x, _ in forces]
 
             x = coordinates(q)
             # ẋ is linear in v: the pull back of efforts on ẋ is the generalized force
             xdot, pull = jax.vjp(lambda v: jax.jvp(coordinates, (q,), (rate(q, v, t, p),))[1], v)
-            damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in self._damped}
-            efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(self._forces)]
+            damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in damped}
+            efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(forces)]
             return pull((damping, efforts))[0]
 
         return force
 
-    def _stretch(self, coordinate: str, q, p):
-        """The coordinate of all springs that act on it, shape (springs, entries)."""
-        springs = self._springs[coordinate]
+    def _stretch(self, coordinate: str) -> Callable:
+        """`(q, p)` → the coordinate of all springs that act on it, shape (springs, entries)."""
+        springs, frames = self._springs[coordinate], self.joints.frames
         a, b = (np.array([getattr(ends, x) for ends in springs]) for x in "ab")
-        poses = relative_poses(self.joints.frames(q, p), a, b)
-        values = jax.vmap(springs[0].coordinate.value)(poses)
-        return values.reshape(len(a), -1)
+        value = springs[0].coordinate.value
+
+        def stretch(q, p):
+            values = jax.vmap(value)(relative_poses(frames(q, p), a, b))
+            return values.reshape(len(a), -1)
+
+        return stretch
 
 
 def _spring_law(coordinate: str, row: int) -> Callable:

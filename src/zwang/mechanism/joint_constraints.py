@@ -32,8 +32,26 @@ RATES = " rolling"
 """Ending of the name of a joint's rows of velocities where it has rows of positions, too."""
 
 
+class PointFrames:
+    """`(q, p)` → where all points of a mechanism are.
+
+    Args:
+        carrier: number of the body that carries each point.
+        poses: `(q, p)` → the bodies, as `frames` takes them.
+    """
+
+    def __init__(self, carrier: np.ndarray, poses: Callable):
+        self.carrier, self.poses = carrier, poses
+
+    def __call__(self, q, p) -> Frames:
+        return frames(self.poses(q, p), p, self.carrier)
+
+
 class JointConstraints:
     """The joints of a mechanism, checked, and the constraints that they are.
+
+    The functions of the constraints hold no numbers of the mechanism, nor anything that does: they
+    take them as parameters, so that a compiled program serves other lengths, too.
 
     Args:
         joints: by name.
@@ -41,6 +59,9 @@ class JointConstraints:
         parameters: names of parameters that a formula may use with its own variables.
         poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q
             itself by default.
+
+    Attributes:
+        frames: `(q, p)` → where all points are.
 
     Raises:
         PartError: for a joint that makes no sense, naming it.
@@ -53,17 +74,9 @@ class JointConstraints:
         parameters: tuple[str, ...],
         poses: Callable = lambda q, p: q,
     ):
-        self.joints, self.geometry, self.parameters, self.poses = (
-            joints,
-            geometry,
-            parameters,
-            poses,
-        )
+        self.joints, self.geometry, self.parameters = joints, geometry, parameters
+        self.frames = PointFrames(geometry.carrier, poses)
         self.ends = resolve_joints(joints, geometry, parameters)
-
-    def frames(self, q, p) -> Frames:
-        """Where all points are."""
-        return frames(self.poses(q, p), p, self.geometry.carrier)
 
     def kind(self, name: str) -> JointKind:
         """The kind of a joint."""
@@ -93,7 +106,8 @@ class JointConstraints:
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""
         a, b, value = np.array([ends.a]), np.array([ends.b]), ends.coordinate.value
-        return lambda q, p: value(_first(relative_poses(self.frames(q, p), a, b)))
+        frames = self.frames
+        return lambda q, p: value(_first(relative_poses(frames(q, p), a, b)))
 
     # --- options
 
@@ -156,7 +170,8 @@ class JointConstraints:
     def _poses(self, names: list[str], ordinal: int) -> Callable:
         """`(q, p)` → the relative poses of several joints, with a leading axis."""
         a, b = (np.array([getattr(self.ends[n][ordinal], x) for n in names]) for x in "ab")
-        return lambda q, p: relative_poses(self.frames(q, p), a, b)
+        frames = self.frames
+        return lambda q, p: relative_poses(frames(q, p), a, b)
 
     def _arguments(self, name: str, kind: JointKind) -> Callable[..., tuple]:
         """Relative poses → what the equations take: a coupling takes a coordinate of each."""

@@ -18,6 +18,7 @@ from jaxtyping import Array
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import motion
+from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.state import State
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
@@ -38,6 +39,28 @@ class Carrier:
     reverse: bool = False
 
 
+class TreePoses:
+    """`(q, p)` → (x, y, angle) of each body in the plane, rigid motions (nb, 4, 4) in space.
+
+    Args:
+        equations: of the tree.
+        order: place of each of the mechanism's bodies in the tree.
+        d: 2 or 3.
+    """
+
+    def __init__(self, equations: TreeEquations, order: np.ndarray, d: int):
+        self.equations, self.order, self.d = equations, order, d
+
+    def __call__(self, q, p):
+        at = self.equations.poses(q, p)
+        if self.d == 3:
+            return at[self.order]
+        home = jnp.arctan2(p["frame"][:, 1, 0], p["frame"][:, 0, 0])
+        # counts whole turns
+        angle = home + self.equations.tree.carried @ (p["twist"][:, 5] * q)
+        return jnp.concatenate([at[:, :2, 3], angle[:, None]], axis=1)[self.order].ravel()
+
+
 class SpanningTree:
     """A mechanism's bodies in joint coordinates.
 
@@ -50,6 +73,7 @@ class SpanningTree:
     Attributes:
         carriers: how each body is carried, parents first.
         tree: the `BodyTree`; its order of bodies is that of `carriers`.
+        poses: `(q, p)` → the bodies as `zwang.mechanism.relative_pose.frames` takes them.
     """
 
     def __init__(
@@ -69,6 +93,7 @@ class SpanningTree:
         # the tree orders bodies from the root outwards, the mechanism as they were declared
         order = {self.geometry.bodies[by.body].name: i for i, by in enumerate(self.carriers)}
         self.order = np.array([order[body.name] for body in geometry.bodies])
+        self.poses = TreePoses(self.tree.equations, self.order, geometry.d)
 
     @property
     def carried(self) -> np.ndarray:
@@ -181,17 +206,6 @@ class SpanningTree:
         return revolute([0.0, 0.0, 1.0]) if self.geometry.d == 2 else ball()
 
     # --- between the coordinates
-
-    def poses(self, q, p):
-        """Bodies as `zwang.mechanism.relative_pose.frames` takes them: (x, y, angle) of each in
-        the plane, rigid motions (nb, 4, 4) in space.
-        """
-        at = self.tree.poses(q, p)
-        if self.geometry.d == 3:
-            return at[self.order]
-        home = jnp.arctan2(p["frame"][:, 1, 0], p["frame"][:, 0, 0])
-        angle = home + self.tree.branching.carried @ (p["twist"][:, 5] * q)  # counts whole turns
-        return jnp.concatenate([at[:, :2, 3], angle[:, None]], axis=1)[self.order].ravel()
 
     def joint_state(self, state: State, points: dict) -> State:
         """A state of all bodies in joint coordinates; what no joint of the tree allows is lost."""

@@ -4,6 +4,7 @@
 |---|---|
 | `branching.py` | which joint carries which body |
 | `equations.py` | motions, twists, mass matrix and bias as products of 4 × 4 matrices |
+| `free_system.py` | M, F, N and the energy of a tree as functions of its parameters |
 | `tree.py` | `BodyTree`: a tree as a `zw.System`, with frames and their Jacobians |
 """
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.bodies.body import by_name, entries_of, entry, stacked
-from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import GROUND, Branching, order
+from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.system import System
 from zwang.errors import ModelError
 
@@ -144,7 +143,7 @@ class BodyTree:
             "armature": self._armature(armature or {}),
             "gravity": np.array(gravity, float),
         }
-        self._applied, self._further = force, potential
+        self.equations = TreeEquations(self.branching, force, potential)
         self.system = self._system()
 
     def _joined(self) -> tuple[Branching, tuple[str, ...], list]:
@@ -190,15 +189,15 @@ class BodyTree:
             velocities += [f"{name}.{c}" for c in BALL_VELOCITIES] if is_ball else [name]
             units += ["1"] * 4 if is_ball else ["rad" if turning else "m"]
             rates += ["rad/s"] * 3 if is_ball else ["rad/s" if turning else "m/s"]
-        turned = any(tree.balls)
+        turned, made = any(tree.balls), self.equations
         return System(
             tree.nq,
-            lambda q, t, p: self.mass_matrix(q, p),
-            self._force,
+            made.mass_matrix,
+            made.force,
             nv=tree.nv,
-            velocity_map=self._velocity_map if turned else None,
-            retract=self._retract if turned else None,
-            potential=self._energy,
+            velocity_map=made.velocity_map if turned else None,
+            retract=made.retract if turned else None,
+            potential=made.energy,
             coordinates=names,
             velocities=velocities,
             units=units,
@@ -236,40 +235,11 @@ class BodyTree:
         ] = 1.0
         return q
 
-    def _balls(self) -> tuple[np.ndarray, np.ndarray]:
-        """Entries of all ball joints in q, (n, 4), and in v, (n, 3)."""
-        balls = np.array(self.branching.balls)
-
-        def entries(k: int) -> np.ndarray:
-            places = zip(self.branching.places(1, k), balls, strict=True)
-            return np.stack([x for x, is_ball in places if is_ball])
-
-        return entries(4), entries(3)
-
-    def _velocity_map(self, q, t, p):
-        in_q, in_v = self._balls()
-        scalar_q, scalar_v = (
-            np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (self.branching.nv, in_v))
-        )
-        # constant but for ball joints, whose blocks are put in below
-        N = np.zeros((len(q), self.branching.nv))
-        N[scalar_q, scalar_v] = 1.0
-        return jnp.asarray(N).at[in_q[:, :, None], in_v[:, None, :]].set(rate_map(q[in_q]))
-
-    def _retract(self, q, dv, t, p):
-        in_q, in_v = self._balls()
-        scalar_q, scalar_v = (
-            np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (len(dv), in_v))
-        )
-        return q.at[scalar_q].add(dv[scalar_v]).at[in_q].set(moved(q[in_q], dv[in_v]))
-
     # --- where the bodies are, and how they move; `body` is a name or index
 
     def poses(self, q: Float[Array, " nq"], p) -> Float[Array, "nb 4 4"]:
         """Own frames of all bodies in space, in the order of `branches`."""
-        return equations.times(
-            equations.motions(self.branching, q, p)[np.array(self.branching.bodies)], p["frame"]
-        )
+        return self.equations.poses(q, p)
 
     def pose(self, q: Float[Array, " nq"], body, p) -> Float[Array, "4 4"]:
         """The own frame of a body in space."""
@@ -284,8 +254,7 @@ class BodyTree:
         """How all bodies move: velocity of the point at the origin [m/s], angular velocity [rad/s],
         in space.
         """
-        S = equations.screws(self.branching, equations.motions(self.branching, q, p), p)
-        return equations.unhat(equations.along(self.branching.carried, S * v[:, None, None]))
+        return self.equations.twists(q, v, p)
 
     def frame_jacobian(
         self, q: Float[Array, " nq"], body, p, offset=(0.0, 0.0, 0.0)
@@ -305,29 +274,8 @@ class BodyTree:
 
     def mass_matrix(self, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
         """M [kg·m², kg·m, kg], armature included."""
-        P = equations.motions(self.branching, q, p)
-        S, J = equations.screws(self.branching, P, p), equations.moments(self.branching, P, p)
-        return equations.mass_matrix(self.branching, S, J) + jnp.diag(p["armature"])
+        return self.equations.mass_matrix(q, 0.0, p)
 
     def bias(self, q: Float[Array, " nq"], v: Float[Array, " nv"], p) -> Float[Array, " nv"]:
         """h [N·m, N]: Coriolis and centrifugal forces and weights, the forces that keep v̇ = 0."""
-        P = equations.motions(self.branching, q, p)
-        S, J = equations.screws(self.branching, P, p), equations.moments(self.branching, P, p)
-        return equations.bias(self.branching, S, J, v, p["gravity"])
-
-    def _force(self, q, v, t, p):
-        F = -self.bias(q, v, p)
-        F = F if self._applied is None else F + self._applied(q, v, t, p)
-        if self._further is None:
-            return F
-        # as a force on velocities: through Nᵀ where a ball joint has four coordinates
-        slope = jax.grad(self._further)(q, t, p)
-        return F - (
-            slope if self.system.velocity_map is None else self._velocity_map(q, t, p).T @ slope
-        )
-
-    def _energy(self, q, t, p):
-        P = equations.motions(self.branching, q, p)[np.array(self.branching.bodies)]
-        centers = jnp.sum(P[:, :3, :3] * p["center"][:, None, :], axis=2) + P[:, :3, 3]
-        weight = -jnp.sum(p["mass"] * (centers @ p["gravity"]))
-        return weight if self._further is None else weight + self._further(q, t, p)
+        return self.equations.bias(q, v, p)
