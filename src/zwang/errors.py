@@ -84,6 +84,12 @@ class Result(enum.IntEnum):
     def sentence(self) -> str:
         return _SENTENCES[self]
 
+    def said_of(self, integrator: str) -> str:
+        """The sentence for a motion whose steps the integrator of that name took: it advises
+        nothing that has been done already.
+        """
+        return _SAID_OF.get(integrator, {}).get(self, self.sentence)
+
     @property
     def is_failure(self) -> bool:
         return self not in (Result.SUCCESS, Result.STOPPED)
@@ -151,4 +157,23 @@ _SENTENCES = {
         "force can hold it: state the relation itself instead of its square, or end the motion "
         "before with a zw.Stop"
     ),
+}
+_SAID_OF = {
+    "Kvaerno5": {
+        Result.STEP_TOO_SMALL: (
+            "the step fell below the smallest one that time can resolve: the motion is singular at "
+            "this point, or its forces jump; try a larger rtol, or end the motion before with a "
+            "zw.Stop"
+        ),
+        Result.TOO_MANY_STEPS: (
+            "the step limit was reached, or would be long before the end: raise max_steps or "
+            "loosen rtol"
+        ),
+    },
+    "Rattle": {
+        Result.TOO_MANY_STEPS: (
+            "the step limit was reached, or would be long before the end: raise max_steps, or give "
+            "a longer step"
+        ),
+    },
 }

@@ -12,12 +12,11 @@ OPTIONS = {
     "zw.consistent_state": (
         "the start is off its constraints by more than --start-tolerance: raise it"
     ),
-    "raise max_steps, loosen rtol, or use zw.Kvaerno5() for a stiff system": (
-        "raise --max-steps, loosen --rtol, or use --integrator kvaerno5 for a stiff system"
-    ),
-    "try a larger rtol, or zw.Kvaerno5() in place of an explicit one": (
-        "try a larger --rtol, or --integrator kvaerno5 in place of an explicit one"
-    ),
+    "raise max_steps": "raise --max-steps",
+    "loosen rtol": "loosen --rtol",
+    "try a larger rtol": "try a larger --rtol",
+    "give a longer step": "give a longer --step",
+    "zw.Kvaerno5()": "--integrator kvaerno5",
     " (inside jit a model that is massless there needs zw.Model(..., singular_mass=True))": "",
     "end the motion before with a zw.Stop": "end the motion before by a shorter --duration",
     "give pseudoinverse=zw.Proximal()": "give --pseudoinverse proximal",

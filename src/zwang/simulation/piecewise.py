@@ -204,8 +204,9 @@ class PiecewiseRun:
         driver.parts, driver.turned = driver.parts[-LOOKED_BACK:], driver.turned[-RECENT_TURNS:]
         if result is not Result.SUCCESS:
             why = f": {driver.detail}" if driver.detail else ""
+            said = result.said_of(type(driver.integrator).__name__)
             raise SimulationError(
-                f"{self.model.name}: stopped at t = {self.t:.6g} s: {result.sentence}{why}.", result
+                f"{self.model.name}: stopped at t = {self.t:.6g} s: {said}{why}.", result
             )
 
     def observed(self) -> Observed:

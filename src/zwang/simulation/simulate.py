@@ -231,7 +231,7 @@ def _failure(run: Run) -> SimulationError:
     detail = f": {run.stopped_by}" if run.stopped_by else ""
     kept = "; the run so far is in `run` of this exception"
     return SimulationError(
-        f"{run.model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}{detail}"
+        f"{run.model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {run.sentence}{detail}"
         f"{kept * (run.result is Result.INTERRUPTED)}.",
         run.result,
         run,

@@ -99,7 +99,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
     return Summary(
         model=run.model.name,
-        sentence=run.result.sentence + stopped,
+        sentence=run.sentence + stopped,
         failed=run.result.is_failure,
         reached=float(run.t[-1] - run.steps.t[0]),
         asked=float(run.times[-1] - run.steps.t[0]),

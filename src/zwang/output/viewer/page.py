@@ -46,7 +46,7 @@ def view_text(run: Run, scene: Scene, *, description: str = "", report: str | No
     stopped = (
         ""
         if not run.result.is_failure
-        else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.result.sentence}"
+        else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.sentence}"
     )
     return environment.get_template("view.html").render(
         **files,

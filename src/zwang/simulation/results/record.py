@@ -197,7 +197,7 @@ class Run:
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
-        return f"<zwang.Run of {self.name}: {reached}, {self.result.sentence}>"
+        return f"<zwang.Run of {self.name}: {reached}, {self.sentence}>"
 
     def __str__(self) -> str:
         """A few lines: model, result, duration, steps, largest violation and warnings."""
@@ -205,7 +205,7 @@ class Run:
         reached, asked = (float(x[-1] - self.steps.t0) for x in (self.steps.t, self.times))
         rejected = self.attrs.get("steps_rejected")
         lines = [
-            f"{self.name}: {self.result.sentence}{ended}",
+            f"{self.name}: {self.sentence}{ended}",
             f"  simulated time     {reached:.6g} s of {asked:.6g} s, {len(self.t)} samples",
             f"  steps              {len(self.steps.t) - 1} accepted"
             + ("" if rejected is None else f", {rejected} rejected"),
@@ -255,6 +255,11 @@ class Run:
         return str(self.variables.attrs["model"]) if loaded else self.model.name
 
     @property
+    def sentence(self) -> str:
+        """How it ended, in words."""
+        return self.result.said_of(str(self.attrs.get("integrator", "")))
+
+    @property
     def _nq(self) -> int:
         """Number of coordinates, which a loaded run knows without its model."""
         loaded = "variables" in vars(self) and "model" not in vars(self)
@@ -279,15 +284,12 @@ class Run:
     def _observed(self) -> Variables:
         """The variables before it is known what there is to warn of."""
         crossings = [dataclasses.asdict(c) for c in self.crossings]
-        ended = {
-            "result": self.result.name,
-            "result_sentence": self.result.sentence,
-            "stopped_by": self.stopped_by or "",
-        }
         switches = [dataclasses.asdict(s) for s in self.switches]
         attrs = {
             **self.attrs,
-            **ended,
+            "result": self.result.name,
+            "result_sentence": self.sentence,
+            "stopped_by": self.stopped_by or "",
             "crossings": crossings,
             **({"switches": switches} if switches else {}),
         }
@@ -315,7 +317,7 @@ class Run:
 
     @property
     def stepped_across(self) -> list[Crossing]:
-        """Where the run stepped across the gap between two branches that all but meet."""
+        """Where the run stepped across a gap between two branches that all but meet."""
         return [x for x in self._passed if not x.lost]
 
     @cached_property

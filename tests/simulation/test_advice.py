@@ -1,0 +1,26 @@
+"""What a run that ended too early is advised fits the integrator that took its steps."""
+
+import pytest
+
+import zwang as zw
+from tests.hostile.given import pendulum
+from zwang.cli.advice import fitted
+from zwang.errors import Result
+
+
+@pytest.mark.parametrize("result", [Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS])
+@pytest.mark.parametrize("name", ["Dopri8", "Tsit5", "Kvaerno5"])
+def test_nobody_is_sent_to_the_integrator_that_he_uses(result, name):
+    said = result.said_of(name)
+    assert said.startswith(result.sentence.split(":")[0])
+    assert ("Kvaerno5" in said) == (name != "Kvaerno5")
+    for python in ("zw.Kvaerno5", "max_steps", "loosen rtol", "larger rtol"):
+        assert python not in fitted(said)
+
+
+def test_a_run_speaks_of_its_own_integrator():
+    given = {"duration": 1.0, "max_steps": 3, "execution": "host", "throw": False}
+    run = zw.simulate(pendulum(), [0.6, 0.8], [0.0, 0.0], **given)
+    assert "zw.Kvaerno5() for a stiff system" in str(run)
+    run.attrs["integrator"] = "Kvaerno5"  # whose loop would have to be compiled
+    assert "raise max_steps or loosen rtol" in repr(run) and "Kvaerno5" not in run.sentence
