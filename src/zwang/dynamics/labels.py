@@ -17,6 +17,7 @@ class Labels(NamedTuple):
         energy_unit: unit of energy, from which units of generalized forces follow.
         actuators, actuator_units: names and units of the controls.
         note: what is to be said of these numbers, or "".
+        singular_mass: whether directions without mass have no acceleration of their own.
     """
 
     model: str
@@ -26,9 +27,11 @@ class Labels(NamedTuple):
     actuators: tuple[str, ...] = ()
     actuator_units: tuple[str, ...] = ()
     note: str = ""
+    singular_mass: bool = False
 
 
-def labels_of(name: str, system: System, note: str = "") -> Labels:
+def labels_of(name: str, system: System, note: str = "", singular_mass: bool = False) -> Labels:
     """The names and units of a system, under the name of its model."""
     velocities, units = tuple(system.velocities), tuple(system.velocity_units)
-    return Labels(name, velocities, units, system.energy_unit, note=note)
+    unit = system.energy_unit
+    return Labels(name, velocities, units, unit, note=note, singular_mass=singular_mass)

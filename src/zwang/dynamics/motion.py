@@ -144,7 +144,8 @@ def motion(
         raise_on_failure(answer, model)
     note = _between_branches(dynamics, state, answer) if is_concrete((answer, state)) else ""
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
-    object.__setattr__(named, "labels", labels_of(model.name, model.system, note))
+    labels = labels_of(model.name, model.system, note, dynamics.singular_mass)
+    object.__setattr__(named, "labels", labels)
     return named
 
 

@@ -195,7 +195,15 @@ class CompiledMechanism:
         """A model with further constraints."""
         constraints = [*self.constraints, *further]
         name = self.declared.name
-        return Model(self.bodies.system, constraints, self.params, servo=control, name=name)
+        return Model(
+            self.bodies.system,
+            constraints,
+            self.params,
+            servo=control,
+            # only a run outside a user's jit could find out by itself
+            singular_mass=self.geometry.lacks_mass,
+            name=name,
+        )
 
     # --- where the bodies are
 

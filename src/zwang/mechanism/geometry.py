@@ -52,6 +52,15 @@ class Geometry:
             )
         return self.index[reference]
 
+    @property
+    def lacks_mass(self) -> bool:
+        """Whether some body has no mass, or a principal moment of inertia of zero."""
+        moments = (
+            np.ravel(x) if np.ndim(x) < 2 else np.linalg.eigvalsh(x)
+            for x in (body.inertia for body in self.bodies)
+        )
+        return any(body.mass == 0 for body in self.bodies) or any(np.any(x == 0) for x in moments)
+
     def points_of(self, body: int) -> list[int]:
         """Numbers of the named points of a body; its center is none of them."""
         return [
@@ -84,7 +93,8 @@ def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], 
         where = ("bodies", name)
         if name == GROUND or "." in name:
             raise PartError(where, "a body is not called 'ground', and its name has no dot.")
-        bodies.append(Body(name, _mass(link, where), _inertia(link, d, where)))
+        mass = _not_negative(link.mass, (*where, "mass"))
+        bodies.append(Body(name, mass, _inertia(link, d, where)))
         poses.append(_pose(link, d, where))
         twists.append(_twist(link, d, where))
         add(name, i, Point((0.0,) * d), where)
@@ -128,15 +138,10 @@ def _positive(value: float, where) -> float:
     return float(value)
 
 
-def _mass(link: Link, where) -> float:
-    if link.mass == 0:
-        raise PartError(
-            (*where, "mass"),
-            "is 0, but a body without mass has no acceleration of its own; give it a small mass, "
-            "or replace it by a joint that stands for a massless link, such as rod, universal, "
-            "revolute-spherical or crossed-slides.",
-        )
-    return _positive(link.mass, (*where, "mass"))
+def _not_negative(value: float, where) -> float:
+    if not 0 <= value < np.inf:
+        raise PartError(where, f"is {value:g}, expected a positive number, or 0 for none.")
+    return float(value)
 
 
 def _inertia(link: Link, d: int, where):
@@ -147,6 +152,8 @@ def _inertia(link: Link, d: int, where):
             _positive(size, (*where, name))
     if link.inertia is not None:
         return _given_inertia(link.inertia, d, (*where, "inertia"))
+    if m == 0:
+        return 0.0 if d == 2 else (0.0, 0.0, 0.0)
     if d == 2:
         if radius is not None:
             return m * radius**2 / 2
@@ -179,11 +186,9 @@ def _given_inertia(inertia, d: int, where) -> float | tuple:
         raise PartError(where, f"has {given.size} numbers, expected {expected}.")
     if given.size > 3:
         return _tensor(given, where)
-    if not np.all((given > 0) & (given < np.inf)):
+    if not np.all((given >= 0) & (given < np.inf)):
         shown = ", ".join(f"{x:g}" for x in given)
-        raise PartError(
-            where, f"is not positive: {shown}; a point mass takes that of a small ball."
-        )
+        raise PartError(where, f"is {shown}, expected positive numbers, or 0 for none.")
     return float(given[0]) if d == 2 else tuple(given)
 
 

@@ -39,11 +39,12 @@ class Link:
     lie half of it to both sides along its x axis.
 
     Attributes:
-        mass: [kg], positive.
+        mass: [kg]; 0 for a massless link, whose motion joints must determine.
         inertia: about the center of mass [kg·m²]: one number in the plane; in space three principal
             moments, or the tensor in the body's axes: six entries xx, yy, zz, xy, xz, yz, or all
-            nine, by rows. By default that of a slender rod (`length`), of a disk about z
-            (`radius`), in space of a cylinder along x (both).
+            nine, by rows; 0 for a point mass or massless link, whose attitude joints must
+            determine. By default that of a slender rod (`length`), of a disk about z (`radius`), in
+            space of a cylinder along x (both); without mass none.
         length: [m].
         radius: [m]; in the plane a body with a radius alone is drawn as a disk.
         points: places by name, (x, y) or (x, y, z) [m], or a `Point`.

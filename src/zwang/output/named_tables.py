@@ -89,6 +89,9 @@ def motion_table(motion: Any) -> NamedTable:
         "without constraints": np.asarray(motion.free_acceleration),
         **{f"force of {name}": x for name, x in forces.items()},
     }
+    if motion.labels and motion.labels.singular_mass:
+        # without constraints a direction without mass has no acceleration
+        del columns["without constraints"]
     rows = []
     for i in range(nv):
         rate, force = per_second(units[i]), force_unit(units[i], energy) if units[i] else ""
